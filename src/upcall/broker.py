@@ -1,0 +1,340 @@
+"""Between those who ask and those who answer: ask, wait, receive, withdraw, expire.
+
+The broker knows neither HTTP nor MCP nor SQL. It builds inquiries, hands the domain's decisions to the store,
+and wakes whoever waits when the store's log says that something was settled.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from upcall.domain import lifecycle, reading
+from upcall.domain.asking import Draft
+from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, UnknownInquiry
+from upcall.domain.inquiry import (
+    Answer,
+    Answered,
+    Cancelled,
+    Change,
+    Closing,
+    Expired,
+    Happening,
+    Inquiry,
+    Kind,
+    OnExpiry,
+    Open,
+    Origin,
+    Rejected,
+)
+from upcall.domain.limits import Limits
+from upcall.domain.reading import ReadingRules
+from upcall.domain.refs import inquiry_id
+from upcall.domain.roles import Caller, Role, require_person
+from upcall.expiry import Expiry
+from upcall.pacing import Pacing
+from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
+from upcall.waiting import Waiters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What happens when nobody says otherwise."""
+
+    ttl: float = 24 * 3600
+    block_timeout: float = 30 * 60
+    on_expiry: OnExpiry = OnExpiry.EXPIRE
+    on_block_end: str = "park"
+    on_restart: str = "keep"
+    reading: ReadingRules = ReadingRules()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a person said: words to be read, or an answer for each question as it stands."""
+
+    text: str | None = None
+    answers: Sequence[Sequence[str]] | None = None
+    choices: Sequence[str] | None = None
+    via: str = "api"
+    key: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Whether somebody's resolution stands, and the inquiry with the one that does."""
+
+    accepted: bool
+    inquiry: Inquiry
+
+
+class Broker:
+    """One per process. Start it with `start` before use and end it with `close`."""
+
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy = Policy(),
+        *,
+        pacing: Pacing | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.policy = policy
+        self._pacing = pacing or Pacing()
+        self._clock = clock
+        self._waiters = Waiters(store)
+        self._expiry = Expiry(store, clock)
+        self._last_id = (0, 0)
+        self.closing = asyncio.Event()
+
+    async def start(self) -> None:
+        """Begin to listen to the log and to let inquiries expire."""
+        await self._settle_the_past()
+        await self._waiters.start()
+        await self._expiry.start()
+
+    async def close(self) -> None:
+        """Settle every waiter with its inquiry as it stands, then stop. The store is not closed."""
+        self.closing.set()
+        await self._waiters.close()
+        await self._expiry.close()
+
+    async def ask(self, draft: Draft, origin: Origin, *, named_session: bool = False) -> Added:
+        """Put a question, or rejoin the same one asked before under the same key.
+
+        Raises:
+            KeyConflict: if the key was used for another question.
+            RateLimited: if this agent asks too much.
+        """
+        now = self._clock()
+        self._pacing.spend(origin.agent, now)
+        if named_session and origin.request_key is None:
+            earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
+            if earlier is not None:
+                return Added(inquiry=await self.store.get(earlier), created=False)
+        added = await self.store.add(
+            self._inquiry(draft, origin, now), [upload.content for upload in draft.uploads]
+        )
+        if added.created:
+            if named_session:
+                self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
+            self._expiry.expect(added.inquiry.expires_at)
+        elif added.inquiry.origin.agent != origin.agent:
+            # A session's name can be guessed; what another agent asked, and was told, stays its own.
+            raise KeyConflict(origin.request_key or "")
+        return added
+
+    async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
+        """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes."""
+        return await self._waiters.wait(inquiry, timeout)
+
+    async def get(self, name: str, caller: Caller) -> Inquiry:
+        """An inquiry by id or ref, if the caller may see it.
+
+        Raises:
+            UnknownInquiry: if there is none, or it is another agent's.
+        """
+        inquiry = await self.store.get(name)
+        if not caller.may_see(inquiry):
+            raise UnknownInquiry(name)
+        return inquiry
+
+    async def find(self, query: Query, caller: Caller) -> Page:
+        """A page of the inquiries that the caller may see."""
+        return await self.store.find(replace(query, agent=caller.name) if caller.is_agent else query)
+
+    async def receive(self, name: str, reply: Reply, caller: Caller) -> Settled:
+        """Take a person's answer. The first one wins; any other is told the one that stands.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            UnknownInquiry: if there is none of that id or ref.
+            EmptyAnswer: if there is nothing in it.
+            UnreadableAnswer: if it is none of the choices and free text is not allowed.
+        """
+        require_person(caller, "answer")
+        closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+                return None
+            return lifecycle.answer(inquiry, self._read(inquiry, reply), closing, force=reply.force)
+
+        return _settled(await self.store.update(name, decide), closing, Answered)
+
+    async def reject(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        reason: str | None = None,
+        via: str = "api",
+        key: str | None = None,
+    ) -> Settled:
+        """Decline to answer, on a person's behalf.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            UnknownInquiry: if there is none of that id or ref.
+        """
+        require_person(caller, "reject")
+        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+        return _settled(
+            await self.store.update(name, partial(lifecycle.reject, closing=closing)), closing, Rejected
+        )
+
+    async def cancel(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        reason: str | None = None,
+        via: str = "api",
+        key: str | None = None,
+    ) -> Settled:
+        """Withdraw a question: the asker its own, an admin any.
+
+        Raises:
+            NotAllowed: if the caller is a person; people reject.
+            UnknownInquiry: if there is none, or it is another agent's.
+        """
+        if caller.role is Role.PERSON:
+            raise NotAllowed("only the asker or an admin can cancel", hint="use reject to decline a question")
+        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            _check_own(inquiry, caller, name)
+            return lifecycle.cancel(inquiry, closing)
+
+        return _settled(await self.store.update(name, decide), closing, Cancelled)
+
+    async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
+        """Keep quiet about an open question for a while."""
+        require_person(caller, "snooze")
+        now = self._clock()
+        return await self._adjust(
+            name, lambda inquiry: lifecycle.snooze(inquiry, now + seconds, by=caller.name, now=now)
+        )
+
+    async def extend(self, name: str, caller: Caller, seconds: float) -> Settled:
+        """Give an open question more time."""
+        require_person(caller, "extend")
+        now = self._clock()
+        settled = await self._adjust(
+            name, lambda inquiry: lifecycle.extend(inquiry, seconds, by=caller.name, now=now)
+        )
+        # It may have come too late, and ended the inquiry instead.
+        return replace(settled, accepted=settled.accepted and settled.inquiry.is_open)
+
+    async def collect(self, name: str, caller: Caller, evidence: str) -> Settled:
+        """Record evidence that the asker has its answer; only its own credentials can.
+
+        Raises:
+            UnknownInquiry: if there is none, or the caller is not the asker.
+        """
+        now = self._clock()
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            if inquiry.origin.agent != caller.name:
+                raise UnknownInquiry(name)
+            return lifecycle.collect(inquiry, evidence, now)
+
+        return await self._adjust(name, decide)
+
+    async def notify(self, message: str, origin: Origin) -> Event:
+        """Tell people something without waiting for them."""
+        self._pacing.spend(origin.agent, self._clock())
+        data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
+        return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
+
+    def now(self) -> float:
+        """The time that everything here is measured by."""
+        return self._clock()
+
+    @property
+    def waiting(self) -> int:
+        """How many callers are blocked right now."""
+        return len(self._waiters)
+
+    def _inquiry(self, draft: Draft, origin: Origin, now: float) -> Inquiry:
+        return Inquiry(
+            id=self._next_id(int(now * 1000)),
+            ref="",
+            kind=draft.kind,
+            questions=draft.questions,
+            context=draft.context,
+            attachments=tuple(upload.attachment for upload in draft.uploads),
+            origin=origin,
+            asked_at=now,
+            expires_at=now + (self.policy.ttl if draft.ttl is None else draft.ttl),
+            on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
+            default=draft.default,
+            secret=draft.secret,
+            redacted=draft.redacted,
+            digest=draft.digest,
+        )
+
+    def _next_id(self, now_ms: int) -> str:
+        """Ids sort in the order of asking, within a millisecond too and even when the clock is set back."""
+        last_ms, entropy = self._last_id
+        if now_ms > last_ms:
+            self._last_id = (now_ms, secrets.randbits(79))
+        else:
+            self._last_id = (last_ms, entropy + 1 + secrets.randbits(48))
+        return inquiry_id(*self._last_id)
+
+    def _read(self, inquiry: Inquiry, reply: Reply) -> Answer:
+        rules = self.policy.reading
+        given = [*(reply.answers or ()), reply.choices or (), (reply.text or "",)]
+        size = sum(len(value) for values in given for value in values)
+        if size > self.policy.limits.answer:
+            raise InvalidRequest(f"an answer has at most {self.policy.limits.answer} characters, got {size}")
+        if reply.answers is not None:
+            return reading.take(inquiry, reply.answers)
+        if reply.choices is not None:
+            return reading.choose(inquiry, reply.choices, rules)
+        return reading.read(inquiry, reply.text or "", rules)
+
+    def _reason(self, reason: str | None) -> str | None:
+        limit = self.policy.limits.reason
+        if reason is not None and len(reason) > limit:
+            raise InvalidRequest(f"a reason has at most {limit} characters, got {len(reason)}")
+        return (reason or "").strip() or None
+
+    async def _adjust(self, name: str, decide: Decide) -> Settled:
+        updated = await self.store.update(name, decide)
+        if updated.applied:
+            self._expiry.expect(updated.inquiry.expires_at)
+        return Settled(accepted=updated.applied, inquiry=updated.inquiry)
+
+    async def _settle_the_past(self) -> None:
+        """Apply `on_restart` to what was open when the last process ended."""
+        if self.policy.on_restart == "keep":
+            return
+        end = lifecycle.cancel if self.policy.on_restart == "cancel" else lifecycle.fail
+        closing = Closing(by=lifecycle.POLICY, via="restart", at=self._clock(), reason="worker_restart")
+        while page := (await self.store.find(Query(state="open", limit=200))).items:
+            await asyncio.gather(
+                *(self.store.update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
+            )
+
+
+def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
+    """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
+    state = updated.inquiry.state
+    if isinstance(state, Open) or not isinstance(state, wanted):
+        return Settled(accepted=False, inquiry=updated.inquiry)
+    stands = state.closing
+    repeats = closing.key is not None and (stands.key, stands.by) == (closing.key, closing.by)
+    # A step may also have ended it by its default, when the answer came too late.
+    return Settled(accepted=(updated.applied and stands == closing) or repeats, inquiry=updated.inquiry)
+
+
+def _check_own(inquiry: Inquiry, caller: Caller, name: str) -> None:
+    if not caller.may_see(inquiry):
+        raise UnknownInquiry(name)

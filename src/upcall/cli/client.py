@@ -1,0 +1,150 @@
+"""How a command talks to the daemon: finds it or starts it, shows the right token, reads its replies.
+
+Those who ask show the ask-only token of the runtime file, people the owner's own. With `UPCALL_URL` both show
+`UPCALL_TOKEN`, and nothing is ever started.
+"""
+
+import json
+import os
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from upcall.cli.failures import CommandFailed, Refused, Unreachable
+from upcall.cli.wire import Wire
+from upcall.home import Home, default_home
+
+ASKER = "asker"
+PERSON = "person"
+
+REPLY_SECONDS = 60.0
+PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
+"""Between attempts to reach a daemon that is just going down or coming up."""
+
+
+class Client:
+    """A connection to the daemon in one role."""
+
+    def __init__(self, role: str = PERSON, home: Home | None = None) -> None:
+        self.role = role
+        self.home = home or default_home()
+        self.remote = os.environ.get("UPCALL_URL", "").strip()
+        self._wire: Wire | None = None
+        self._token = ""
+        self._since = time.time()
+
+    def get(self, path: str, *, wait: float = 0.0, **query: object) -> Any:
+        """Read something; `wait` is how long the daemon may take on purpose."""
+        asked = {name: value for name, value in query.items() if value is not None}
+        return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=wait)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Send something."""
+        return self.call("POST", path, body)
+
+    def delete(self, path: str) -> Any:
+        """Remove something."""
+        return self.call("DELETE", path)
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None, *, wait: float = 0.0) -> Any:
+        """Make a request of the daemon, which is looked for again if it has moved or died.
+
+        Raises:
+            Refused: if the daemon says no.
+            Unreachable: if there is none to be found.
+        """
+        for pause in PAUSES:
+            try:
+                return self._once(method, path, body, wait)
+            except Unreachable:
+                self.hang_up()
+                if self.remote:
+                    raise
+                self._look_again()
+            time.sleep(pause)
+        return self._once(method, path, body, wait)
+
+    def hang_up(self) -> None:
+        """Forget the connection and where it led to."""
+        if self._wire is not None:
+            self._wire.close()
+        self._wire = None
+
+    def put_down(self) -> bool:
+        """Whether somebody ran `upcall down` since this command began."""
+        return not self.remote and self.home.was_put_down_since(self._since)
+
+    def _once(self, method: str, path: str, body: dict[str, Any] | None, wait: float) -> Any:
+        wire = self._wire or self._connect()
+        reply = wire.request(
+            method,
+            path,
+            {"Authorization": f"Bearer {self._token}"},
+            b"" if body is None else json.dumps(body).encode(),
+            timeout=REPLY_SECONDS + wait,
+        )
+        try:
+            document = json.loads(reply.body) if reply.body else None
+        except ValueError:
+            raise Unreachable(
+                f"what answers at {wire.url} is not Upcall (status {reply.status})", hint="check UPCALL_URL"
+            ) from None
+        if reply.status >= 400:
+            raise _refused(reply.status, document)
+        return document
+
+    def _connect(self) -> Wire:
+        if self.remote:
+            self._token = os.environ.get("UPCALL_TOKEN", "").strip()
+            if not self._token:
+                raise CommandFailed("UPCALL_URL is set and UPCALL_TOKEN is not", hint="set both")
+            self._wire = Wire(self.remote)
+            return self._wire
+        running = self.home.running()
+        if running is None:
+            if self.put_down():
+                raise Unreachable("Upcall was put down", hint="`upcall up` starts it again")
+            from upcall.launch import ensure_running
+
+            running = ensure_running(self.home)
+        self._token = self._local_token(running.token)
+        self._wire = Wire(running.url)
+        return self._wire
+
+    def _local_token(self, ask_only: str) -> str:
+        given = os.environ.get("UPCALL_TOKEN", "").strip()
+        if self.role == ASKER:
+            return given or ask_only
+        try:
+            return self.home.owner_token_file.read_text().strip()
+        except OSError:
+            if given:
+                return given
+            raise CommandFailed(
+                f"there is no owner's token in {self.home.path}",
+                hint="set UPCALL_TOKEN to a person's token, or run `upcall up --replace` to make one",
+            ) from None
+
+    def _look_again(self) -> None:
+        """Drop a runtime file that outlived its daemon, whose process number somebody else has by now."""
+        import fcntl
+
+        try:
+            with self.home.lock_file.open("rb") as life:
+                fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.home.runtime_file.unlink(missing_ok=True)
+        except OSError:
+            # The daemon lives: it is going down or coming up.
+            return
+
+
+def _refused(status: int, document: Any) -> Refused:
+    error = document.get("error") if isinstance(document, dict) else None
+    if not isinstance(error, dict):
+        return Refused(f"the daemon replied with status {status}", status=status)
+    return Refused(
+        str(error.get("message") or f"status {status}"),
+        hint=error.get("hint"),
+        reply=str(error.get("code") or ""),
+        status=status,
+    )

@@ -1,0 +1,72 @@
+"""What a command is, and how its arguments are read. Errors of use are one line and exit code 2."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
+
+USAGE = 2
+
+
+class Command(NamedTuple):
+    """One word after `upcall`: what it takes and what it does. `mixed` lets options stand between values."""
+
+    run: Callable[[argparse.Namespace], int]
+    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
+    examples: str = ""
+    mixed: bool = False
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints say what to do next."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain in one line."""
+        print(f"upcall: {message}. Next: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def parser_of(name: str, summary: str, command: Command) -> Parser:
+    """The parser of one command alone, which is cheaper than one of all commands."""
+    parser = Parser(
+        prog=f"upcall {name}",
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=f"examples:\n{command.examples}" if command.examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.arguments(parser)
+    return parser
+
+
+def execute(name: str, summary: str, command: Command, argv: Sequence[str]) -> int:
+    """Read the arguments of a command and run it."""
+    parser = parser_of(name, summary, command)
+    parsed = parser.parse_intermixed_args(argv) if command.mixed else parser.parse_args(argv)
+    return command.run(parsed)
+
+
+def takes_json(parser: argparse.ArgumentParser) -> None:
+    """Let a command print JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def takes_ref(parser: argparse.ArgumentParser) -> None:
+    """Let a command name an inquiry, with or without the # that lists show."""
+    parser.add_argument("ref", metavar="REF", type=ref, help="what `upcall status` shows after the #, or an id")
+
+
+def ref(word: str) -> str:
+    """A ref as typed: `#A7` is `a7`."""
+    return word.strip().removeprefix("#").lower()
+
+
+def seconds(word: str) -> float:
+    """A duration as typed: `90`, `90s`, `10m`, `24h`, `2d`."""
+    from upcall.domain.errors import InvalidRequest
+    from upcall.domain.wording import duration
+
+    try:
+        return duration(word)
+    except InvalidRequest as error:
+        raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from None

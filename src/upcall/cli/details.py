@@ -1,0 +1,124 @@
+"""One inquiry with everything that belongs to it, as `upcall show` prints it."""
+
+import textwrap
+from typing import Any
+
+from upcall.cli.render import HIDDEN, Inquiry, answer_command
+from upcall.cli.terminal import Paint
+from upcall.cli.times import moment, since, span
+from upcall.domain.display import escaped, one_line, visible
+
+WIDEST = 100
+
+
+def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> list[str]:
+    """Everything about one inquiry. What an approval will do is shown whole and exactly."""
+    room = min(width or WIDEST, WIDEST)
+    lines = _facts(inquiry, now, paint)
+    title = "PENDING QUESTION" if inquiry["state"] == "open" else "QUESTION"
+    lines += ["", paint.bold(f"{title} (asked {since(inquiry['asked_at'], now)} ago):")]
+    lines += _questions(inquiry, paint, room)
+    if inquiry["attachments"]:
+        lines += ["", "  Attached:"]
+        lines += [f"    {one_line(file['name'])} ({file['size']} bytes)" for file in inquiry["attachments"]]
+    if inquiry["state"] == "open":
+        return [*lines, "", f"  Answer with: {paint.name(answer_command(inquiry))}"]
+    lines += ["", *_end(inquiry, now, paint, room)]
+    if inquiry["state"] == "expired":
+        lines += ["", f"  Answer late with: {paint.name(answer_command(inquiry) + ' --force')}"]
+    return lines
+
+
+def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
+    header = inquiry["questions"][0]["header"] or inquiry["agent"]
+    facts = [paint.bold(f"Inquiry #{inquiry['ref']}: {one_line(header)}")]
+    facts.append(f"Status: {'waiting for input' if inquiry['state'] == 'open' else inquiry['state']}")
+    facts.append(f"Kind: {inquiry['kind']}")
+    facts.append(f"Agent: {one_line(inquiry['agent'])}")
+    if inquiry["session"] and inquiry["session"] != inquiry["agent"]:
+        facts.append(f"Session: {one_line(inquiry['session'])}")
+    if inquiry["workspace"]:
+        facts.append(f"Workspace: {one_line(inquiry['workspace'])}")
+    facts.append(f"Id: {inquiry['id']}")
+    if inquiry["state"] == "open":
+        facts.append(f"Expires: in {span(moment(inquiry['expires_at']) - now)}{_at_expiry(inquiry)}")
+        if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
+            facts.append(f"Snoozed: for {span(moment(inquiry['snoozed_until']) - now)}")
+    if inquiry["redacted"]:
+        facts.append(f"Masked: {inquiry['redacted']} secret(s) in the question")
+    return facts
+
+
+def _at_expiry(inquiry: Inquiry) -> str:
+    match inquiry["on_expiry"]:
+        case "default":
+            return f", then the answer is {one_line(inquiry['default'])}"
+        case "deny":
+            return ", then it is denied"
+        case "fail":
+            return ", then it fails"
+        case _:
+            return ""
+
+
+def _questions(inquiry: Inquiry, paint: Paint, room: int) -> list[str]:
+    shown = escaped if inquiry["kind"] == "approval" else visible
+    lines: list[str] = []
+    several = len(inquiry["questions"]) > 1
+    for number, question in enumerate(inquiry["questions"], 1):
+        lead = f"{number}) " if several else ""
+        lines += ["", *_wrapped(lead + shown(question["question"]), "  ", room)] if lines else _wrapped(
+            lead + shown(question["question"]), "  ", room
+        )
+        lines += _options(question, paint, room)
+    if inquiry["context"].strip():
+        lines += ["", "  Context:", *_wrapped(shown(inquiry["context"]).strip("\n"), "  ", room)]
+    return lines
+
+
+def _options(question: dict[str, Any], paint: Paint, room: int) -> list[str]:
+    if not question["options"]:
+        return []
+    lines = ["", "  Choose any number of:" if question["multiSelect"] else "  Suggested options:"]
+    for number, option in enumerate(question["options"], 1):
+        label = one_line(option["label"])
+        if option.get("recommended") and "recommended" not in label.casefold():
+            label += " (recommended)"
+        lines.append(f"    {number}. {label}")
+        if option["description"]:
+            lines += [paint.dim(line) for line in _wrapped(visible(option["description"]), " " * 7, room)]
+        if option.get("preview"):
+            lines += [f"       │ {line}" for line in visible(option["preview"]).strip("\n").split("\n")]
+    if not question["custom"]:
+        lines.append(paint.dim("    (one of these; no other answer)" if not question["multiSelect"] else "    (only these)"))
+    return lines
+
+
+def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
+    closing, answer = inquiry["resolution"], inquiry["answer"]
+    by = f"by {one_line(closing['by'])} via {one_line(closing['via'])}, {since(closing['at'], now)} ago"
+    if answer is None:
+        lines = [paint.bold(f"{inquiry['state'].upper()} ({by})")]
+        return lines + (_wrapped(visible(closing["reason"]), "  ", room) if closing["reason"] else [])
+    lines = [paint.bold(f"ANSWER ({by}):")]
+    for number, values in enumerate(answer["answers"], 1):
+        lead = f"{number}) " if len(answer["answers"]) > 1 else ""
+        text = HIDDEN if inquiry["secret"] else visible(", ".join(values))
+        lines += _wrapped(lead + text, "  ", room)
+    collected = answer["collected_at"]
+    told = f"the agent has it since {since(collected, now)}" if collected else "the agent has not collected it yet"
+    return [*lines, paint.dim(f"  ({told})")]
+
+
+def _wrapped(text: str, indent: str, room: int) -> list[str]:
+    """The text in the room there is: long lines go on in the next, nothing is left out."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lead = indent + line[: len(line) - len(line.lstrip())]
+        if len(indent) + len(line) <= room:
+            lines.append(indent + line if line.strip() else "")
+        else:
+            lines += textwrap.wrap(
+                line.strip(), max(room, len(lead) + 20), initial_indent=lead, subsequent_indent=lead
+            )
+    return lines

@@ -1,0 +1,64 @@
+"""What went wrong, in one line with the next step."""
+
+import os
+import sys
+import traceback
+
+from upcall.domain.errors import UpcallError
+
+FAILED = 1
+
+
+class CommandFailed(UpcallError):
+    """A command could not do what it was asked; `exit_code` tells scripts why."""
+
+    code = "command_failed"
+
+    def __init__(self, message: str, *, hint: str | None = None, exit_code: int = FAILED) -> None:
+        super().__init__(message, hint=hint)
+        self.exit_code = exit_code
+
+
+class Unreachable(UpcallError):
+    """Nobody answers at the daemon's address."""
+
+    code = "unreachable"
+
+
+class Refused(UpcallError):
+    """The daemon understood and said no; `reply` is the machine's word for why."""
+
+    code = "refused"
+
+    def __init__(self, message: str, *, hint: str | None = None, reply: str = "", status: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.reply = reply
+        self.status = status
+
+
+def tell(error: Exception) -> int:
+    """Say on standard error what went wrong and return the exit code."""
+    if isinstance(error, UpcallError):
+        message, hint = error.message, error.hint
+    elif isinstance(error, OSError):
+        message, hint = _of_system(error), None
+    else:
+        message = f"this is a fault in Upcall itself: {type(error).__name__}: {error}"
+        hint = "report it with what UPCALL_DEBUG=1 prints"
+    if os.environ.get("UPCALL_DEBUG"):
+        traceback.print_exception(error)
+    print(line(message, hint), file=sys.stderr)
+    return error.exit_code if isinstance(error, CommandFailed) else FAILED
+
+
+def line(message: str, hint: str | None) -> str:
+    """One line: what is wrong, and what to do next."""
+    said = "; ".join(part.strip() for part in message.splitlines() if part.strip())
+    end = "" if said.endswith((".", "!", "?")) else "."
+    following = f" Next: {' '.join(hint.split())}" if hint else ""
+    return f"upcall: {said}{end}{following}"
+
+
+def _of_system(error: OSError) -> str:
+    what = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename}: {what}" if error.filename else what

@@ -1,0 +1,124 @@
+"""Inquiries as lines on a terminal. What agents and people wrote is shown without anything that could act there."""
+
+import re
+from typing import Any
+
+from upcall.cli.terminal import Paint
+from upcall.cli.times import moment, since, span
+from upcall.domain.display import one_line, visible
+
+Inquiry = dict[str, Any]
+HIDDEN = "(hidden)"
+SOON = 3600.0
+_PLAIN = re.compile(r"[\w(][\w .,:;/@%+=()&-]*", re.ASCII)
+
+
+def status_lines(waiting: list[Inquiry], done: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
+    """What waits, then what was settled."""
+    lines: list[str] = []
+    if waiting:
+        lines.append(paint.bold("WAITING FOR INPUT:"))
+        for inquiry in waiting:
+            lines += _waiting(inquiry, now, paint, width)
+    else:
+        lines.append("Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out.")
+    if done:
+        lines += ["", paint.bold("DONE TODAY:")]
+        lines += [_done(inquiry, now, paint, width) for inquiry in done]
+    return lines
+
+
+def answer_command(inquiry: Inquiry) -> str:
+    """A command that answers with each question's first option, safe to be pasted into a shell."""
+    values = " ".join(_value(question) for question in inquiry["questions"])
+    return f"upcall answer {inquiry['ref']} {values}"
+
+
+def given(inquiry: Inquiry) -> str:
+    """The answer in one line; a secret one is not shown."""
+    if inquiry["secret"]:
+        return HIDDEN
+    answers: list[list[str]] = (inquiry["answer"] or {}).get("answers", [])
+    return one_line("; ".join(", ".join(values) for values in answers))
+
+
+def without_secrets(inquiry: Inquiry) -> Inquiry:
+    """The inquiry for people's lists: the answer to a secret question is not in it."""
+    if not inquiry["secret"] or inquiry["answer"] is None:
+        return inquiry
+    hidden = {"answers": [[HIDDEN] for _ in inquiry["questions"]], "text": HIDDEN}
+    return {**inquiry, "answer": {**inquiry["answer"], **hidden}}
+
+
+def is_denied(inquiry: Inquiry) -> bool:
+    """Whether a person said no to an approval."""
+    answer = inquiry["answer"]
+    return inquiry["kind"] == "approval" and answer is not None and answer["answers"] == [["Deny"]]
+
+
+def resolution(inquiry: Inquiry, now: float) -> str:
+    """How an inquiry ended, by whom and when."""
+    closing = inquiry["resolution"]
+    if closing is None:
+        return "is open"
+    ago = f"{since(closing['at'], now)} ago"
+    by = f"by {one_line(closing['by'])} via {one_line(closing['via'])}"
+    reason = f": {one_line(closing['reason'])}" if closing["reason"] else ""
+    match inquiry["state"]:
+        case "answered":
+            return f"was answered {by}, {ago}: {given(inquiry)}"
+        case "expired":
+            return f"expired {ago}: nobody answered in time"
+        case state:
+            return f"was {state} {by}, {ago}{reason}"
+
+
+def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> list[str]:
+    left = moment(inquiry["expires_at"]) - now
+    notes = [f"waiting {since(inquiry['asked_at'], now)}"]
+    if left < SOON:
+        notes.append(f"expires in {span(left)}")
+    if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
+        notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
+    agent = one_line(inquiry["agent"], None if width is None else max(width // 3, 10))
+    lines = [f"  {paint.name('#' + inquiry['ref'])} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
+    questions = inquiry["questions"]
+    asked = [f"{number}) {each['question']}" for number, each in enumerate(questions, 1)]
+    texts = asked if len(questions) > 1 else [questions[0]["question"]]
+    room = None if width is None else width - 9
+    lines += [f"      Q: {one_line(text, room)}" for text in texts]
+    # Nobody should say yes to what they have not seen whole.
+    unseen = inquiry["kind"] == "approval" and (
+        inquiry["context"] or inquiry["attachments"] or one_line(texts[0], room) != texts[0]
+    )
+    command = f"upcall show {inquiry['ref']}" if unseen else answer_command(inquiry)
+    return [*lines, f"      Run: {paint.name(command)}"]
+
+
+def _done(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> str:
+    state = inquiry["state"]
+    good = state == "answered" and not is_denied(inquiry)
+    mark = paint.good("✓") if good else paint.bad("✗")
+    ended = given(inquiry) if state == "answered" else state
+    when = f"({since(inquiry['resolution']['at'], now)} ago)"
+    head = f"  #{inquiry['ref']} {one_line(inquiry['agent'], 20)} "
+    room = None if width is None else max(width - len(head) - len(when) - 8, 10)
+    question = one_line(inquiry["questions"][0]["question"], None if room is None else room * 2 // 3)
+    ended = one_line(ended, None if room is None else room - len(question))
+    shown = f"  {paint.name('#' + inquiry['ref'])} {one_line(inquiry['agent'], 20)} {mark}"
+    return f"{shown} {question} → {ended} {paint.dim(when)}"
+
+
+def _value(question: dict[str, Any]) -> str:
+    labels: list[str] = [option["label"] for option in question["options"]]
+    if not labels:
+        return '"your answer"'
+    first = labels[0]
+    if _PLAIN.fullmatch(first) and visible(first) == first:
+        return f'"{first}"'
+    # An agent's words are not put into a command that a person may paste, unless they are harmless there.
+    if any(label.isdigit() for label in labels):
+        from shlex import quote
+
+        return quote(one_line(first))
+    return "1"

@@ -1,0 +1,60 @@
+"""What the terminal can do: colours, when it is one and nobody objects, and its width."""
+
+import os
+import sys
+from typing import TextIO
+
+NARROWEST = 20
+
+
+class Paint:
+    """Puts colours around words, or leaves them as they are."""
+
+    def __init__(self, *, on: bool) -> None:
+        self._on = on
+
+    def bold(self, text: str) -> str:
+        """Headings."""
+        return self._in("1", text)
+
+    def dim(self, text: str) -> str:
+        """What is said beside."""
+        return self._in("2", text)
+
+    def good(self, text: str) -> str:
+        """What went well."""
+        return self._in("32", text)
+
+    def bad(self, text: str) -> str:
+        """What did not."""
+        return self._in("31", text)
+
+    def name(self, text: str) -> str:
+        """Refs and commands, to be found at a glance."""
+        return self._in("36", text)
+
+    def _in(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._on and text else text
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person looks at this stream."""
+    return stream.isatty()
+
+
+def paint(stream: TextIO | None = None) -> Paint:
+    """Colours for a stream: only for a terminal, and not where NO_COLOR is set."""
+    stream = stream or sys.stdout
+    dumb = os.environ.get("TERM") == "dumb"
+    return Paint(on=is_terminal(stream) and not dumb and not os.environ.get("NO_COLOR"))
+
+
+def width(stream: TextIO | None = None) -> int | None:
+    """How many columns there are; None when nobody looks and nothing need be cut."""
+    stream = stream or sys.stdout
+    if not is_terminal(stream):
+        return None
+    try:
+        return max(os.get_terminal_size(stream.fileno()).columns or 80, NARROWEST)
+    except OSError:
+        return 80

@@ -1,0 +1,153 @@
+"""Settings: `upcall.toml` in the home, each of them also as a `UPCALL_…` variable, which wins.
+
+`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. Whatever cannot be used is reported all at once, each with its
+key, what is wrong with it and what would be right.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from upcall.domain.errors import InvalidRequest, InvalidSetting
+from upcall.domain.limits import Limits
+from upcall.domain.wording import duration
+from upcall.home import Home
+
+T = TypeVar("T")
+SECONDS = {"unit": "seconds"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """How much one token may ask, and how often the same thing."""
+
+    per_second: float = 100.0
+    burst: float = 5000.0
+    same: int = 5
+    same_within: float = field(default=600.0, metadata=SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be set."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    database: str = ""
+    public_url: str = ""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
+    block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
+    slice: float = field(default=50.0, metadata=SECONDS)
+    on_block_end: Literal["park", "error"] = "park"
+    on_expiry: Literal["expire", "deny", "fail"] = "expire"
+    on_restart: Literal["keep", "cancel", "fail"] = "keep"
+    unknown_approval: Literal["deny", "reask"] = "deny"
+    numbers: Literal["label_first", "position"] = "label_first"
+    limits: Limits = Limits()
+    rates: Rates = Rates()
+
+
+def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
+    """Read the settings of a home.
+
+    Raises:
+        InvalidSetting: if any of them cannot be used; its message has a line for each.
+    """
+    environment = os.environ if environment is None else environment
+    problems: list[str] = []
+    table = _read_file(home, problems)
+    config = _fill(Config, table, environment, "", problems)
+    if problems:
+        raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
+    return config
+
+
+def keys() -> Iterator[tuple[str, str, object]]:
+    """Every setting as (key, variable, default), for the documentation and for `config check`."""
+    yield from _keys(Config(), "")
+
+
+def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
+    for known in fields(settings):
+        value = getattr(settings, known.name)
+        if is_dataclass(value):
+            yield from _keys(value, f"{known.name}.")
+        else:
+            key = prefix + known.name
+            yield key, _variable(key), value
+
+
+def _read_file(home: Home, problems: list[str]) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(home.config_file.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        problems.append(f"{home.config_file.name}: cannot be read: {problem}")
+        return {}
+
+
+def _fill(
+    kind: type[T],
+    table: Mapping[str, object],
+    environment: Mapping[str, str],
+    prefix: str,
+    problems: list[str],
+) -> T:
+    hints = get_type_hints(kind)
+    known = {each.name: each for each in fields(cast("Any", kind))}
+    for name in table:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            problems.append(f"{prefix}{name}: unknown setting; {meant}")
+    chosen: dict[str, object] = {}
+    for name, each in known.items():
+        if is_dataclass(hints[name]):
+            inner = table.get(name, {})
+            if not isinstance(inner, Mapping):
+                problems.append(f"{prefix}{name}: a table [{name}], got {inner!r}")
+                inner = {}
+            chosen[name] = _fill(
+                cast("type[Any]", hints[name]), inner, environment, f"{prefix}{name}.", problems
+            )
+            continue
+        key = prefix + name
+        given = environment.get(_variable(key), table.get(name))
+        if given is not None:
+            try:
+                chosen[name] = _converted(given, hints[name], seconds="unit" in each.metadata)
+            except (ValueError, InvalidRequest) as problem:
+                source = _variable(key) if _variable(key) in environment else key
+                problems.append(f"{source}: {problem}")
+    return kind(**chosen)
+
+
+def _converted(given: object, hint: object, *, seconds: bool) -> object:
+    if seconds:
+        if isinstance(given, bool) or not isinstance(given, str | int | float):
+            raise ValueError(f'a duration such as "10m" or 90, got {given!r}')
+        return duration(given)
+    if get_origin(hint) is Literal:
+        if given not in get_args(hint):
+            raise ValueError(f"one of {', '.join(get_args(hint))}; got {given!r}")
+        return given
+    if hint is str:
+        if not isinstance(given, str):
+            raise ValueError(f"text, got {given!r}")
+        return given
+    try:
+        number = int(str(given)) if hint is int else float(str(given))
+    except ValueError:
+        raise ValueError(f"a number, got {given!r}") from None
+    if number < 0:
+        raise ValueError(f"not negative, got {given!r}")
+    return number
+
+
+def _variable(key: str) -> str:
+    return "UPCALL_" + key.replace(".", "_").upper()

@@ -1,0 +1,239 @@
+"""From what an agent sent to a well-formed question, or an error that teaches it the right form.
+
+Small well-known slips are repaired (an option given as a bare string, `title` for `label`, JSON sent as a
+string); everything else that breaks a limit is refused, naming the field, the limit and a valid example.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from upcall.domain import forms
+from upcall.domain.errors import InvalidInquiry
+from upcall.domain.forms import EXAMPLE, Fields
+from upcall.domain.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question
+from upcall.domain.limits import Limits
+from upcall.domain.redaction import redact
+from upcall.domain.uploads import Upload, uploads
+from upcall.domain.wording import duration
+
+APPROVAL_OPTIONS = (Option(label=APPROVE), Option(label=DENY))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A question that is ready to be asked."""
+
+    kind: Kind
+    questions: tuple[Question, ...]
+    context: str = ""
+    uploads: tuple[Upload, ...] = ()
+    ttl: float | None = None
+    default: str | None = None
+    on_expiry: OnExpiry | None = None
+    secret: bool = False
+    redacted: int = 0
+    digest: str = ""
+
+
+def draft(sent: object, limits: Limits = Limits()) -> Draft:
+    """Read a question as an agent sent it.
+
+    Raises:
+        InvalidInquiry: if it cannot be asked; the error says which field, which limit and shows a valid call.
+    """
+    fields = forms.mapping(forms.parsed(sent), "inquiry")
+    questions = _questions(fields, limits)
+    kind = _kind(fields.get("kind"), questions)
+    if kind is Kind.APPROVAL:
+        questions = [_approval(questions)]
+    context = forms.text(fields.get("context"), "context")
+    if len(context.encode()) > limits.context_bytes:
+        raise InvalidInquiry(
+            "context",
+            f"at most {limits.context_bytes} bytes, got {len(context.encode())}",
+            hint="attach the rest",
+        )
+    files = uploads(fields.get("attachments"), limits)
+    default = _default(fields.get("default"), kind, questions)
+    digest = _digest(kind, questions, context, files, default)
+    masked, shown, redacted = _masked(questions, context)
+    return Draft(
+        kind=kind,
+        questions=masked,
+        context=shown,
+        uploads=files,
+        ttl=None if fields.get("ttl") is None else duration(cast("str | float", fields["ttl"])),
+        default=default,
+        on_expiry=_on_expiry(fields.get("on_expiry"), default),
+        secret=forms.flag(fields.get("secret"), "secret", default=False),
+        redacted=redacted,
+        digest=digest,
+    )
+
+
+def _questions(fields: Fields, limits: Limits) -> list[Question]:
+    several = forms.parsed(fields.get("questions"))
+    if several is None:
+        # One question's own fields stand at the top, so their paths have no prefix.
+        return [_question(fields, "", limits)]
+    items = [several] if isinstance(several, Mapping) else forms.sequence(several, "questions")
+    if not 1 <= len(items) <= limits.questions:
+        raise InvalidInquiry("questions", f"1 to {limits.questions} of them, got {len(items)}", hint=EXAMPLE)
+    return [_question(item, f"questions[{number}].", limits) for number, item in enumerate(items)]
+
+
+def _kind(sent: object, questions: Sequence[Question]) -> Kind:
+    if sent is None or sent == "":
+        return Kind.CHOICE if len(questions) > 1 or questions[0].options else Kind.TEXT
+    try:
+        kind = Kind(str(sent))
+    except ValueError:
+        names = ", ".join(kind.value for kind in Kind)
+        raise InvalidInquiry("kind", f"one of {names}, got {sent!r}", hint=EXAMPLE) from None
+    if kind is Kind.TEXT and (len(questions) > 1 or questions[0].options):
+        raise InvalidInquiry(
+            "kind", "a text inquiry has one question and no options", hint="leave `kind` out"
+        )
+    return kind
+
+
+def _approval(questions: Sequence[Question]) -> Question:
+    if len(questions) > 1:
+        raise InvalidInquiry("questions", "an approval asks one thing", hint="ask for one approval each")
+    question = questions[0]
+    labels = {label.casefold() for label in question.labels}
+    if labels and labels != {APPROVE.casefold(), DENY.casefold()}:
+        raise InvalidInquiry("options", "an approval has no options of its own", hint="leave `options` out")
+    return Question(text=question.text, header=question.header, options=APPROVAL_OPTIONS, custom=False)
+
+
+def _question(sent: object, path: str, limits: Limits) -> Question:
+    if isinstance(sent, str) and not sent.lstrip().startswith("{"):
+        sent = {"question": sent}
+    fields = forms.mapping(forms.parsed(sent), path.rstrip(".") or "inquiry")
+    text = forms.text(forms.first(fields, "question", "text", "prompt"), f"{path}question").strip()
+    if not 1 <= len(text) <= limits.question:
+        raise InvalidInquiry(
+            f"{path}question", f"1 to {limits.question} characters, got {len(text)}", hint=EXAMPLE
+        )
+    options = _options(forms.parsed(fields.get("options")), path, limits)
+    header = forms.bounded(fields.get("header"), f"{path}header", limits.header)
+    multi = forms.first(fields, "multiSelect", "multiple", "multi_select", "multi")
+    return Question(
+        text=text,
+        header=header,
+        options=options,
+        multi=forms.flag(multi, f"{path}multiSelect", default=False),
+        custom=forms.flag(fields.get("custom"), f"{path}custom", default=True),
+    )
+
+
+def _options(sent: object, path: str, limits: Limits) -> tuple[Option, ...]:
+    if sent is None:
+        return ()
+    items = forms.sequence(sent, f"{path}options")
+    if len(items) > limits.options:
+        raise InvalidInquiry(
+            f"{path}options",
+            f"at most {limits.options}, got {len(items)}",
+            hint="offer the best few; free text is always possible",
+        )
+    options = tuple(_option(item, f"{path}options[{number}]", limits) for number, item in enumerate(items))
+    if len({option.label for option in options}) < len(options):
+        raise InvalidInquiry(f"{path}options", "two options have the same label", hint=EXAMPLE)
+    return options
+
+
+def _option(sent: object, path: str, limits: Limits) -> Option:
+    if isinstance(sent, str):
+        sent = {"label": sent}
+    fields = forms.mapping(sent, path)
+    label = forms.text(
+        forms.first(fields, "label", "text", "title", "name", "value"), f"{path}.label"
+    ).strip()
+    if not 1 <= len(label) <= limits.label:
+        raise InvalidInquiry(
+            f"{path}.label", f"1 to {limits.label} characters, got {len(label)}", hint=EXAMPLE
+        )
+    preview = fields.get("preview")
+    return Option(
+        label=label,
+        description=forms.bounded(fields.get("description"), f"{path}.description", limits.description),
+        recommended=forms.flag(fields.get("recommended"), f"{path}.recommended", default=False),
+        preview=None if preview is None else forms.bounded(preview, f"{path}.preview", limits.preview),
+    )
+
+
+def _default(sent: object, kind: Kind, questions: Sequence[Question]) -> str | None:
+    if sent is None:
+        return None
+    wanted = forms.text(sent, "default").strip()
+    if kind is Kind.APPROVAL and wanted.casefold() != DENY.casefold():
+        raise InvalidInquiry(
+            "default", "the only default an approval can have is Deny", hint="silence is never consent"
+        )
+    if len(questions) > 1:
+        raise InvalidInquiry(
+            "default", "only a single question can have a default", hint="ask them one by one"
+        )
+    question = questions[0]
+    for label in question.labels:
+        if label.casefold() == wanted.casefold():
+            return label
+    if not wanted or (question.options and not question.custom):
+        raise InvalidInquiry("default", f"one of {', '.join(question.labels)}, got {wanted!r}", hint=EXAMPLE)
+    return wanted
+
+
+def _on_expiry(sent: object, default: str | None) -> OnExpiry | None:
+    if sent is None:
+        return None if default is None else OnExpiry.DEFAULT
+    try:
+        chosen = OnExpiry(str(sent))
+    except ValueError:
+        names = ", ".join(choice.value for choice in OnExpiry)
+        raise InvalidInquiry("on_expiry", f"one of {names}, got {sent!r}") from None
+    if chosen is OnExpiry.DEFAULT and default is None:
+        raise InvalidInquiry(
+            "on_expiry", "`default` needs the default itself", hint='for example {"default": "Redis"}'
+        )
+    return chosen
+
+
+def _masked(questions: Sequence[Question], context: str) -> tuple[tuple[Question, ...], str, int]:
+    found = 0
+
+    def mask(text: str) -> str:
+        nonlocal found
+        masked = redact(text)
+        found += masked.count
+        return masked.text
+
+    def masked_option(option: Option) -> Option:
+        return Option(
+            label=mask(option.label),
+            description=mask(option.description),
+            recommended=option.recommended,
+            preview=None if option.preview is None else mask(option.preview),
+        )
+
+    masked = tuple(
+        Question(
+            text=mask(question.text),
+            header=mask(question.header),
+            options=tuple(masked_option(option) for option in question.options),
+            multi=question.multi,
+            custom=question.custom,
+        )
+        for question in questions
+    )
+    return masked, mask(context), found
+
+
+def _digest(
+    kind: Kind, questions: Sequence[Question], context: str, files: tuple[Upload, ...], default: str | None
+) -> str:
+    content = repr((kind.value, tuple(questions), context, [upload.attachment for upload in files], default))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,84 @@
+"""Text that is safe to show: nothing in it moves the cursor, reorders what is read or hides.
+
+`visible` leaves such characters out, `escaped` shows them, for where a person approves exactly what they see.
+"""
+
+import re
+import unicodedata
+
+_ANSI = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # colours, cursor movement
+    r"|\x1b\][^\x07\x1b]*+(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[PX^_][^\x1b]*+\x1b\\"  # device control and other strings
+    r"|\x1b[ -/]*+[0-~]"  # the short ones
+)
+_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ODD = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters other than tab and newline
+    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # bidirectional controls, separators
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # no width
+    r"\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"  # annotations, half characters, tags
+)
+_JOINER = re.compile(r"[\u200c\u200d]")
+_JOINABLE = {"Ll", "Lu", "Lo", "Lm", "Mn", "Mc", "So", "Sk"}
+
+
+def visible(text: str) -> str:
+    """The text without control characters (newline and tab stay), terminal escapes, bidi and zero-width characters.
+
+    The two joiners U+200C and U+200D stay between characters that can need them: letters of scripts such as
+    Persian and parts of an emoji. Next to ASCII, or to each other, they only hide and go.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _LINE_END.sub("\n", _ANSI.sub("", text))
+    text = _ODD.sub("", _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
+    return _JOINER.sub(lambda found: found[0] if _joins(found) else "", text)
+
+
+def escaped(text: str) -> str:
+    """The text with every character that `visible` leaves out written out by its number."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _JOINER.sub(lambda found: found[0] if _joins(found) else _escape(found), text)
+    return _ODD.sub(_escape, text)
+
+
+def one_line(text: str, width: int | None = None) -> str:
+    """The visible text on one line, cut with `…` to so many columns; wide characters take two."""
+    # Enough for any width that is asked for: most of a long text is never looked at.
+    line = " ".join(visible(text if width is None else text[: 16 * max(width, 0) + 1024]).split())
+    if width is None:
+        return line
+    used, fits = 0, 0
+    for index, character in enumerate(line):
+        used += _columns(character)
+        if used > width:
+            return line[:fits].rstrip(" \u200c\u200d") + "…" if width > 0 else ""
+        if used < width:
+            fits = index + 1
+    return line
+
+
+def _joins(found: re.Match[str]) -> bool:
+    before, after = (
+        found.string[found.start() - 1 : found.start()],
+        found.string[found.end() : found.end() + 1],
+    )
+    return all(side > "\x7f" and unicodedata.category(side) in _JOINABLE for side in (before, after))
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _columns(character: str) -> int:
+    if character < "\x7f":
+        return 1
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

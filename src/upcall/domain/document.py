@@ -1,0 +1,102 @@
+"""An inquiry as others see it in JSON: the names here are relied upon and do not change."""
+
+from datetime import UTC, datetime
+
+from upcall.domain.inquiry import Answered, Inquiry, Open, Option, Question
+
+Document = dict[str, object]
+
+
+def timestamp(at: float) -> str:
+    """A moment in UTC, to the millisecond, as ISO 8601."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def document(inquiry: Inquiry) -> Document:
+    """The whole inquiry."""
+    origin = inquiry.origin
+    return {
+        "id": inquiry.id,
+        "ref": inquiry.ref,
+        "kind": inquiry.kind.value,
+        "state": inquiry.state_name,
+        "questions": [_question(question) for question in inquiry.questions],
+        "context": inquiry.context,
+        "attachments": [
+            {"name": file.name, "media_type": file.media_type, "size": file.size, "sha256": file.digest}
+            for file in inquiry.attachments
+        ],
+        "agent": origin.agent,
+        "workspace": origin.workspace,
+        "session": origin.session,
+        "thread": origin.thread,
+        "run": origin.run,
+        "door": origin.door,
+        "asked_at": timestamp(inquiry.asked_at),
+        "expires_at": timestamp(inquiry.expires_at),
+        "snoozed_until": _snoozed(inquiry),
+        "on_expiry": inquiry.on_expiry.value,
+        "default": inquiry.default,
+        "secret": inquiry.secret,
+        "redacted": inquiry.redacted,
+        "answer": _answer(inquiry),
+        "resolution": _resolution(inquiry),
+        "delivery": [],
+    }
+
+
+def _question(question: Question) -> Document:
+    return {
+        "header": question.header,
+        "question": question.text,
+        "options": [_option(option) for option in question.options],
+        "multiSelect": question.multi,
+        "custom": question.custom,
+    }
+
+
+def _option(option: Option) -> Document:
+    shown: Document = {"label": option.label, "description": option.description}
+    if option.recommended:
+        shown["recommended"] = True
+    if option.preview is not None:
+        shown["preview"] = option.preview
+    return shown
+
+
+def _answer(inquiry: Inquiry) -> Document | None:
+    match inquiry.state:
+        case Answered(closing=closing, answer=answer, collected_at=collected_at):
+            return {
+                "answers": [list(values) for values in answer.values],
+                "text": answer.text,
+                "by": closing.by,
+                "via": closing.via,
+                "at": timestamp(closing.at),
+                "collected_at": None if collected_at is None else timestamp(collected_at),
+            }
+        case _:
+            return None
+
+
+def _resolution(inquiry: Inquiry) -> Document | None:
+    match inquiry.state:
+        case Open():
+            return None
+        case closed:
+            closing = closed.closing
+            return {
+                "state": inquiry.state_name,
+                "by": closing.by,
+                "via": closing.via,
+                "at": timestamp(closing.at),
+                "reason": closing.reason,
+            }
+
+
+def _snoozed(inquiry: Inquiry) -> str | None:
+    match inquiry.state:
+        case Open(snoozed_until=until) if until is not None:
+            return timestamp(until)
+        case _:
+            return None

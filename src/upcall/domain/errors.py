@@ -1,0 +1,141 @@
+"""Everything that can go wrong in a way a caller may handle.
+
+    UpcallError
+    ├── InvalidInquiry      a question that breaks a limit; nothing was stored
+    ├── InvalidRequest      a request that is not of the documented form
+    ├── InvalidSetting      a configuration value that cannot be used
+    ├── UnknownInquiry      no inquiry has that id or ref
+    ├── UnknownAgent        the caller named an agent that it is not
+    ├── NotAllowed          the caller's role does not permit this
+    ├── Unauthenticated     no token, or one that is unknown or revoked
+    ├── EmptyAnswer         nothing but white space
+    ├── UnreadableAnswer    not one of the choices, and free text is not allowed
+    ├── KeyConflict         the same request key came with other content
+    ├── RateLimited         too many asks in too short a time
+    └── StorageError        the store could not keep what it was given
+        ├── StorageFull         no room left
+        └── NewerDatabase       written by a later version
+
+Each carries a stable `code` for machines, a sentence for people and, where there is one, the next step.
+"""
+
+from typing import ClassVar
+
+
+class UpcallError(Exception):
+    """Base of every error that Upcall raises on purpose."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InvalidInquiry(UpcallError):
+    """A question that breaks a limit: which field, which limit, and what a valid one looks like."""
+
+    code = "invalid_inquiry"
+
+    def __init__(self, field: str, problem: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{field}: {problem}", hint=hint)
+        self.field = field
+
+
+class InvalidRequest(UpcallError):
+    """A request that is not of the documented form."""
+
+    code = "invalid_request"
+
+
+class InvalidSetting(UpcallError):
+    """A configuration value that cannot be used."""
+
+    code = "invalid_setting"
+
+
+class UnknownInquiry(UpcallError):
+    """No inquiry has that id or ref, or the caller may not see it."""
+
+    code = "unknown_inquiry"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no inquiry {name!r}", hint="`upcall status` lists the open ones")
+        self.name = name
+
+
+class UnknownAgent(UpcallError):
+    """The caller named an agent that it is not."""
+
+    code = "unknown_agent"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"unknown agent_id {name!r}", hint="leave it out: the token says which agent is asking"
+        )
+        self.name = name
+
+
+class NotAllowed(UpcallError):
+    """The caller's role does not permit this."""
+
+    code = "not_allowed"
+
+
+class Unauthenticated(UpcallError):
+    """No token, or one that is unknown or revoked."""
+
+    code = "unauthenticated"
+
+
+class EmptyAnswer(UpcallError):
+    """Nothing but white space: not an answer."""
+
+    code = "empty_answer"
+
+    def __init__(self) -> None:
+        super().__init__("an empty answer is not an answer", hint="choose an option or write some text")
+
+
+class UnreadableAnswer(UpcallError):
+    """Not one of the choices, and free text is not allowed."""
+
+    code = "unreadable_answer"
+
+
+class KeyConflict(UpcallError):
+    """The same request key came with other content."""
+
+    code = "key_conflict"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"request key {key!r} was already used for a different question",
+            hint="use a new request_key, or repeat the first request unchanged",
+        )
+        self.key = key
+
+
+class RateLimited(UpcallError):
+    """Too many asks in too short a time."""
+
+    code = "rate_limited"
+
+
+class StorageError(UpcallError):
+    """The store could not keep what it was given."""
+
+    code = "storage_error"
+
+
+class StorageFull(StorageError):
+    """There is no room left where the database lives."""
+
+    code = "storage_full"
+
+
+class NewerDatabase(StorageError):
+    """The database was written by a later version of Upcall."""
+
+    code = "newer_database"

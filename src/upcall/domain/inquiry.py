@@ -1,0 +1,202 @@
+"""What is asked, by whom, and how it ended: the values that everything else passes around."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+APPROVE = "Approve"
+DENY = "Deny"
+
+
+class Kind(StrEnum):
+    """What sort of input an inquiry wants."""
+
+    TEXT = "text"
+    APPROVAL = "approval"
+    CHOICE = "ask_user_question"
+
+
+class OnExpiry(StrEnum):
+    """What becomes of an inquiry whose time to live has passed."""
+
+    EXPIRE = "expire"
+    DENY = "deny"
+    DEFAULT = "default"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One suggested answer."""
+
+    label: str
+    description: str = ""
+    recommended: bool = False
+    preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One thing a person is asked; `custom` allows an answer in their own words."""
+
+    text: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    multi: bool = False
+    custom: bool = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The options' labels in the order shown."""
+        return tuple(option.label for option in self.options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file shown beside an inquiry; its bytes live in the store."""
+
+    name: str
+    media_type: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back."""
+
+    agent: str
+    session: str
+    door: str
+    workspace: str | None = None
+    thread: str | None = None
+    run: int | None = None
+    purpose: str = "question"
+    request_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """Who ended an inquiry, through what, when and why; `key` recognises a repeated request."""
+
+    by: str
+    via: str
+    at: float
+    reason: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was answered: for each question a list of strings, and the raw words."""
+
+    values: tuple[tuple[str, ...], ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """Waiting for a person; a snoozed one is open and quiet until then."""
+
+    snoozed_until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """Answered; `collected_at` is when there was evidence that the agent has it."""
+
+    closing: Closing
+    answer: Answer
+    collected_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A person declined to answer."""
+
+    closing: Closing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """The asker, or its end, withdrew the question."""
+
+    closing: Closing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """Nobody answered in time."""
+
+    closing: Closing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """It could not be put to anybody, or its run failed with it."""
+
+    closing: Closing
+
+
+Closed = Answered | Rejected | Cancelled | Expired | Failed
+State = Open | Closed
+
+STATE_NAMES: dict[type[State], str] = {
+    Open: "open",
+    Answered: "answered",
+    Rejected: "rejected",
+    Cancelled: "cancelled",
+    Expired: "expired",
+    Failed: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """One request for input.
+
+    `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
+    before any secrets in it were masked, of which there were `redacted`.
+    """
+
+    id: str
+    ref: str
+    kind: Kind
+    questions: tuple[Question, ...]
+    origin: Origin
+    asked_at: float
+    expires_at: float
+    context: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    on_expiry: OnExpiry = OnExpiry.EXPIRE
+    default: str | None = None
+    secret: bool = False
+    redacted: int = 0
+    digest: str = ""
+    state: State = Open()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person can still answer without force."""
+        return isinstance(self.state, Open)
+
+    @property
+    def state_name(self) -> str:
+        """What the state is called outside, such as `open` or `answered`."""
+        return STATE_NAMES[type(self.state)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """What an event says before a store has numbered it."""
+
+    type: str
+    at: float
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One atomic step: the inquiry as it shall be, and what is to be written in the log with it."""
+
+    inquiry: Inquiry
+    happening: Happening

@@ -1,0 +1,159 @@
+"""The rules by which an inquiry opens and ends.
+
+Every function looks at an inquiry and returns the `Change` to make, or None when nothing is to change because
+something else already decided. A store runs them inside its transaction, so the first to get there wins.
+"""
+
+from dataclasses import replace
+
+from upcall.domain.errors import KeyConflict
+from upcall.domain.inquiry import (
+    DENY,
+    STATE_NAMES,
+    Answer,
+    Answered,
+    Cancelled,
+    Change,
+    Closed,
+    Closing,
+    Expired,
+    Failed,
+    Happening,
+    Inquiry,
+    Kind,
+    OnExpiry,
+    Open,
+    Rejected,
+)
+
+POLICY = "policy"
+"""Who acts when nobody did."""
+
+
+def asked(inquiry: Inquiry) -> Change:
+    """The opening step of a new inquiry."""
+    data: dict[str, object] = {
+        "ref": inquiry.ref,
+        "kind": inquiry.kind.value,
+        "agent": inquiry.origin.agent,
+        "session": inquiry.origin.session,
+    }
+    return Change(inquiry=inquiry, happening=Happening(type="asked", at=inquiry.asked_at, data=data))
+
+
+def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
+    """Whether `later`, asked under the same request key, is `earlier` asked again.
+
+    A yes belongs to its time: an approval past its ttl is never handed out again.
+
+    Raises:
+        KeyConflict: if the two ask different things.
+    """
+    if earlier.kind is Kind.APPROVAL and now >= earlier.expires_at:
+        return False
+    if earlier.digest != later.digest:
+        raise KeyConflict(later.origin.request_key or "")
+    return True
+
+
+def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
+    """Settle with a person's answer; an expired inquiry takes one only by force."""
+    # Whether somebody looked at the clock in between makes no difference: what is over is settled first.
+    ended = expire(inquiry, closing.at)
+    match inquiry.state if ended is None else ended.inquiry.state:
+        case Open():
+            late = False
+        case Expired() if force:
+            late = True
+        case _:
+            return ended
+    settled = Answered(closing=closing, answer=given)
+    data: dict[str, object] = {"answers": [list(values) for values in given.values]}
+    if inquiry.secret:
+        data = {"secret": True}
+    if late:
+        data["late"] = True
+    return _close(inquiry, settled, data)
+
+
+def reject(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Settle with a person's refusal to answer."""
+    if not inquiry.is_open:
+        return None
+    if closing.at >= inquiry.expires_at:
+        return expire(inquiry, closing.at)
+    return _close(inquiry, Rejected(closing=closing), {})
+
+
+def cancel(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Withdraw the question on the asker's side."""
+    return _close(inquiry, Cancelled(closing=closing), {}) if inquiry.is_open else None
+
+
+def fail(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Give up: the question cannot be put to anybody."""
+    return _close(inquiry, Failed(closing=closing), {}) if inquiry.is_open else None
+
+
+def expire(inquiry: Inquiry, now: float) -> Change | None:
+    """End an inquiry whose time has passed, the way its asker or a policy chose."""
+    if not inquiry.is_open or now < inquiry.expires_at:
+        return None
+    match inquiry.on_expiry:
+        case OnExpiry.DEFAULT if inquiry.default is not None:
+            # No other default of an approval gets this far; if one did, silence would still not be consent.
+            label = DENY if inquiry.kind is Kind.APPROVAL else inquiry.default
+            return _close_by_default(inquiry, label, now)
+        case OnExpiry.DENY if inquiry.kind is Kind.APPROVAL:
+            return _close_by_default(inquiry, DENY, now)
+        case OnExpiry.FAIL:
+            closing = Closing(by=POLICY, via="expiry", at=now, reason="input_timeout")
+            return _close(inquiry, Failed(closing=closing), {})
+        case _:
+            closing = Closing(by=POLICY, via="expiry", at=now, reason="ttl")
+            return _close(inquiry, Expired(closing=closing), {})
+
+
+def snooze(inquiry: Inquiry, until: float, *, by: str, now: float) -> Change | None:
+    """Keep quiet about an open inquiry for a while. It stays answerable, and it is not a refusal."""
+    if not inquiry.is_open:
+        return None
+    happening = Happening(type="snoozed", at=now, data={"by": by, "until": until})
+    return Change(inquiry=replace(inquiry, state=Open(snoozed_until=until)), happening=happening)
+
+
+def extend(inquiry: Inquiry, seconds: float, *, by: str, now: float) -> Change | None:
+    """Give an open inquiry more time, counted from now if that is later than what it has."""
+    if not inquiry.is_open or now >= inquiry.expires_at:
+        return expire(inquiry, now)
+    expires_at = max(inquiry.expires_at, now + seconds)
+    happening = Happening(type="extended", at=now, data={"by": by, "expires_at": expires_at})
+    return Change(inquiry=replace(inquiry, expires_at=expires_at), happening=happening)
+
+
+def collect(inquiry: Inquiry, evidence: str, now: float) -> Change | None:
+    """Record that the agent has its answer; only the first evidence counts."""
+    match inquiry.state:
+        case Answered(collected_at=None) as settled:
+            happening = Happening(type="collected", at=now, data={"evidence": evidence})
+            return Change(
+                inquiry=replace(inquiry, state=replace(settled, collected_at=now)), happening=happening
+            )
+        case _:
+            return None
+
+
+def _close_by_default(inquiry: Inquiry, label: str, now: float) -> Change:
+    closing = Closing(by=POLICY, via="default", at=now, reason="ttl")
+    given = Answer(values=tuple((label,) for _ in inquiry.questions), text=label)
+    data: dict[str, object] = {"answers": [list(values) for values in given.values]}
+    return _close(inquiry, Answered(closing=closing, answer=given), data)
+
+
+def _close(inquiry: Inquiry, state: Closed, data: dict[str, object]) -> Change:
+    closing = state.closing
+    data |= {"ref": inquiry.ref, "by": closing.by, "via": closing.via}
+    if closing.reason is not None:
+        data["reason"] = closing.reason
+    happening = Happening(type=STATE_NAMES[type(state)], at=closing.at, data=data)
+    return Change(inquiry=replace(inquiry, state=state), happening=happening)

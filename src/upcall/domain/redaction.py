@@ -1,0 +1,158 @@
+"""Masking well-known secrets in what an agent wrote, visibly, before it is kept or shown.
+
+A secret is recognised by its form or by the name it is given. Hashes, ids and placeholders have neither and stay.
+Every pattern is linear: it starts at few places, and what it has taken it never gives back.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """A text without its secrets, and how many there were."""
+
+    text: str
+    count: int
+
+
+_FORMS = {
+    "AWS access key": r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+    "GitHub token": r"(?:gh[oprsu]_[A-Za-z0-9_]{30,}+|github_pat_[A-Za-z0-9_]{22,}+)",
+    "GitLab token": r"gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[A-Za-z0-9_.-]{20,}+",
+    "Slack token": r"(?:xox[a-z]|xapp|xwfp)-[A-Za-z0-9-]{10,}+",
+    "Slack webhook": r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}+",
+    "Anthropic key": r"sk-ant-[A-Za-z0-9_-]{20,}+",
+    "OpenAI key": r"sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9]{32,}+)",
+    "API key": r"sk-or-v1-[A-Za-z0-9]{32,}+",
+    "Stripe key": r"(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/]{24,}+)",
+    "Google API key": r"AIza[A-Za-z0-9_-]{35}",
+    "Google token": r"(?:ya29\.[A-Za-z0-9_-]{20,}+|GOCSPX-[A-Za-z0-9_-]{28})",
+    "npm token": r"npm_[A-Za-z0-9]{36}",
+    "PyPI token": r"pypi-AgE[A-Za-z0-9_-]{50,}+",
+    "Hugging Face token": r"hf_[A-Za-z0-9]{34,}+",
+    "SendGrid key": r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
+    "Telegram token": r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}",
+    "Docker token": r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}+",
+    "JWT": r"eyJ[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]*+",
+}
+_TOKENS = [(name, re.compile(rf"(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9_-])")) for name, form in _FORMS.items()]
+
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+# A key that was cut off has no end, but lines of base64, perhaps with their line breaks written as \n.
+_KEY_BODY = re.compile(
+    r"(?:\s|\\[nr]|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*+|[A-Za-z0-9+/=]{24,}+)*+"
+)
+
+_HEADER = re.compile(
+    r"""(?P<lead>authorization["'`]?[ \t]{0,3}[:=][ \t]{0,3}["'`]?(?:bearer|basic|token|bot)[ \t]{1,3})"""
+    r"""(?P<value>[\w.~+/=:-]{8,}+)"""
+    r"""|(?P<bearer>\bbearer[ \t]{1,3})(?P<token>[\w.~+/=-]{12,}+)""",
+    re.IGNORECASE,
+)
+_NAMES = (
+    r"(?:(?P<password>password|passwd|passphrase|pwd)"
+    r"|(?P<secret>secret|token|(?:api|access|secret|private|account|auth)[_-]?key))"
+)
+_VALUE = (
+    r"""(?:(?P<quote>\\{0,2}["'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n]))++)(?P=quote)"""
+    r"""|(?P<plain>[^\s"'`,;&|()<>\[\]{}\\]++)(?!\())"""
+)
+_ASSIGNED = re.compile(
+    rf"""{_NAMES}(?P<is>(?:\\{{0,2}}["'`])?[ \t]{{0,3}}(?::=|=>|[:=])[ \t]{{0,3}}){_VALUE}""", re.IGNORECASE
+)
+_FLAG = re.compile(rf"(?<![\w-])--(?:[a-z]+-)?{_NAMES}(?P<is>[ \t]){_VALUE}", re.IGNORECASE)
+_IN_URL = re.compile(
+    r"""(?<=://)(?P<user>[^\s/:@"'<>]{0,100}):(?P<password>[^\s/@"'<>]{1,200})(?=@)"""
+    r"""|(?<=://)(?P<token>[\w.-]{20,200})(?=@)"""
+)
+# What stands for a secret instead of being one: a variable, a path, a mask, a type, a name in a program.
+_STANDS_FOR = re.compile(
+    r"[$<{%*\[(./~\\].*|x{3,}|changeme|(?:your|my|the|some|example)[_ -][A-Za-z_ -]*"
+    r"|(?:none|null|nil|true|false|undefined|required|optional|str(?:ing)?|bytes|bool|int|any)[?!.]?"
+    r"|[A-Za-z_]*(?:pass|password|passwd|pwd|secret|token|key)|[A-Za-z_]+(?:\.[A-Za-z_]+)+",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def redact(text: str) -> Redacted:
+    """The text with every secret that is known by its form or name replaced by what it was."""
+    text, count = _without_private_keys(text)
+    for name, pattern in _TOKENS:
+        text, found = pattern.subn(f"[redacted: {name}]", text)
+        count += found
+    for pattern, mask in (
+        (_HEADER, _mask_header),
+        (_IN_URL, _mask_in_url),
+        (_ASSIGNED, _mask_value),
+        (_FLAG, _mask_value),
+    ):
+        pieces: list[str] = []
+        at = 0
+        for match in pattern.finditer(text):
+            if (span := mask(match)) is not None:
+                start, end, name = span
+                pieces += [text[at:start], f"[redacted: {name}]"]
+                at, count = end, count + 1
+        text = "".join([*pieces, text[at:]])
+    return Redacted(text=text, count=count)
+
+
+Span = tuple[int, int, str]
+
+
+def _without_private_keys(text: str) -> tuple[str, int]:
+    pieces: list[str] = []
+    at, complete = 0, True
+    while begin := _KEY_BEGIN.search(text, at):
+        end = _KEY_END.search(text, begin.end()) if complete else None
+        complete = end is not None
+        body = _KEY_BODY.match(text, begin.end())
+        stop = begin.end() + len(body[0].rstrip()) if body else begin.end()
+        if end is not None:
+            stop = end.end()
+        is_key = stop > begin.end()
+        pieces += [text[at : begin.start()], "[redacted: private key]" if is_key else begin[0]]
+        at = stop
+    return "".join([*pieces, text[at:]]), sum(piece == "[redacted: private key]" for piece in pieces)
+
+
+def _mask_header(match: re.Match[str]) -> Span | None:
+    group = "value" if match["value"] else "token"
+    is_secret = not _STANDS_FOR.fullmatch(match[group]) and (group == "value" or _has_digit(match[group]))
+    return (*match.span(group), "credential") if is_secret else None
+
+
+def _mask_in_url(match: re.Match[str]) -> Span | None:
+    group = "password" if match["password"] else "token"
+    is_secret = not _STANDS_FOR.fullmatch(match[group]) and (group == "password" or _has_digit(match[group]))
+    return (*match.span(group), "password" if group == "password" else "credential") if is_secret else None
+
+
+def _mask_value(match: re.Match[str]) -> Span | None:
+    group = "quoted" if match["quoted"] else "plain"
+    name = "password" if match["password"] else "secret"
+    is_secret = _is_password(match, group) if name == "password" else _is_secret(match[group])
+    return (*match.span(group), name) if is_secret else None
+
+
+def _is_password(match: re.Match[str], group: str) -> bool:
+    value, link = match[group], match["is"]
+    if _STANDS_FOR.fullmatch(value) or len(value) < 3:
+        return False
+    if "=" in link and (group == "quoted" or not link.strip("=")):
+        return True
+    # After a colon, or with room around the sign, it may be prose or a program.
+    spaced = any(character.isspace() for character in value)
+    return not spaced and (group == "quoted" or (len(value) >= 6 and _has_digit(value)))
+
+
+def _is_secret(value: str) -> bool:
+    if _STANDS_FOR.fullmatch(value) or len(value) < 8 or any(character.isspace() for character in value):
+        return False
+    return _has_digit(value) and any(character.isalpha() for character in value)
+
+
+def _has_digit(value: str) -> bool:
+    return any("0" <= character <= "9" for character in value)

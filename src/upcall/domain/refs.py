@@ -1,0 +1,44 @@
+"""Names: sortable ids for machines, short refs for people.
+
+A ref is a letter followed by letters and digits, at least one of them a digit, so that it is never a word
+("no", "ok") nor a run number. Letters and digits that look alike are left out.
+"""
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz"
+DIGITS = "23456789"
+REF = re.compile(r"[a-z][a-z0-9]{1,5}")
+REF_REST_DAYS = 30
+"""How long a ref rests after its inquiry closed, so that a late "a7 yes" never approves something else."""
+
+SHORTEST, LONGEST = 2, 6
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def inquiry_id(now_ms: int, entropy: int) -> str:
+    """A sortable unique id: 48 bits of milliseconds and 80 of entropy, as 26 base-32 characters."""
+    number = (now_ms & (1 << 48) - 1) << 80 | entropy & (1 << 80) - 1
+    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def looks_like_ref(name: str) -> bool:
+    """Whether a person may have meant a ref by this."""
+    return REF.fullmatch(name) is not None
+
+
+def candidates(random: Random, *, start: int = SHORTEST, tries: int = 4) -> Iterator[str]:
+    """Refs to try, a few of each length, the shortest first; the last length is tried for ever."""
+    length = start
+    while True:
+        for _ in range(tries):
+            yield _ref(random, length)
+        length = min(length + 1, LONGEST)
+
+
+def _ref(random: Random, length: int) -> str:
+    characters = [random.choice(LETTERS + DIGITS) for _ in range(length - 1)]
+    characters[random.randrange(length - 1)] = random.choice(DIGITS)
+    return random.choice(LETTERS) + "".join(characters)

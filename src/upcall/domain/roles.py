@@ -1,0 +1,64 @@
+"""Who a caller is and what it may do. An agent asks and waits for its own; only people answer."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from upcall.domain.errors import NotAllowed
+from upcall.domain.inquiry import Inquiry
+
+
+class Role(StrEnum):
+    """What a token is for."""
+
+    AGENT = "agent"
+    PERSON = "person"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Somebody who holds a valid token."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether this caller only ever sees its own inquiries."""
+        return self.role is Role.AGENT
+
+    def may_see(self, inquiry: Inquiry) -> bool:
+        """People see everything; an agent what it asked itself."""
+        return not self.is_agent or inquiry.origin.agent == self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A credential as it is kept: never the secret itself, only its SHA-256."""
+
+    name: str
+    role: Role
+    digest: str
+    created_at: float
+
+
+def require_person(caller: Caller, action: str) -> None:
+    """Let people through.
+
+    Raises:
+        NotAllowed: if the caller is an agent.
+    """
+    if caller.is_agent:
+        raise NotAllowed(
+            f"an agent token cannot {action}", hint="use a person's token: agents never answer for people"
+        )
+
+
+def require_admin(caller: Caller, action: str) -> None:
+    """Let administrators through.
+
+    Raises:
+        NotAllowed: if the caller is not one.
+    """
+    if caller.role is not Role.ADMIN:
+        raise NotAllowed(f"a {caller.role} token cannot {action}", hint="use an admin token")

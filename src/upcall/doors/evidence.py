@@ -1,0 +1,77 @@
+"""Proof that an agent has its answer: it said something later on the connection that the answer went out on.
+
+Writing an answer to a connection only *hands* it over; the process at the other end may be dead. Whoever serves a
+connection reports here what was handed over and that something was heard.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+
+from upcall.domain.errors import UpcallError
+from upcall.domain.roles import Caller
+
+REMEMBERED = 10_000
+"""How many connections are watched; the ones that were quiet for longest are forgotten first."""
+
+PER_CONNECTION = 100
+EVIDENCE = "later message on the same connection"
+
+Collect = Callable[[str, Caller, str], Awaitable[object]]
+
+log = logging.getLogger(__name__)
+
+
+class Handed:
+    """Answers that went out and of which it is not known yet whether they arrived."""
+
+    def __init__(self, collect: Collect) -> None:
+        self._collect = collect
+        self._waiting: OrderedDict[Hashable, dict[Hashable, tuple[str, Caller]]] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def handed(self, connection: Hashable, call: Hashable, inquiry: str, caller: Caller) -> None:
+        """An answer was written to a connection as the reply to `call`."""
+        waiting = self._waiting.setdefault(connection, {})
+        waiting[call] = (inquiry, caller)
+        self._waiting.move_to_end(connection)
+        if len(waiting) > PER_CONNECTION:
+            del waiting[next(iter(waiting))]
+        while len(self._waiting) > REMEMBERED:
+            self._waiting.popitem(last=False)
+
+    def missed(self, connection: Hashable, call: Hashable) -> None:
+        """The agent gave up on `call`, or sends it again: it does not have that answer."""
+        waiting = self._waiting.get(connection)
+        if waiting is not None and waiting.pop(call, None) is not None and not waiting:
+            del self._waiting[connection]
+
+    def heard(self, connection: Hashable) -> None:
+        """Something later arrived on a connection, so what was handed over before has been read."""
+        if not self._waiting:
+            return
+        waiting = self._waiting.pop(connection, None)
+        if waiting is not None:
+            # In the background: whoever was heard is waiting for a reply of its own.
+            task = asyncio.get_running_loop().create_task(self._record(list(waiting.values())))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def gone(self, connection: Hashable) -> None:
+        """The connection is closed: nothing more can be proved by it."""
+        self._waiting.pop(connection, None)
+
+    async def settled(self) -> None:
+        """Return when everything that was heard so far has been recorded."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def _record(self, waiting: list[tuple[str, Caller]]) -> None:
+        for inquiry, caller in waiting:
+            try:
+                await self._collect(inquiry, caller, EVIDENCE)
+            except UpcallError as problem:
+                log.warning("could not record that %s was collected: %s", inquiry, problem.message)
+            except Exception:
+                log.exception("could not record that %s was collected", inquiry)

@@ -1,0 +1,67 @@
+"""What clients say about themselves in a request's `_meta`: which session it is, which call, how long it waits."""
+
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from upcall.domain.errors import UpcallError
+from upcall.domain.wording import duration
+
+REQUEST_KEY = "upcall/requestKey"
+SESSION = "upcall/session"
+CODEX_TURN = "x-codex-turn-metadata"
+CALL_KEYS = ("claudecode/toolUseId", "callId", REQUEST_KEY)
+LONGEST = 200
+"""Names longer than this are nobody's; they are not kept."""
+
+Meta = Mapping[str, object]
+
+
+def meta_of(params: object) -> Meta:
+    """The `_meta` of a request's parameters, empty if there is none of the right form."""
+    if isinstance(params, Mapping):
+        found = cast("Mapping[str, object]", params).get("_meta")
+        if isinstance(found, Mapping):
+            return cast("Meta", found)
+    return {}
+
+
+def session_of(meta: Meta) -> str | None:
+    """The session that the client names: Codex tells its thread, which is what it can be resumed by."""
+    turn = meta.get(CODEX_TURN)
+    if isinstance(turn, Mapping):
+        codex = cast("Meta", turn)
+        return _name(codex.get("thread_id")) or _name(codex.get("session_id"))
+    return _name(meta.get(SESSION))
+
+
+def request_key_of(meta: Meta) -> str | None:
+    """What recognises this very call if it is sent again: the client's own id for it, else the pipe's."""
+    return next((key for name in CALL_KEYS if (key := _name(meta.get(name)))), None)
+
+
+def progress_token_of(meta: Meta) -> str | int | None:
+    """The token under which the client wants to hear signs of life."""
+    token = meta.get("progressToken")
+    return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+
+def wait_of(said: object) -> float | None:
+    """How long a client says it can wait: `block` is for ever, None is unknown."""
+    match said:
+        case "block":
+            return math.inf
+        case bool() | None:
+            return None
+        case int() | float() | str():
+            try:
+                seconds = duration(said)
+            except (UpcallError, ValueError, OverflowError):
+                return None
+            return seconds if seconds > 0 else None
+        case _:
+            return None
+
+
+def _name(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST else None

@@ -1,0 +1,284 @@
+"""What the tools do, whichever way they are called. Knows the broker; knows neither MCP's SDK nor any transport.
+
+A call always comes back with a result: an outcome that a model can act upon, or an error that teaches it the
+right form. Cancelling a call only detaches it; the question stays open.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from upcall.broker import Broker
+from upcall.domain.asking import draft
+from upcall.domain.errors import (
+    InvalidInquiry,
+    InvalidRequest,
+    KeyConflict,
+    UnknownAgent,
+    UnknownInquiry,
+    UpcallError,
+)
+from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
+from upcall.domain.outcome import PARKED, outcome
+from upcall.domain.redaction import redact
+from upcall.domain.roles import Caller
+from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
+from upcall.doors.evidence import Handed
+from upcall.doors.progress import Beat
+
+SLICE = 50.0
+"""How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
+
+CONFIRM_EXAMPLE = 'for example {"action": "git push --force origin main", "reason": "history was rewritten"}'
+WAIT_EXAMPLE = 'for example {"id": "a7"}, with the id or ref that a parked result named'
+NOTIFY_EXAMPLE = 'for example {"message": "The migration is done, all tests pass."}'
+
+log = logging.getLogger(__name__)
+
+Fields = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who is calling: the credentials, and what the connection says about itself.
+
+    `wait` is how many seconds the client said it can wait; None when nobody knows.
+    """
+
+    caller: Caller
+    session: str
+    door: str
+    named_session: bool = False
+    request_key: str | None = None
+    workspace: str | None = None
+    wait: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call came to. `collectable` is the inquiry whose answer it carries."""
+
+    text: str
+    structured: Fields
+    is_error: bool = False
+    collectable: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What a connection wants to hear of a call while it waits."""
+
+    opened: Callable[[Inquiry], None] | None = None
+    progress: Callable[[int, str], None] | None = None
+
+
+UNWATCHED = Watching()
+
+
+class BlockTimeout(UpcallError):
+    """Nobody answered while the call waited, and the policy calls that an error."""
+
+    code = "timeout"
+
+
+class ApprovalLapsed(UpcallError):
+    """An approval was given, but its time has passed since."""
+
+    code = "approval_lapsed"
+
+
+class Tools:
+    """The tools of one broker. One per process, shared by every connection."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        slice_seconds: float = SLICE,
+        aliases: Sequence[str] = (),
+        beat: Beat | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.evidence = Handed(broker.collect)
+        self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
+        self._broker = broker
+        self._slice = slice_seconds
+        self._beat = beat or Beat()
+        self._clock = clock
+        self._does = {
+            **dict.fromkeys((ASK, *aliases), self._ask),
+            CONFIRM: self._confirm,
+            WAIT: self._wait,
+            NOTIFY: self._notify,
+        }
+
+    async def call(
+        self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
+    ) -> ToolResult:
+        """Do what a tool says. Never raises, except when it is cancelled."""
+        try:
+            does = self._does.get(name)
+            if does is None:
+                raise InvalidRequest(
+                    f"there is no tool {name[:100]!r}", hint=f"the tools are {', '.join(self._does)}"
+                )
+            fields = _fields(arguments)
+            _check_agent(fields.pop("agent_id", None), asker.caller)
+            return await does(fields, asker, watching)
+        except UpcallError as error:
+            return failure(error.code, error.message, error.hint)
+        except Exception:
+            log.exception("the tool %s failed", name)
+            return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
+
+    async def _ask(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+        return await self._put(fields, asker, watching)
+
+    async def _confirm(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+        limit = self._broker.policy.limits.question
+        action = _text(fields, "action", CONFIRM_EXAMPLE, limit)
+        why = [_text(fields, name, CONFIRM_EXAMPLE, optional=True) for name in ("reason", "details")]
+        question: Fields = {
+            "kind": Kind.APPROVAL.value,
+            "question": action,
+            "context": "\n\n".join(part for part in why if part),
+        }
+        return await self._put(question, asker, watching)
+
+    async def _put(self, question: Fields, asker: Asker, watching: Watching) -> ToolResult:
+        added = await self._broker.ask(
+            draft(question, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
+        )
+        if added.inquiry.origin.agent != asker.caller.name:
+            # Two agents may name the same session; one is never given what the other asked.
+            raise KeyConflict(asker.request_key or "")
+        return await self._until_settled(added.inquiry, asker, watching)
+
+    async def _wait(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+        name = _text(fields, "id", WAIT_EXAMPLE, 100).strip()
+        inquiry = await self._broker.get(name, asker.caller)
+        if inquiry.origin.agent != asker.caller.name:
+            raise UnknownInquiry(name)
+        if inquiry.kind is Kind.APPROVAL:
+            self._check_approval(inquiry, name, asker)
+        return await self._until_settled(inquiry, asker, watching)
+
+    async def _notify(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+        message = _text(fields, "message", NOTIFY_EXAMPLE, self._broker.policy.limits.question)
+        masked = redact(message)
+        await self._broker.notify(masked.text, _origin(asker))
+        note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
+        return ToolResult(text=f"The user has been told.{note}", structured={"status": "notified"})
+
+    async def _until_settled(self, inquiry: Inquiry, asker: Asker, watching: Watching) -> ToolResult:
+        if watching.opened is not None:
+            watching.opened(inquiry)
+        patience = self._patience(asker)
+        leave = self._show_life(inquiry, watching)
+        try:
+            inquiry = await self._broker.wait(inquiry, patience)
+        finally:
+            leave()
+        if (
+            inquiry.is_open
+            and self._broker.policy.on_block_end == "error"
+            and patience >= self._broker.policy.block_timeout
+            and not self._broker.closing.is_set()
+        ):
+            raise BlockTimeout(
+                f"nobody answered within {patience:g} seconds",
+                hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
+            )
+        return result(inquiry)
+
+    def _patience(self, asker: Asker) -> float:
+        wait = self._slice if asker.wait is None else asker.wait
+        return min(wait, self._broker.policy.block_timeout)
+
+    def _show_life(self, inquiry: Inquiry, watching: Watching) -> Callable[[], None]:
+        progress = watching.progress
+        if progress is None or not inquiry.is_open:
+            return _nothing
+        sentence = f"Waiting for a human to answer (ref {inquiry.ref})"
+        return self._beat.join(lambda count: progress(count, sentence))
+
+    def _check_approval(self, inquiry: Inquiry, name: str, asker: Asker) -> None:
+        """A yes belongs to the session that asked, and to its time."""
+        if asker.named_session and inquiry.origin.session != asker.session:
+            raise UnknownInquiry(name)
+        match inquiry.state:
+            case Answered(closing=closing) if closing.at < inquiry.expires_at <= self._clock():
+                raise ApprovalLapsed(
+                    f"the decision about {inquiry.ref} was made, but its time has passed", hint="ask again"
+                )
+            case _:
+                pass
+
+
+def result(inquiry: Inquiry) -> ToolResult:
+    """What an asker is told of an inquiry as it stands; one that is open is parked."""
+    told = outcome(inquiry)
+    structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
+    if told.answers is not None:
+        structured["answers"] = [list(values) for values in told.answers]
+    # Whatever ended the wait is worth collecting only if there is an answer to be had.
+    collectable = None if told.answers is None or told.status == PARKED else told.id
+    return ToolResult(text=told.text, structured=structured, collectable=collectable)
+
+
+def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
+    """An error that a model can read and act upon."""
+    text = f"Error: {message}." + (f" {hint[:1].upper()}{hint[1:]}." if hint else "")
+    structured: Fields = {"error": {"code": code, "message": message, "hint": hint}}
+    return ToolResult(text=text, structured=structured, is_error=True)
+
+
+def _origin(asker: Asker) -> Origin:
+    return Origin(
+        agent=asker.caller.name,
+        session=asker.session,
+        door=asker.door,
+        workspace=asker.workspace,
+        request_key=asker.request_key,
+    )
+
+
+def _fields(arguments: object) -> Fields:
+    if arguments is None:
+        return {}
+    if isinstance(arguments, str):
+        try:
+            arguments = cast("object", json.loads(arguments))
+        except (ValueError, RecursionError):
+            pass
+    if not isinstance(arguments, Mapping):
+        raise InvalidInquiry(
+            "arguments", f"an object, got {type(arguments).__name__}", hint='for example {"question": "Which cache?"}'
+        )
+    return dict(cast("Mapping[str, object]", arguments))
+
+
+def _check_agent(sent: object, caller: Caller) -> None:
+    if sent not in (None, "", caller.name):
+        raise UnknownAgent(str(sent)[:100])
+
+
+def _text(fields: Fields, name: str, example: str, limit: int | None = None, *, optional: bool = False) -> str:
+    sent = fields.get(name)
+    if sent is None and optional:
+        return ""
+    if not isinstance(sent, str):
+        raise InvalidInquiry(name, "text is required" if sent is None else "must be text", hint=example)
+    text = sent.strip()
+    if not optional and not text:
+        raise InvalidInquiry(name, "must not be empty", hint=example)
+    if limit is not None and len(text) > limit:
+        raise InvalidInquiry(name, f"at most {limit} characters, got {len(text)}", hint=example)
+    return text
+
+
+def _nothing() -> None:
+    """What there is to undo when nothing was begun."""

@@ -1,0 +1,123 @@
+"""Where one installation keeps its things, and how its parts find each other.
+
+Imported by the pipe and by every command, so it is kept to the cheapest part of the standard library.
+"""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+PIPE_PROTOCOL = 1
+"""The version of what a pipe and a daemon say to each other; a newer daemon serves an older pipe."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A daemon's whereabouts, as its runtime file tells them. The token is ask-only."""
+
+    pid: int
+    url: str
+    pipe_port: int
+    token: str
+    version: str
+
+
+class Home:
+    """The folder of one installation: everything in it is for its owner only."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def config_file(self) -> Path:
+        """Settings, written by people."""
+        return self.path / "upcall.toml"
+
+    @property
+    def database_file(self) -> Path:
+        """The embedded store."""
+        return self.path / "upcall.db"
+
+    @property
+    def runtime_file(self) -> Path:
+        """Where the running daemon is; absent when none runs."""
+        return self.path / "run.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the one daemon of this home."""
+        return self.path / "daemon.lock"
+
+    @property
+    def start_lock_file(self) -> Path:
+        """Held while a daemon comes up."""
+        return self.path / "start.lock"
+
+    @property
+    def down_mark(self) -> Path:
+        """Left by `upcall down`: pipes that were running then start nothing."""
+        return self.path / "down"
+
+    @property
+    def port_file(self) -> Path:
+        """The port first chosen, kept so that hooks stay valid."""
+        return self.path / "port"
+
+    @property
+    def owner_token_file(self) -> Path:
+        """The credentials of the person who owns this home."""
+        return self.path / "owner.token"
+
+    @property
+    def agent_token_file(self) -> Path:
+        """The ask-only credentials that local agents use."""
+        return self.path / "agent.token"
+
+    @property
+    def log_file(self) -> Path:
+        """What a daemon in the background has to say."""
+        return self.path / "daemon.log"
+
+    def create(self) -> None:
+        """Make the folder, or make it private again."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.path.stat().st_mode & 0o077:
+            self.path.chmod(0o700)
+
+    def write_private(self, path: Path, text: str) -> None:
+        """Replace a file at once, readable by its owner only."""
+        staged = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        staged.replace(path)
+
+    def running(self) -> Running | None:
+        """The daemon that the runtime file tells of, if its process is alive."""
+        try:
+            told = json.loads(self.runtime_file.read_text())
+            running = Running(**told)
+            os.kill(running.pid, 0)
+        except (OSError, ValueError, TypeError):
+            return None
+        return running
+
+    def was_put_down_since(self, moment: float) -> bool:
+        """Whether somebody ran `upcall down` after that moment."""
+        try:
+            return self.down_mark.stat().st_mtime >= moment
+        except OSError:
+            return False
+
+
+def default_home() -> Home:
+    """`UPCALL_HOME`, or the platform's place for an application's data."""
+    chosen = os.environ.get("UPCALL_HOME")
+    if chosen:
+        return Home(Path(chosen).expanduser())
+    if sys.platform == "darwin":
+        return Home(Path("~/Library/Application Support/upcall").expanduser())
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Home(Path(data).expanduser() / "upcall")

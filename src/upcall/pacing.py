@@ -1,0 +1,81 @@
+"""Protection against loops, not against work: how often one agent may ask, and how often the same thing."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from upcall.domain.errors import RateLimited
+from upcall.domain.inquiry import Origin
+
+REMEMBERED = 10_000
+"""How many different questions are watched for repetition; the oldest are forgotten first."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+@dataclass(slots=True)
+class _Repeats:
+    inquiry: str
+    since: float
+    count: int
+
+
+class Pacing:
+    """Counts asks in memory: a restart forgives everybody."""
+
+    def __init__(
+        self, *, per_second: float = 100, burst: float = 5000, same: int = 5, same_within: float = 600
+    ) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._same = same
+        self._same_within = same_within
+        self._buckets: dict[str, _Bucket] = {}
+        self._repeats: OrderedDict[tuple[str, str, str], _Repeats] = OrderedDict()
+
+    def spend(self, agent: str, now: float) -> None:
+        """Take one ask out of an agent's allowance.
+
+        Raises:
+            RateLimited: if there is none left.
+        """
+        bucket = self._buckets.setdefault(agent, _Bucket(self._burst, now))
+        bucket.tokens = min(self._burst, bucket.tokens + max(now - bucket.at, 0) * self._per_second)
+        bucket.at = now
+        if bucket.tokens < 1:
+            raise RateLimited(
+                f"{agent!r} asks more than {self._per_second:g} times a second",
+                hint="wait a moment; ask several questions in one inquiry",
+            )
+        bucket.tokens -= 1
+
+    def repeated(self, origin: Origin, digest: str, now: float, *, approval: bool) -> str | None:
+        """The earlier inquiry to return instead, when one session keeps asking the same thing.
+
+        Raises:
+            RateLimited: if it is an approval, since an earlier yes is never given twice.
+        """
+        seen = self._repeats.get((origin.agent, origin.session, digest))
+        if seen is None or now - seen.since > self._same_within or seen.count < self._same:
+            return None
+        if approval:
+            raise RateLimited(
+                f"the same approval was asked {seen.count} times in {self._same_within / 60:g} minutes",
+                hint="do something else, or stop and report what is blocking",
+            )
+        return seen.inquiry
+
+    def asked(self, origin: Origin, digest: str, inquiry: str, now: float) -> None:
+        """Remember that a session asked this."""
+        key = (origin.agent, origin.session, digest)
+        seen = self._repeats.get(key)
+        if seen is None or now - seen.since > self._same_within:
+            self._repeats[key] = _Repeats(inquiry, now, 1)
+        else:
+            seen.inquiry, seen.count = inquiry, seen.count + 1
+        self._repeats.move_to_end(key)
+        while len(self._repeats) > REMEMBERED:
+            self._repeats.popitem(last=False)

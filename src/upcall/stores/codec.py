@@ -1,0 +1,200 @@
+"""Inquiries as rows and back. What is searched by has a column, everything else is one compact JSON body.
+
+Defaults are left out of the body, and it is pure ASCII, so that any text a caller sends comes back as it was.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from upcall.domain.inquiry import (
+    STATE_NAMES,
+    Answer,
+    Answered,
+    Attachment,
+    Cancelled,
+    Closed,
+    Closing,
+    Expired,
+    Failed,
+    Inquiry,
+    Kind,
+    OnExpiry,
+    Open,
+    Option,
+    Origin,
+    Question,
+    Rejected,
+    State,
+)
+
+COLUMNS = (
+    "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, body"
+)
+"""What `decode` reads, in its order."""
+
+Json = dict[str, Any]
+
+_OPEN = Open()
+_CLOSED: dict[str, type[Rejected | Cancelled | Expired | Failed]] = {
+    "rejected": Rejected,
+    "cancelled": Cancelled,
+    "expired": Expired,
+    "failed": Failed,
+}
+_KINDS = {kind.value: kind for kind in Kind}
+
+# What we encode is made here or is a flat event, so looking for circles would be half of the work for nothing.
+dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+loads = json.JSONDecoder().decode
+
+
+def closed_at(inquiry: Inquiry) -> float | None:
+    """When an inquiry ended; None while it is open."""
+    return None if isinstance(inquiry.state, Open) else inquiry.state.closing.at
+
+
+def body(inquiry: Inquiry) -> str:
+    """Everything about an inquiry that has no column of its own."""
+    origin = inquiry.origin
+    made: Json = {"questions": [_question_out(question) for question in inquiry.questions], "door": origin.door}
+    if origin.workspace is not None:
+        made["workspace"] = origin.workspace
+    if origin.thread is not None:
+        made["thread"] = origin.thread
+    if origin.run is not None:
+        made["run"] = origin.run
+    if inquiry.context:
+        made["context"] = inquiry.context
+    if inquiry.attachments:
+        made["attachments"] = [[a.name, a.media_type, a.size, a.digest] for a in inquiry.attachments]
+    if inquiry.on_expiry is not OnExpiry.EXPIRE:
+        made["on_expiry"] = inquiry.on_expiry.value
+    if inquiry.default is not None:
+        made["default"] = inquiry.default
+    if inquiry.secret:
+        made["secret"] = True
+    if inquiry.redacted:
+        made["redacted"] = inquiry.redacted
+    if inquiry.digest:
+        made["digest"] = inquiry.digest
+    _state_out(inquiry.state, made)
+    return dumps(made)
+
+
+def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
+    """The values of `COLUMNS` for an inquiry and its `body`."""
+    origin = inquiry.origin
+    return (
+        inquiry.id,
+        inquiry.ref,
+        STATE_NAMES[type(inquiry.state)],
+        inquiry.kind.value,
+        origin.agent,
+        origin.session,
+        origin.purpose,
+        origin.request_key,
+        inquiry.asked_at,
+        inquiry.expires_at,
+        closed_at(inquiry),
+        made,
+    )
+
+
+def decode(values: Sequence[Any]) -> Inquiry:
+    """The inquiry that a row of `COLUMNS` holds."""
+    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, made = values
+    read: Json = loads(made)
+    get = read.get
+    return Inquiry(
+        id=name,
+        ref=ref,
+        kind=_KINDS[kind],
+        questions=tuple([_question_in(question) for question in read["questions"]]),
+        origin=Origin(
+            agent=agent,
+            session=session,
+            door=read["door"],
+            workspace=get("workspace"),
+            thread=get("thread"),
+            run=get("run"),
+            purpose=purpose,
+            request_key=request_key,
+        ),
+        asked_at=asked_at,
+        expires_at=expires_at,
+        context=get("context", ""),
+        attachments=tuple(
+            [Attachment(name=n, media_type=m, size=s, digest=d) for n, m, s, d in get("attachments", ())]
+        ),
+        on_expiry=OnExpiry(read["on_expiry"]) if "on_expiry" in read else OnExpiry.EXPIRE,
+        default=get("default"),
+        secret=get("secret", False),
+        redacted=get("redacted", 0),
+        digest=get("digest", ""),
+        state=_state_in(state, read),
+    )
+
+
+def _question_out(question: Question) -> Json:
+    made: Json = {"text": question.text}
+    if question.header:
+        made["header"] = question.header
+    if question.options:
+        made["options"] = [_option_out(option) for option in question.options]
+    if question.multi:
+        made["multi"] = True
+    if not question.custom:
+        made["custom"] = False
+    return made
+
+
+def _option_out(option: Option) -> Json:
+    made: Json = {"label": option.label}
+    if option.description:
+        made["description"] = option.description
+    if option.recommended:
+        made["recommended"] = True
+    if option.preview is not None:
+        made["preview"] = option.preview
+    return made
+
+
+def _state_out(state: State, made: Json) -> None:
+    if isinstance(state, Open):
+        if state.snoozed_until is not None:
+            made["snoozed_until"] = state.snoozed_until
+        return
+    closing = state.closing
+    made["closing"] = [closing.by, closing.via, closing.at, closing.reason, closing.key]
+    if isinstance(state, Answered):
+        made["answer"] = {"values": state.answer.values, "text": state.answer.text}
+        if state.collected_at is not None:
+            made["collected_at"] = state.collected_at
+
+
+def _question_in(read: Mapping[str, Any]) -> Question:
+    # The keys are the fields, so a question or an option takes them as they are.
+    if "options" in read:
+        return Question(**{**read, "options": tuple([Option(**option) for option in read["options"]])})
+    return Question(**read)
+
+
+def _state_in(name: str, read: Json) -> State:
+    if name == "open":
+        until = read.get("snoozed_until")
+        return _OPEN if until is None else Open(snoozed_until=until)
+    by, via, at, reason, key = read["closing"]
+    closing = Closing(by=by, via=via, at=at, reason=reason, key=key)
+    if name == "answered":
+        return _answered_in(closing, read)
+    state: Closed = _CLOSED[name](closing=closing)
+    return state
+
+
+def _answered_in(closing: Closing, read: Json) -> Answered:
+    given = read["answer"]
+    values = tuple([tuple(value) for value in given["values"]])
+    return Answered(
+        closing=closing, answer=Answer(values=values, text=given["text"]), collected_at=read.get("collected_at")
+    )

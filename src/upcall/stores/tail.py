@@ -1,0 +1,128 @@
+"""The newest part of the log in memory, and the readers that wait for more of it.
+
+It lives on the event loop alone and is told of events only once they are durable. It knows no database: a reader
+who wants what is older than the tail is told so.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from upcall.domain.inquiry import Inquiry
+from upcall.ports import Event
+
+MAX_EVENTS = 4096
+MAX_WEIGHT = 16 * 1024 * 1024
+
+
+class Logged(NamedTuple):
+    """An event, its data as they are kept, and about how many bytes it takes in memory."""
+
+    event: Event
+    data: str
+    weight: int
+
+
+class Tail:
+    """The last events, bounded in number and weight. Those after `floor` are all here."""
+
+    def __init__(self, last: int, *, max_events: int = MAX_EVENTS, max_weight: int = MAX_WEIGHT) -> None:
+        self.last = last
+        self.floor = last
+        self._max_events = max_events
+        self._max_weight = max_weight
+        self._entries: list[Logged] = []
+        self._start = 0
+        self._weight = 0
+        self._subjects: dict[str, Event] = {}
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._entries) - self._start
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes the kept events hold."""
+        return self._weight
+
+    def publish(self, logged: Sequence[Logged]) -> None:
+        """Take in events that are now durable, and wake everybody who waits for more."""
+        if not logged:
+            return
+        for event, _, weight in logged:
+            self._weight += weight
+            if event.subject is not None:
+                self._subjects[event.subject.id] = event
+        self._entries.extend(logged)
+        self.last = logged[-1].event.seq
+        while len(self) > self._max_events or self._weight > self._max_weight:
+            self._drop_oldest()
+        if self._start > self._max_events:
+            del self._entries[: self._start]
+            self._start = 0
+        self._wake()
+
+    def since(self, after: int, limit: int) -> list[Event] | None:
+        """The events after that number; None when the tail does not reach back so far."""
+        if after < self.floor:
+            return None
+        if after >= self.last:
+            return []
+        start = bisect_right(self._entries, after, lo=self._start, key=_seq)
+        return [entry.event for entry in self._entries[start : start + limit]]
+
+    def subject(self, name: str) -> Inquiry | None:
+        """The inquiry with this id as it is now, if its latest event is among those kept."""
+        event = self._subjects.get(name)
+        return None if event is None else event.subject
+
+    async def grown(self, after: int, seconds: float) -> bool:
+        """Wait until there is an event after that number; False when the time is up or the store closes."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while self.last <= after:
+            left = deadline - loop.time()
+            if self._closed or left <= 0:
+                return False
+            woken: asyncio.Future[None] = loop.create_future()
+            timer = loop.call_later(left, _settle, woken)
+            self._waiting.add(woken)
+            try:
+                await woken
+            finally:
+                timer.cancel()
+                self._waiting.discard(woken)
+        return True
+
+    def close(self) -> None:
+        """Let every waiting reader go; nobody waits from now on."""
+        self._closed = True
+        self._wake()
+
+    def _drop_oldest(self) -> None:
+        event, _, weight = self._entries[self._start]
+        self._entries[self._start] = _DROPPED
+        self._start += 1
+        self._weight -= weight
+        self.floor = event.seq
+        if event.inquiry is not None and self._subjects.get(event.inquiry) is event:
+            del self._subjects[event.inquiry]
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, set()
+        for woken in waiting:
+            _settle(woken)
+
+
+def _seq(entry: Logged) -> int:
+    return entry.event.seq
+
+
+def _settle(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
+
+
+_DROPPED = Logged(Event(seq=0, type="", inquiry=None, at=0, data={}), "", 0)

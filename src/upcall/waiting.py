@@ -1,0 +1,88 @@
+"""Whoever waits for an inquiry, and the log that wakes them. A waiter costs a future and a dictionary entry."""
+
+import asyncio
+import logging
+
+from upcall.domain.errors import StorageError
+from upcall.domain.inquiry import Inquiry
+from upcall.ports import Event, Store
+
+PATIENCE = 30.0
+"""Seconds that one look at the log may take; nothing is lost when it ends early."""
+
+log = logging.getLogger("upcall.waiting")
+
+
+class Waiters:
+    """Follows the store's log and wakes those who wait for what it says was settled."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[str, set[asyncio.Future[Inquiry | None]]] = {}
+        self._seen = 0
+        self._following: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def start(self) -> None:
+        """Begin to follow the log where it ends now."""
+        self._seen = await self._store.last_seq()
+        self._following = asyncio.create_task(self._follow())
+
+    async def close(self) -> None:
+        """Release everybody with the inquiry as it stands."""
+        self._closed = True
+        for waiting in self._waiting.values():
+            for waiter in waiting:
+                _release(waiter, None)
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    def __len__(self) -> int:
+        return sum(len(waiting) for waiting in self._waiting.values())
+
+    async def wait(self, inquiry: Inquiry, timeout: float | None) -> Inquiry:
+        """The inquiry once it is settled, or as it stands after `timeout` seconds or at the end of it all."""
+        if not inquiry.is_open:
+            return inquiry
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Inquiry | None] = loop.create_future()
+        waiting = self._waiting.setdefault(inquiry.id, set())
+        waiting.add(waiter)
+        # A timer in the loop's own heap, and no task, for each waiter.
+        timer = None if timeout is None else loop.call_later(max(timeout, 0), _release, waiter, None)
+        try:
+            # It may have been settled after it was read and before it was waited for.
+            current = await self._store.get(inquiry.id)
+            if not current.is_open or self._closed:
+                return current
+            return await waiter or await self._store.get(inquiry.id)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            waiting.discard(waiter)
+            if not waiting:
+                self._waiting.pop(inquiry.id, None)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                for event in await self._store.events(self._seen, wait=PATIENCE):
+                    self._seen = event.seq
+                    if event.inquiry in self._waiting:
+                        await self._wake(event)
+            except StorageError:
+                # Whoever waits goes on waiting; the log is still there when the trouble is over.
+                log.exception("the log cannot be read; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _wake(self, event: Event) -> None:
+        inquiry = event.subject or await self._store.get(event.inquiry or "")
+        if not inquiry.is_open:
+            for waiter in self._waiting.get(inquiry.id, ()):
+                _release(waiter, inquiry)
+
+
+def _release(waiter: asyncio.Future[Inquiry | None], inquiry: Inquiry | None) -> None:
+    if not waiter.done():
+        waiter.set_result(inquiry)

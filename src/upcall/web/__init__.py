@@ -1,0 +1,1 @@
+"""The HTTP edge: requests in, documents out. It decides nothing; the broker and the domain do."""

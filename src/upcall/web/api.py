@@ -1,0 +1,203 @@
+"""Inquiries over HTTP: ask, list, read, answer, reject, cancel, snooze, extend, collect."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import cast
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from upcall.broker import Broker, Reply, Settled
+from upcall.domain.asking import draft
+from upcall.domain.document import document
+from upcall.domain.errors import InvalidRequest, UnknownAgent
+from upcall.domain.inquiry import Kind, Origin
+from upcall.domain.roles import Caller, Role
+from upcall.ports import Query
+from upcall.web import fields
+from upcall.web.call import Body, Call, Json
+from upcall.web.errors import NotFound
+
+PAGE, LARGEST_PAGE = 50, 200
+PURPOSES = ("question", "permission")
+ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
+# Anything else could run, or be taken for a page, in the browser of the person who opens it.
+_SHOWN_AS = re.compile(r"image/(png|jpeg|gif|webp)")
+_TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
+
+
+class Inquiries:
+    """The handlers of everything under `/v1/inquiries` that answers at once."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    async def ask(self, call: Call) -> Response:
+        """Put a question; 200 instead of 201 when it is one that was put before."""
+        body = await call.body()
+        origin, named_session = _origin(body, call.caller)
+        if body.get("ttl") is not None:
+            fields.seconds(body["ttl"], "ttl")
+        added = await self._broker.ask(
+            draft(body, self._broker.policy.limits), origin, named_session=named_session
+        )
+        return Json(document(added.inquiry), 201 if added.created else 200)
+
+    async def list(self, call: Call) -> Response:
+        """A page of inquiries."""
+        sent = call.query("state", "agent", "kind", "limit", "cursor")
+        agent = sent.get("agent") or None
+        if agent is not None and call.caller.is_agent and agent != call.caller.name:
+            raise UnknownAgent(agent)
+        query = Query(
+            state=sent.get("state") or None,
+            agent=agent,
+            kind=_kind(sent.get("kind")),
+            limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),
+            cursor=sent.get("cursor") or None,
+        )
+        page = await self._broker.find(query, call.caller)
+        return Json({"items": [document(inquiry) for inquiry in page.items], "next": page.next})
+
+    async def get(self, call: Call) -> Response:
+        """One inquiry."""
+        return Json(document(await self._broker.get(call.name, call.caller)))
+
+    async def attachment(self, call: Call) -> Response:
+        """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
+        inquiry = await self._broker.get(call.name, call.caller)
+        number = call.params["number"]
+        index = int(number) if number.isascii() and number.isdigit() and len(number) < 4 else len(inquiry.attachments)
+        if index >= len(inquiry.attachments):
+            raise NotFound(
+                f"inquiry {inquiry.ref!r} has no attachment {number[:40]!r}",
+                hint=f"it has {len(inquiry.attachments)}, counted from 0",
+            )
+        file = inquiry.attachments[index]
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+            "Content-Security-Policy": "default-src 'none'; sandbox",
+        }
+        content = await self._broker.store.attachment(inquiry.id, index)
+        return Response(content, headers=headers, media_type=_served_as(file.media_type))
+
+    async def answer(self, call: Call) -> Response:
+        """Take a person's answer."""
+        body = await call.body()
+        return _settled(await self._broker.receive(call.name, _reply(body), call.caller))
+
+    async def reject(self, call: Call) -> Response:
+        """Decline to answer."""
+        return await self._end(call, self._broker.reject)
+
+    async def cancel(self, call: Call) -> Response:
+        """Withdraw a question."""
+        return await self._end(call, self._broker.cancel)
+
+    async def snooze(self, call: Call) -> Response:
+        """Keep quiet about a question for a while."""
+        span = self._span(await call.body())
+        return _settled(await self._broker.snooze(call.name, call.caller, span))
+
+    async def extend(self, call: Call) -> Response:
+        """Give a question more time."""
+        span = self._span(await call.body())
+        return _settled(await self._broker.extend(call.name, call.caller, span))
+
+    async def collect(self, call: Call) -> Response:
+        """Let the asker acknowledge that it has its answer."""
+        return _settled(await self._broker.collect(call.name, call.caller, "acknowledged"))
+
+    async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
+        body = await call.body()
+        settled = await end(
+            call.name,
+            call.caller,
+            reason=fields.text(body, "reason", most=self._broker.policy.limits.reason),
+            via=fields.via(body),
+            key=fields.text(body, "key"),
+        )
+        return _settled(settled)
+
+    def _span(self, body: Body) -> float:
+        for name in ("for", "seconds"):
+            if body.get(name) is not None:
+                return fields.seconds(body[name], name)
+        if body.get("until") is not None:
+            return fields.seconds(fields.moment(body["until"], "until") - self._broker.now(), "until")
+        raise InvalidRequest(
+            "for: missing", hint='for example {"for": "1h"} or {"until": "2030-01-31T09:00:00Z"}'
+        )
+
+
+def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
+    named = fields.text(body, "agent") or fields.text(body, "agent_id")
+    if named is not None and named != caller.name and caller.role is not Role.ADMIN:
+        raise UnknownAgent(named)
+    session = fields.text(body, "session")
+    agent = named or caller.name
+    purpose = fields.text(body, "purpose") or PURPOSES[0]
+    if purpose not in PURPOSES:
+        raise InvalidRequest(f"purpose: one of {', '.join(PURPOSES)}, got {purpose!r}")
+    origin = Origin(
+        agent=agent,
+        session=session or agent,
+        door="http",
+        workspace=fields.text(body, "workspace", most=1000),
+        thread=fields.text(body, "thread"),
+        purpose=purpose,
+        request_key=fields.text(body, "request_key"),
+    )
+    return origin, session is not None
+
+
+def _reply(body: Body) -> Reply:
+    given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
+    if len(given) != 1:
+        problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
+        raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
+    text = body.get("text")
+    if text is not None and not isinstance(text, str):
+        raise InvalidRequest(f"text: text, got {fields.kind_of(text)}", hint='for example {"text": "yes"}')
+    choices = body.get("choices")
+    return Reply(
+        text=text,
+        answers=_answers(body.get("answers")),
+        choices=None if choices is None else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
+        via=fields.via(body),
+        key=fields.text(body, "key"),
+        force=fields.flag(body, "force"),
+    )
+
+
+def _answers(sent: object) -> list[list[str]] | None:
+    if sent is None:
+        return None
+    example = '{"answers": [["Redis"]]}: one list of texts for each question'
+    if not isinstance(sent, list):
+        raise InvalidRequest(f"answers: a list of lists, got {fields.kind_of(sent)}", hint=f"for example {example}")
+    return [
+        list(fields.strings(values, f"answers[{number}]", example=example))
+        for number, values in enumerate(cast("list[object]", sent))
+    ]
+
+
+def _kind(sent: str | None) -> Kind | None:
+    if not sent:
+        return None
+    try:
+        return Kind(sent)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in Kind)
+        raise InvalidRequest(f"kind: one of {kinds}, got {sent[:40]!r}") from None
+
+
+def _settled(settled: Settled) -> Json:
+    return Json({"accepted": settled.accepted, "inquiry": document(settled.inquiry)})
+
+
+def _served_as(media_type: str) -> str:
+    wanted = media_type.lower().partition(";")[0].strip()
+    if _SHOWN_AS.fullmatch(wanted):
+        return wanted
+    return "text/plain" if _TEXT.fullmatch(wanted) else "application/octet-stream"

@@ -1,0 +1,72 @@
+"""The web application: every route, behind the guard."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.routing import BaseRoute, Router
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.web.api import Inquiries
+from upcall.web.call import Resource
+from upcall.web.errors import NotFound
+from upcall.web.guard import Guard
+from upcall.web.service import Service
+from upcall.web.settings import WebSettings
+from upcall.web.stream import Live
+from upcall.web.tokens import Tokens
+
+__all__ = ["WebSettings", "api_routes", "create_app"]
+
+
+def create_app(
+    *,
+    broker: Broker,
+    access: Access,
+    settings: WebSettings,
+    extra_routes: Sequence[BaseRoute] = (),
+    lifespan: Lifespan[Any] | None = None,
+) -> ASGIApp:
+    """The ASGI application. Paths are taken literally: nothing is redirected for a slash at its end.
+
+    Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
+    """
+    routes = [*api_routes(broker, access, settings), *extra_routes]
+    router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
+    return Guard(router, settings)
+
+
+def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
+    """The routes of the API, those first that every question goes through."""
+    inquiries, live = Inquiries(broker), Live(broker, access, settings)
+    tokens, service = Tokens(access), Service(broker, settings)
+    one = "/v1/inquiries/{name}"
+    return [
+        Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
+        Resource(access, {"GET": live.wait}).at(f"{one}/wait"),
+        Resource(access, {"POST": inquiries.answer}).at(f"{one}/answer"),
+        Resource(access, {"GET": inquiries.get}).at(one),
+        Resource(access, {"POST": inquiries.collect}).at(f"{one}/collect"),
+        Resource(access, {"GET": live.events}).at("/v1/events"),
+        Resource(access, {"GET": live.stream}).at("/v1/stream"),
+        Resource(access, {"POST": inquiries.reject}).at(f"{one}/reject"),
+        Resource(access, {"POST": inquiries.cancel}).at(f"{one}/cancel"),
+        Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),
+        Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
+        Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
+        Resource(access, {"GET": tokens.me}).at("/v1/me"),
+        Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
+        Resource(access, {"DELETE": tokens.revoke}).at("/v1/tokens/{name}"),
+        Resource(access, {"POST": service.backup}).at("/v1/backup"),
+        Resource(access, {"GET": service.metrics}).at("/metrics"),
+        Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),
+        Resource(access, {"GET": service.openapi}, public=True).at("/v1/openapi.json"),
+    ]
+
+
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    raise NotFound(f"there is nothing at {scope['path'][:200]!r}", hint="GET /v1/openapi.json says what there is")

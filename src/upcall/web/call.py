@@ -1,0 +1,170 @@
+"""One request on its way to a handler, and the resources that requests are for.
+
+A resource looks up who calls, hands the call to the handler for its method and sends what that returns. Errors are
+raised; the guard turns them into responses.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from upcall.access import Access
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.roles import Caller, Role
+from upcall.web.errors import MethodNotAllowed
+
+NOBODY = Caller(name="", role=Role.AGENT)
+"""Who calls a resource that asks for no token."""
+
+Body = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Call:
+    """A request of somebody known."""
+
+    scope: Scope
+    receive: Receive
+    caller: Caller
+    params: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The id, ref or name in the path."""
+        return self.params["name"]
+
+    def query(self, *known: str) -> Mapping[str, str]:
+        """The parameters after the question mark.
+
+        Raises:
+            InvalidRequest: if one is not among the known ones; a filter that is misspelt must not widen a list.
+        """
+        raw: bytes = self.scope["query_string"]
+        if not raw:
+            return {}
+        sent = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True))
+        for name in sent:
+            if name not in known:
+                raise InvalidRequest(f"there is no parameter {name!r}", hint=f"known here: {', '.join(known)}")
+        return sent
+
+    def header(self, wanted: bytes) -> str | None:
+        """The first header of that name, in lower case."""
+        for name, value in self.scope["headers"]:
+            if name == wanted:
+                return cast("bytes", value).decode("latin-1")
+        return None
+
+    async def body(self) -> Body:
+        """The JSON object that was sent; nothing at all is an empty one.
+
+        Raises:
+            InvalidRequest: if it is anything else.
+        """
+        return _object(await _read(self.receive))
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+class Resource:
+    """What lives at one path: a handler for each method, for callers with a token unless it is public."""
+
+    def __init__(self, access: Access, handlers: Mapping[str, Handler], *, public: bool = False) -> None:
+        self.handlers = handlers
+        self.public = public
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        handler = self.handlers.get(scope["method"])
+        if handler is None:
+            raise MethodNotAllowed(scope["method"], ", ".join(self.handlers))
+        caller = NOBODY if self.public else self._access.identify(bearer(scope))
+        response = await handler(Call(scope, receive, caller, scope["path_params"]))
+        await response(scope, receive, send)
+
+    def at(self, path: str) -> Route:
+        """A route to this resource."""
+        return Route(path, self, name=path)
+
+
+class Json(Response):
+    """A document, written compactly."""
+
+    # The framework's constructor is general; this one runs for every request.
+    def __init__(self, document: object, status: int = 200) -> None:
+        self.status_code = status
+        self.background = None
+        self.body = _encode(document).encode()
+        self.raw_headers = [
+            (b"content-length", b"%d" % len(self.body)),
+            (b"content-type", b"application/json"),
+        ]
+
+
+def bearer(scope: Scope) -> str:
+    """The token that a request carries; empty when there is none."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            scheme, _, secret = cast("bytes", value).partition(b" ")
+            return secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+    return ""
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Made once: `json.dumps` and `json.loads` with options make a new one for each call.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
+async def _read(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _object(raw: bytes) -> Body:
+    if not raw.strip():
+        return {}
+    try:
+        text = raw.decode()
+        sent = cast("object", _decode(text))
+    except UnicodeDecodeError:
+        raise InvalidRequest("the body is not UTF-8", hint="send JSON in UTF-8") from None
+    except RecursionError:
+        raise InvalidRequest("the body is nested too deeply", hint="send a flatter object") from None
+    except ValueError as error:
+        raise InvalidRequest(f"the body is not JSON: {error}", hint='send an object like {"text": "yes"}') from None
+    if not isinstance(sent, dict):
+        raise InvalidRequest("the body is not a JSON object", hint='send an object like {"text": "yes"}')
+    # Half of a surrogate pair can only come as an escape; it can be neither stored nor sent on.
+    return cast("Body", _well_formed(sent) if "\\u" in text else sent)
+
+
+def _well_formed(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list():
+            return [_well_formed(item) for item in cast("Iterable[object]", value)]
+        case dict():
+            items = cast("Mapping[str, object]", value).items()
+            return {str(_well_formed(name)): _well_formed(item) for name, item in items}
+        case _:
+            return value

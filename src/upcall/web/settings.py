@@ -1,0 +1,21 @@
+"""What the HTTP edge is told about the place it runs in."""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """Who may talk to us, and how much at once.
+
+    `allowed_hosts` are names beside the loopback ones (`upcall.example`, any port, or `upcall.example:8443`, only
+    that one); `allowed_origins` are whole origins (`https://upcall.example`) beside the one that was called.
+    """
+
+    version: str
+    allowed_hosts: frozenset[str] = frozenset()
+    allowed_origins: frozenset[str] = frozenset()
+    body_limit: int = 6 * MIB
+    heartbeat: float = 15.0
+    """Seconds after which a silent stream gets a comment, so that nothing on the way takes it for dead."""

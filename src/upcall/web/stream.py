@@ -1,0 +1,229 @@
+"""What takes its time over HTTP: waiting for an answer, the log as a long poll, and the log as a stream of events.
+
+Each ends at once when its client goes, when its token is revoked and when the broker closes.
+"""
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Coroutine, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.domain.document import Document, document, timestamp
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownInquiry
+from upcall.domain.roles import Caller
+from upcall.ports import Event
+from upcall.web import fields
+from upcall.web.call import Call, Json, bearer
+from upcall.web.settings import WebSettings
+
+T = TypeVar("T")
+
+WAIT, LONGEST_WAIT = 30.0, 3600.0
+LONGEST_POLL = 300.0
+PAGE, LARGEST_PAGE = 200, 1000
+LATEST = 2**62
+OWNERS_REMEMBERED = 4096
+MOMENTS = ("until", "expires_at")
+"""What the log's data keeps as seconds; outside every moment is ISO 8601."""
+
+
+class Presence:
+    """Whether the other side is still there. As a context it listens for the client to hang up."""
+
+    def __init__(self, receive: Receive, closing: asyncio.Event | None = None) -> None:
+        self._receive = receive
+        self._closing = closing
+        self._ends: list[asyncio.Task[object]] = []
+        self.gone = False
+
+    async def __aenter__(self) -> Self:
+        self._ends.append(asyncio.create_task(self._hang_up()))
+        if self._closing is not None:
+            self._ends.append(asyncio.create_task(self._closing.wait()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for end in self._ends:
+            end.cancel()
+
+    async def during(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What `work` comes to, or None when it is over before.
+
+        Raises:
+            ClientDisconnect: if nobody is there any more to be told.
+        """
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task, *self._ends}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+        if task.done():
+            return task.result()
+        for end in self._ends:
+            # Whatever broke the connection is told like any other error.
+            if end.done():
+                end.result()
+        if self.gone:
+            raise ClientDisconnect
+        return None
+
+    async def _hang_up(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+
+
+class Live:
+    """The handlers that wait."""
+
+    def __init__(self, broker: Broker, access: Access, settings: WebSettings) -> None:
+        self._broker = broker
+        self._access = access
+        self._settings = settings
+        self._owners: OrderedDict[str, str | None] = OrderedDict()
+
+    async def wait(self, call: Call) -> Response:
+        """An inquiry once it is settled, or as it stands after `timeout` seconds."""
+        sent = call.query("timeout")
+        timeout = fields.bounded_seconds(sent, "timeout", default=WAIT, most=LONGEST_WAIT)
+        inquiry = await self._broker.get(call.name, call.caller)
+        if inquiry.is_open and timeout:
+            async with Presence(call.receive) as presence:
+                inquiry = await presence.during(self._broker.wait(inquiry, timeout)) or inquiry
+            # An hour later the token may not be good any more.
+            self._access.identify(bearer(call.scope))
+        return Json(document(inquiry))
+
+    async def events(self, call: Call) -> Response:
+        """The log after a number; with `wait`, not before there is something to tell."""
+        sent = call.query("after", "wait", "limit")
+        after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
+        wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
+        limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
+        after = min(after, await self._broker.store.last_seq())
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
+        items: list[Document] = []
+        async with Presence(call.receive, self._broker.closing) as presence:
+            while not items:
+                left = max(deadline - loop.time(), 0)
+                found = await presence.during(self._broker.store.events(after, wait=left, limit=limit))
+                if not found:
+                    break
+                self._access.identify(bearer(call.scope))
+                items = [_document(event) for event in await self._visible(found, call.caller)]
+                after = found[-1].seq
+        return Json({"items": items, "next_after": after})
+
+    async def stream(self, call: Call) -> Response:
+        """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
+        sent = dict(call.query("after"))
+        resumed = call.header(b"last-event-id")
+        if resumed is not None:
+            sent["after"] = resumed
+        latest = await self._broker.store.last_seq()
+        try:
+            after = fields.integer(sent, "after", default=latest, least=0, most=LATEST)
+        except InvalidRequest as error:
+            name = "after" if resumed is None else "Last-Event-ID"
+            raise InvalidRequest(error.message.replace("after", name, 1), hint="send the `id` of an event") from None
+        # A number from before a restore may be ahead of the log: whatever is written now is news.
+        return _EventStream(self, call.caller, min(after, latest))
+
+    async def follow(self, stream: "_EventStream", scope: Scope, receive: Receive, send: Send) -> None:
+        """Write a stream until somebody leaves."""
+        loop = asyncio.get_running_loop()
+        beat = self._settings.heartbeat
+        after = stream.after
+        await _write(send, b": upcall\n\n")
+        due = loop.time() + beat
+        async with Presence(receive, self._broker.closing) as presence:
+            while not self._broker.closing.is_set():
+                left = max(due - loop.time(), 0)
+                found = await presence.during(self._broker.store.events(after, wait=left))
+                if found is None or not self._is_known(scope):
+                    break
+                text = b"".join([_frame(event) for event in await self._visible(found, stream.caller)])
+                after = found[-1].seq if found else after
+                if text or loop.time() >= due:
+                    await _write(send, text or b": still here\n\n")
+                    due = loop.time() + beat
+
+    def _is_known(self, scope: Scope) -> bool:
+        try:
+            self._access.identify(bearer(scope))
+        except Unauthenticated:
+            return False
+        return True
+
+    async def _visible(self, events: Sequence[Event], caller: Caller) -> Sequence[Event]:
+        """People see the whole log; an agent only what concerns its own inquiries."""
+        if not caller.is_agent:
+            return events
+        return [event for event in events if await self._owner(event) == caller.name]
+
+    async def _owner(self, event: Event) -> object:
+        if event.subject is not None:
+            return event.subject.origin.agent
+        if event.inquiry is None:
+            return event.data.get("agent")
+        # Read from disk, an event does not say whose it is; an inquiry's agent never changes.
+        if event.inquiry not in self._owners:
+            try:
+                self._owners[event.inquiry] = (await self._broker.store.get(event.inquiry)).origin.agent
+            except UnknownInquiry:
+                self._owners[event.inquiry] = None
+            if len(self._owners) > OWNERS_REMEMBERED:
+                self._owners.popitem(last=False)
+        return self._owners.get(event.inquiry)
+
+
+class _EventStream(Response):
+    """A response that goes on until it is over."""
+
+    def __init__(self, live: Live, caller: Caller, after: int) -> None:
+        super().__init__(media_type="text/event-stream")
+        self._live = live
+        self.caller = caller
+        self.after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._live.follow(self, scope, receive, send)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _write(send: Send, text: bytes) -> None:
+    await send({"type": "http.response.body", "body": text, "more_body": True})
+
+
+def _document(event: Event) -> Document:
+    data = dict(event.data)
+    for name in MOMENTS:
+        at = data.get(name)
+        if isinstance(at, int | float):
+            data[name] = timestamp(at)
+    return {
+        "seq": event.seq,
+        "type": event.type,
+        "inquiry": event.inquiry,
+        "at": timestamp(event.at),
+        "data": data,
+    }
+
+
+def _frame(event: Event) -> bytes:
+    data = json.dumps(_document(event), ensure_ascii=False, separators=(",", ":"))
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {data}\n\n".encode()

@@ -1,0 +1,29 @@
+"""What every test may use; fixtures of one area live in that area's own conftest."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# A slow machine is not a wrong answer.
+settings.register_profile("upcall", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.load_profile("upcall")
+
+
+def require(found: object, what: str) -> None:
+    """Skip the test where `what` is not on this machine; with `CI` set, fail instead.
+
+    A skip is a kindness to a contributor who has no browser installed; in continuous integration it would
+    be a silent hole.
+    """
+    if found:
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and with CI set nothing may be skipped", pytrace=False)
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The daemon runs on asyncio, so tests do too."""
+    return "asyncio"

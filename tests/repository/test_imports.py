@@ -1,0 +1,54 @@
+"""Dependency rules that import-linter cannot express; the layers themselves are in pyproject.toml."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+HEAVY = {"asyncio", "http.client", "mcp", "mcp_types", "pydantic", "starlette", "uvicorn"}
+
+LOADED_BY_THE_PIPE = """
+import sys
+before = set(sys.modules)
+import upcall.doors.pipe
+print(*sorted(set(sys.modules) - before), sep="\\n")
+"""
+
+
+def imported_by(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(level=0, module=str(name)):
+                yield name
+            case ast.ImportFrom(level=level) if level > 1:
+                yield "." * level + (node.module or "")
+            case _:
+                pass
+
+
+def belongs_in_the_domain(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names or f"{name}.".startswith("upcall.domain.")
+
+
+def test_the_domain_imports_only_the_standard_library_and_itself(root: Path) -> None:
+    modules = sorted((root / "src/upcall/domain").rglob("*.py"))
+    foreign = [
+        f"{module.relative_to(root)}: {name}"
+        for module in modules
+        for name in imported_by(module)
+        if not belongs_in_the_domain(name)
+    ]
+    assert modules
+    assert foreign == []
+
+
+def test_the_pipe_loads_nothing_heavy() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED_BY_THE_PIPE], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert "upcall.doors.pipe" in run.stdout.split()
+    assert HEAVY & set(run.stdout.split()) == set()
