@@ -57,7 +57,9 @@ class Expiry:
         nap = min(self._nearest - self._clock(), LONGEST_NAP)
         if nap > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._nearer.wait(), nap)
+                # Not `wait_for`, which may swallow the cancellation that ends us.
+                async with asyncio.timeout(nap):
+                    await self._nearer.wait()
             return
         now = self._clock()
         due = await self._store.due(now, AT_ONCE)

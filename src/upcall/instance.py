@@ -1,14 +1,16 @@
 """One daemon per home, decided by two locks that the system frees however a process ends.
 
-`start.lock` is held while a daemon comes up, so that whoever comes second finds one that is ready;
-`daemon.lock` is held for its whole life.
+`start.lock` is held while a daemon comes up and by whoever looks whether there is one, so that a look never
+gets in the way of a start and finds only daemons that are ready. `daemon.lock` is held for a daemon's whole life.
 """
 
 import fcntl
 import os
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 from upcall.home import Home
 
@@ -20,15 +22,12 @@ class Instance:
         self._held = {"start": start, "life": life}
 
     @classmethod
-    def claim(cls, home: Home) -> "Instance | None":
+    def claim(cls, home: Home) -> Self | None:
         """Become the daemon of a home; None when there is one, which is then ready."""
         start = _open(home.start_lock_file)
         fcntl.flock(start, fcntl.LOCK_EX)
-        life = _open(home.lock_file)
-        try:
-            fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(life)
+        life = _try(home.lock_file)
+        if life is None:
             os.close(start)
             return None
         return cls(start, life)
@@ -48,19 +47,53 @@ class Instance:
             os.close(descriptor)
 
 
+def is_alive(home: Home) -> bool:
+    """Whether a home has a daemon, whatever a file that one left behind may say."""
+    with _nobody_starts(home):
+        life = _try(home.lock_file)
+        if life is not None:
+            os.close(life)
+        return life is None
+
+
 def stop_running(home: Home) -> bool:
     """Tell the daemon of a home to stop and wait until it has; False when there is none."""
-    running = home.running()
-    if running is not None:
-        with suppress(ProcessLookupError):
-            os.kill(running.pid, signal.SIGTERM)
-    life = _open(home.lock_file)
+    with _nobody_starts(home):
+        life = _try(home.lock_file)
+        if life is not None:
+            os.close(life)
+            return False
+        running = home.running()
+        if running is not None:
+            with suppress(ProcessLookupError):
+                os.kill(running.pid, signal.SIGTERM)
+        life = _open(home.lock_file)
+        try:
+            # Freed by its end, so this waits exactly as long as it lives.
+            fcntl.flock(life, fcntl.LOCK_EX)
+        finally:
+            os.close(life)
+        return True
+
+
+@contextmanager
+def _nobody_starts(home: Home) -> Iterator[None]:
+    start = _open(home.start_lock_file)
     try:
-        # Its lock is freed by its end, so this waits exactly as long as it lives.
-        fcntl.flock(life, fcntl.LOCK_EX)
+        fcntl.flock(start, fcntl.LOCK_EX)
+        yield
     finally:
-        os.close(life)
-    return running is not None
+        os.close(start)
+
+
+def _try(path: Path) -> int | None:
+    descriptor = _open(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _open(path: Path) -> int:

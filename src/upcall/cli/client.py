@@ -8,7 +8,7 @@ import json
 import os
 import time
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from upcall.cli.failures import CommandFailed, Refused, Unreachable
 from upcall.cli.wire import Wire
@@ -33,10 +33,10 @@ class Client:
         self._token = ""
         self._since = time.time()
 
-    def get(self, path: str, *, wait: float = 0.0, **query: object) -> Any:
-        """Read something; `wait` is how long the daemon may take on purpose."""
+    def get(self, path: str, *, patience: float = 0.0, **query: object) -> Any:
+        """Read something; `patience` is for how long the daemon may hold its reply back on purpose."""
         asked = {name: value for name, value in query.items() if value is not None}
-        return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=wait)
+        return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=patience)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Send something."""
@@ -58,7 +58,7 @@ class Client:
                 return self._once(method, path, body, wait)
             except Unreachable:
                 self.hang_up()
-                if self.remote:
+                if self.remote or self.put_down():
                     raise
                 self._look_again()
             time.sleep(pause)
@@ -74,14 +74,14 @@ class Client:
         """Whether somebody ran `upcall down` since this command began."""
         return not self.remote and self.home.was_put_down_since(self._since)
 
-    def _once(self, method: str, path: str, body: dict[str, Any] | None, wait: float) -> Any:
+    def _once(self, method: str, path: str, body: dict[str, Any] | None, patience: float) -> Any:
         wire = self._wire or self._connect()
         reply = wire.request(
             method,
             path,
             {"Authorization": f"Bearer {self._token}"},
             b"" if body is None else json.dumps(body).encode(),
-            timeout=REPLY_SECONDS + wait,
+            timeout=REPLY_SECONDS + patience,
         )
         try:
             document = json.loads(reply.body) if reply.body else None
@@ -136,6 +136,11 @@ class Client:
         except OSError:
             # The daemon lives: it is going down or coming up.
             return
+
+
+def inquiry_path(name: str, *rest: str) -> str:
+    """Where an inquiry lives, or something that can be done with it."""
+    return "/".join(("/v1/inquiries", quote(name, safe=""), *rest))
 
 
 def _refused(status: int, document: Any) -> Refused:

@@ -20,7 +20,8 @@ class Command(NamedTuple):
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints say what to do next."""
 
-    def error(self, message: str) -> NoReturn:
+    # Python 3.11 has no `override`, and typing_extensions takes longer to import than the rest of a command.
+    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
         """Complain in one line."""
         print(f"upcall: {message}. Next: {self.prog} --help", file=sys.stderr)
         raise SystemExit(USAGE)
@@ -53,7 +54,9 @@ def takes_json(parser: argparse.ArgumentParser) -> None:
 
 def takes_ref(parser: argparse.ArgumentParser) -> None:
     """Let a command name an inquiry, with or without the # that lists show."""
-    parser.add_argument("ref", metavar="REF", type=ref, help="what `upcall status` shows after the #, or an id")
+    parser.add_argument(
+        "ref", metavar="REF", type=ref, help="what `upcall status` shows after the #, or an id"
+    )
 
 
 def ref(word: str) -> str:

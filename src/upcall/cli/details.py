@@ -17,7 +17,7 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
     lines = _facts(inquiry, now, paint)
     title = "PENDING QUESTION" if inquiry["state"] == "open" else "QUESTION"
     lines += ["", paint.bold(f"{title} (asked {since(inquiry['asked_at'], now)} ago):")]
-    lines += _questions(inquiry, paint, room)
+    lines += question_lines(inquiry, paint, room)
     if inquiry["attachments"]:
         lines += ["", "  Attached:"]
         lines += [f"    {one_line(file['name'])} ({file['size']} bytes)" for file in inquiry["attachments"]]
@@ -61,18 +61,19 @@ def _at_expiry(inquiry: Inquiry) -> str:
             return ""
 
 
-def _questions(inquiry: Inquiry, paint: Paint, room: int) -> list[str]:
-    shown = escaped if inquiry["kind"] == "approval" else visible
+def question_lines(inquiry: Inquiry, paint: Paint, room: int) -> list[str]:
+    """The questions with their options and context."""
+    exact = inquiry["kind"] == "approval"
     lines: list[str] = []
     several = len(inquiry["questions"]) > 1
     for number, question in enumerate(inquiry["questions"], 1):
-        lead = f"{number}) " if several else ""
-        lines += ["", *_wrapped(lead + shown(question["question"]), "  ", room)] if lines else _wrapped(
-            lead + shown(question["question"]), "  ", room
-        )
+        text = f"{number}) {question['question']}" if several else question["question"]
+        lines += [""] if lines else []
+        lines += _exactly(text) if exact else _wrapped(visible(text), "  ", room)
         lines += _options(question, paint, room)
-    if inquiry["context"].strip():
-        lines += ["", "  Context:", *_wrapped(shown(inquiry["context"]).strip("\n"), "  ", room)]
+    if context := inquiry["context"].strip("\n"):
+        lines += ["", "  Context:"]
+        lines += _exactly(context) if exact else _wrapped(visible(context), "  ", room)
     return lines
 
 
@@ -90,7 +91,11 @@ def _options(question: dict[str, Any], paint: Paint, room: int) -> list[str]:
         if option.get("preview"):
             lines += [f"       │ {line}" for line in visible(option["preview"]).strip("\n").split("\n")]
     if not question["custom"]:
-        lines.append(paint.dim("    (one of these; no other answer)" if not question["multiSelect"] else "    (only these)"))
+        lines.append(
+            paint.dim(
+                "    (one of these; no other answer)" if not question["multiSelect"] else "    (only these)"
+            )
+        )
     return lines
 
 
@@ -106,8 +111,17 @@ def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
         text = HIDDEN if inquiry["secret"] else visible(", ".join(values))
         lines += _wrapped(lead + text, "  ", room)
     collected = answer["collected_at"]
-    told = f"the agent has it since {since(collected, now)}" if collected else "the agent has not collected it yet"
+    told = (
+        f"the agent has it since {since(collected, now)}"
+        if collected
+        else "the agent has not collected it yet"
+    )
     return [*lines, paint.dim(f"  ({told})")]
+
+
+def _exactly(text: str) -> list[str]:
+    """Not a blank more or less than will be acted upon: the terminal breaks long lines."""
+    return [f"  {line}" for line in escaped(text).split("\n")]
 
 
 def _wrapped(text: str, indent: str, room: int) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from upcall.cli.client import Client
+from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command, takes_json, takes_ref
 from upcall.cli.render import status_lines, without_secrets
 from upcall.cli.terminal import paint, width
@@ -46,7 +46,7 @@ def _done_since(client: Client, start: float, limit: int) -> list[dict[str, Any]
 
 
 def _show(args: Namespace) -> int:
-    inquiry = without_secrets(Client().get(f"/v1/inquiries/{args.ref}"))
+    inquiry = without_secrets(Client().get(inquiry_path(args.ref)))
     if args.json:
         print(json.dumps(inquiry, indent=2, ensure_ascii=False))
         return 0

@@ -13,7 +13,9 @@ SOON = 3600.0
 _PLAIN = re.compile(r"[\w(][\w .,:;/@%+=()&-]*", re.ASCII)
 
 
-def status_lines(waiting: list[Inquiry], done: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
+def status_lines(
+    waiting: list[Inquiry], done: list[Inquiry], now: float, paint: Paint, width: int | None
+) -> list[str]:
     """What waits, then what was settled."""
     lines: list[str] = []
     if waiting:
@@ -21,7 +23,9 @@ def status_lines(waiting: list[Inquiry], done: list[Inquiry], now: float, paint:
         for inquiry in waiting:
             lines += _waiting(inquiry, now, paint, width)
     else:
-        lines.append("Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out.")
+        lines.append(
+            "Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out."
+        )
     if done:
         lines += ["", paint.bold("DONE TODAY:")]
         lines += [_done(inquiry, now, paint, width) for inquiry in done]

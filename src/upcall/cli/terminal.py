@@ -44,14 +44,14 @@ def is_terminal(stream: TextIO) -> bool:
 
 def paint(stream: TextIO | None = None) -> Paint:
     """Colours for a stream: only for a terminal, and not where NO_COLOR is set."""
-    stream = stream or sys.stdout
+    stream = sys.stdout if stream is None else stream
     dumb = os.environ.get("TERM") == "dumb"
     return Paint(on=is_terminal(stream) and not dumb and not os.environ.get("NO_COLOR"))
 
 
 def width(stream: TextIO | None = None) -> int | None:
     """How many columns there are; None when nobody looks and nothing need be cut."""
-    stream = stream or sys.stdout
+    stream = sys.stdout if stream is None else stream
     if not is_terminal(stream):
         return None
     try:

@@ -148,5 +148,6 @@ class Wire:
     def _unreachable(self, problem: Exception) -> Unreachable:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
         return Unreachable(
-            f"cannot reach Upcall at {self.url}: {why.lower()}", hint="`upcall up` starts it and shows what it says"
+            f"cannot reach Upcall at {self.url}: {why.lower()}",
+            hint="`upcall up` starts it and shows what it says",
         )

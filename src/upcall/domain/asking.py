@@ -7,7 +7,6 @@ string); everything else that breaks a limit is refused, naming the field, the l
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from upcall.domain import forms
 from upcall.domain.errors import InvalidInquiry
@@ -64,7 +63,7 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
         questions=masked,
         context=shown,
         uploads=files,
-        ttl=None if fields.get("ttl") is None else duration(cast("str | float", fields["ttl"])),
+        ttl=None if fields.get("ttl") is None else duration(fields["ttl"]),
         default=default,
         on_expiry=_on_expiry(fields.get("on_expiry"), default),
         secret=forms.flag(fields.get("secret"), "secret", default=False),

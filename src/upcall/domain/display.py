@@ -47,18 +47,19 @@ def escaped(text: str) -> str:
 
 def one_line(text: str, width: int | None = None) -> str:
     """The visible text on one line, cut with `…` to so many columns; wide characters take two."""
-    # Enough for any width that is asked for: most of a long text is never looked at.
-    line = " ".join(visible(text if width is None else text[: 16 * max(width, 0) + 1024]).split())
     if width is None:
-        return line
+        return " ".join(visible(text).split())
+    # Most of a very long text is never looked at.
+    enough = 16 * max(width, 0) + 1024
+    line = " ".join(visible(text[:enough]).split())
     used, fits = 0, 0
     for index, character in enumerate(line):
         used += _columns(character)
-        if used > width:
-            return line[:fits].rstrip(" \u200c\u200d") + "…" if width > 0 else ""
         if used < width:
             fits = index + 1
-    return line
+    if used <= width and len(text) <= enough:
+        return line
+    return line[:fits].rstrip(" \u200c\u200d") + "…" if width > 0 else ""
 
 
 def _joins(found: re.Match[str]) -> bool:

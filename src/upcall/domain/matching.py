@@ -6,6 +6,7 @@ It only says what was meant; what follows from that is decided in `reading`.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 NUMBER = re.compile(r"([0-9]{1,4})[.)]?")
 """A bare number; the full stop or bracket of a list may follow. Only ASCII digits count."""
@@ -86,7 +87,7 @@ class Choices:
         if (index := self.one(text)) is not None:
             return {index}
         text = without_marks(text)
-        words = [word for word in _BETWEEN_NUMBERS.split(text) if word]
+        words = {word for word in _BETWEEN_NUMBERS.split(text) if word}
         if all(NUMBER.fullmatch(word) for word in words):
             return _all(self.one(word) for word in words)
         return self._listed(text)
@@ -94,6 +95,7 @@ class Choices:
     def _listed(self, text: str) -> set[int]:
         cuts = [cut.span() for cut in _BETWEEN_LABELS.finditer(text)]
         starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
+        one = cache(self.one)  # a long list mostly repeats itself
         found: set[int] = set()
         at = 0
         while at < len(starts):
@@ -102,7 +104,7 @@ class Choices:
                 continue
             # A label may hold commas itself: the longest one that fits is meant.
             for stop in range(min(at + self._most_parts, len(starts)), at, -1):
-                if (index := self.one(text[starts[at] : ends[stop - 1]])) is not None:
+                if (index := one(text[starts[at] : ends[stop - 1]])) is not None:
                     found.add(index)
                     at = stop
                     break

@@ -143,7 +143,7 @@ def age(seconds: float) -> str:
     return f"{whole // 3600}h" if whole < 2 * 86400 else f"{whole // 86400}d"
 
 
-def duration(value: str | float) -> float:
+def duration(value: object) -> float:
     """Seconds from a number, or from a string like `90s`, `10m`, `24h`, `2d`.
 
     Raises:
@@ -153,7 +153,7 @@ def duration(value: str | float) -> float:
     if isinstance(value, str):
         if found := _DURATION.fullmatch(value.strip()):
             seconds = float(found[1]) * _SECONDS[found[2]]
-    elif not isinstance(value, bool) and 0 < value <= YEAR:
+    elif isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= YEAR:
         seconds = float(value)
     if not 0 < seconds <= YEAR:
         shown = f"{str(value)[:40]!r}"

@@ -45,7 +45,8 @@ def definitions(limits: Limits, aliases: Sequence[str] = ()) -> tuple[Definition
     """Every tool, with the configured limits in its schema; `aliases` are further names of `ask_human`."""
     ask = _ask(limits)
     others = (
-        Definition(name=name, title=ask.title, description=ask.description, schema=ask.schema) for name in aliases
+        Definition(name=name, title=ask.title, description=ask.description, schema=ask.schema)
+        for name in aliases
     )
     return (ask, *others, _confirm(limits), _wait(), _notify(limits))
 

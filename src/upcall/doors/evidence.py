@@ -6,6 +6,8 @@ connection reports here what was handed over and that something was heard.
 
 import asyncio
 import logging
+import math
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 
@@ -18,6 +20,7 @@ REMEMBERED = 10_000
 PER_CONNECTION = 100
 EVIDENCE = "later message on the same connection"
 
+_Answer = tuple[str, Caller, float]
 Collect = Callable[[str, Caller, str], Awaitable[object]]
 
 log = logging.getLogger(__name__)
@@ -28,13 +31,25 @@ class Handed:
 
     def __init__(self, collect: Collect) -> None:
         self._collect = collect
-        self._waiting: OrderedDict[Hashable, dict[Hashable, tuple[str, Caller]]] = OrderedDict()
+        self._waiting: OrderedDict[Hashable, dict[Hashable, _Answer]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def handed(self, connection: Hashable, call: Hashable, inquiry: str, caller: Caller) -> None:
-        """An answer was written to a connection as the reply to `call`."""
+    def handed(
+        self,
+        connection: Hashable,
+        call: Hashable,
+        inquiry: str,
+        caller: Caller,
+        *,
+        good_for: float | None = None,
+    ) -> None:
+        """An answer was written to a connection as the reply to `call`.
+
+        `good_for` is after how many silent seconds the name of the connection may mean another one.
+        """
+        until = math.inf if good_for is None else time.monotonic() + good_for
         waiting = self._waiting.setdefault(connection, {})
-        waiting[call] = (inquiry, caller)
+        waiting[call] = (inquiry, caller, until)
         self._waiting.move_to_end(connection)
         if len(waiting) > PER_CONNECTION:
             del waiting[next(iter(waiting))]
@@ -52,9 +67,11 @@ class Handed:
         if not self._waiting:
             return
         waiting = self._waiting.pop(connection, None)
-        if waiting is not None:
+        now = time.monotonic()
+        fresh = [(inquiry, caller) for inquiry, caller, until in (waiting or {}).values() if now < until]
+        if fresh:
             # In the background: whoever was heard is waiting for a reply of its own.
-            task = asyncio.get_running_loop().create_task(self._record(list(waiting.values())))
+            task = asyncio.get_running_loop().create_task(self._record(fresh))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

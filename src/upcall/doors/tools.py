@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -250,13 +251,13 @@ def _fields(arguments: object) -> Fields:
     if arguments is None:
         return {}
     if isinstance(arguments, str):
-        try:
+        with suppress(ValueError, RecursionError):
             arguments = cast("object", json.loads(arguments))
-        except (ValueError, RecursionError):
-            pass
     if not isinstance(arguments, Mapping):
         raise InvalidInquiry(
-            "arguments", f"an object, got {type(arguments).__name__}", hint='for example {"question": "Which cache?"}'
+            "arguments",
+            f"an object, got {type(arguments).__name__}",
+            hint='for example {"question": "Which cache?"}',
         )
     return dict(cast("Mapping[str, object]", arguments))
 
@@ -266,7 +267,9 @@ def _check_agent(sent: object, caller: Caller) -> None:
         raise UnknownAgent(str(sent)[:100])
 
 
-def _text(fields: Fields, name: str, example: str, limit: int | None = None, *, optional: bool = False) -> str:
+def _text(
+    fields: Fields, name: str, example: str, limit: int | None = None, *, optional: bool = False
+) -> str:
     sent = fields.get(name)
     if sent is None and optional:
         return ""

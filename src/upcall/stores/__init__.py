@@ -1,5 +1,1 @@
 """Where inquiries are kept. SQLite is built in; the contract that any other must pass is in `upcall.testing`."""
-
-from upcall.stores.sqlite import SqliteStore
-
-__all__ = ["SqliteStore"]

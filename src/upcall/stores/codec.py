@@ -28,9 +28,7 @@ from upcall.domain.inquiry import (
     State,
 )
 
-COLUMNS = (
-    "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, body"
-)
+COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, body"
 """What `decode` reads, in its order."""
 
 Json = dict[str, Any]
@@ -57,7 +55,10 @@ def closed_at(inquiry: Inquiry) -> float | None:
 def body(inquiry: Inquiry) -> str:
     """Everything about an inquiry that has no column of its own."""
     origin = inquiry.origin
-    made: Json = {"questions": [_question_out(question) for question in inquiry.questions], "door": origin.door}
+    made: Json = {
+        "questions": [_question_out(question) for question in inquiry.questions],
+        "door": origin.door,
+    }
     if origin.workspace is not None:
         made["workspace"] = origin.workspace
     if origin.thread is not None:
@@ -196,5 +197,7 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
     given = read["answer"]
     values = tuple([tuple(value) for value in given["values"]])
     return Answered(
-        closing=closing, answer=Answer(values=values, text=given["text"]), collected_at=read.get("collected_at")
+        closing=closing,
+        answer=Answer(values=values, text=given["text"]),
+        collected_at=read.get("collected_at"),
     )

@@ -11,11 +11,12 @@ from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 
-_BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"
+# Here and below, what is put into a statement is a constant of ours; values are always bound.
+_BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"  # noqa: S608
 _BY_REF = f"""
     SELECT number, {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_ref
     WHERE ref = ? ORDER BY closed_at IS NULL DESC, number DESC LIMIT 1
-"""
+"""  # noqa: S608
 DUE = """
     SELECT id FROM inquiry INDEXED BY inquiry_due
     WHERE state = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT ?
@@ -33,7 +34,10 @@ def locate(db: sqlite3.Connection, name: str) -> Sequence[Any]:
     Raises:
         UnknownInquiry: if there is none.
     """
-    row = db.execute(_BY_ID, (name,)).fetchone() or db.execute(_BY_REF, (name,)).fetchone()
+    try:
+        row = db.execute(_BY_ID, (name,)).fetchone() or db.execute(_BY_REF, (name,)).fetchone()
+    except UnicodeEncodeError:
+        row = None  # half a surrogate pair can be sent, but never kept
     if row is None:
         raise UnknownInquiry(name)
     found: Sequence[Any] = row
@@ -85,7 +89,7 @@ class Reads:
         """An attachment's bytes."""
         about = locate(self._db, name)[1]
         sql = "SELECT content FROM attachment WHERE inquiry = ? AND position = ?"
-        row = self._db.execute(sql, (about, index)).fetchone()
+        row = self._db.execute(sql, (about, index)).fetchone() if 0 <= index < 2**31 else None
         if row is None:
             raise UnknownInquiry(name)
         content: bytes = row[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import ParamSpec, Self, TypeVar
 
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.inquiry import Happening, Inquiry
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Page, Query, Updated
@@ -56,7 +56,9 @@ _READER_PRAGMAS = f"""
 class SqliteStore:
     """A `Store` in a SQLite file; made by `SqliteStore.open`."""
 
-    def __init__(self, path: Path, reads: Reads, reader: ThreadPoolExecutor, tail: Tail, parts: "_Parts") -> None:
+    def __init__(
+        self, path: Path, reads: Reads, reader: ThreadPoolExecutor, tail: Tail, parts: "_Parts"
+    ) -> None:
         self._path = path
         self._reads = reads
         self._reader = reader
@@ -102,6 +104,7 @@ class SqliteStore:
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
         """See `Store.add`."""
+        _refuse_broken_text(inquiry)
         body = codec.body(inquiry)
         return await self._writer.submit(lambda log: self._writes.add(inquiry, body, blobs, log))
 
@@ -179,9 +182,10 @@ class SqliteStore:
         if not self._closed:
             self._closed = True
             self._tail.close()
-            # First the reader: whoever closes last cleans up the files beside the database.
-            self._reader.submit(self._reads.close)
+            let_go = self._reader.submit(self._reads.close)
             self._reader.shutdown(wait=False)
+            # First the reader: whoever closes last cleans up the files beside the database.
+            await asyncio.shield(asyncio.wrap_future(let_go))
         await self._writer.stop()
 
     async def _read(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -193,9 +197,22 @@ class SqliteStore:
             )
         except sqlite3.Error as error:
             raise in_our_words(error, self._path) from error
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(f"{error.object!r} is not text") from error
 
 
 _Parts = tuple[Writes, Writer]
+
+
+def _refuse_broken_text(inquiry: Inquiry) -> None:
+    # JSON can carry half a surrogate pair; the body keeps it, but a column cannot.
+    origin = inquiry.origin
+    for text in (inquiry.id, origin.agent, origin.session, origin.purpose, origin.request_key or ""):
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidRequest(f"{text!r} is not text") from error
 
 
 def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sqlite3.Connection]:

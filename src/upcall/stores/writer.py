@@ -128,8 +128,7 @@ class Writer:
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            reason = self._translate(error)
-            self._release([], [_Outcome(task.future, None, reason) for task in group])
+            self._release([], [_Outcome(task.future, None, self._translate(error)) for task in group])
             return
         try:
             self._release(*self._commit(group))
@@ -145,25 +144,23 @@ class Writer:
             error = spoilt.__cause__ or spoilt
         except sqlite3.Error as begin_failed:
             error = begin_failed
-        if isinstance(error, (sqlite3.Error, UnicodeError, OverflowError)):
+        if isinstance(error, sqlite3.Error):
             error = self._translate(error)
         return [], [_Outcome(task.future, None, error)]
 
     def _commit(self, group: list[_Task]) -> tuple[list[Logged], list[_Outcome]]:
         log: list[Logged] = []
-        outcomes: list[_Outcome] = []
         try:
             self._transactions.begin()
-            for task in group:
-                outcomes.append(self._attempt(task, log))
+            outcomes = [self._attempt(task, log) for task in group]
             self._transactions.finish(log)
             self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise _SpoiltGroupError from error
         except _SpoiltGroupError:
             self._roll_back()
             raise
+        except Exception as error:
+            self._roll_back()
+            raise _SpoiltGroupError from error
         return log, outcomes
 
     def _attempt(self, task: _Task, log: list[Logged]) -> _Outcome:
@@ -173,7 +170,7 @@ class Writer:
         except sqlite3.Error:
             raise
         # Whatever a decision raises belongs to its caller; this thread has to go on.
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             if self._db.total_changes != changes:
                 raise _SpoiltGroupError from error
             return _Outcome(task.future, None, error)
@@ -188,10 +185,7 @@ class Writer:
     def _checkpoint_if_long(self) -> None:
         # Between groups, when the results are out, so that nobody waits for it.
         self._commits += 1
-        if (
-            self._commits >= CHECKPOINT_COMMITS
-            or self._db.total_changes - self._copied >= CHECKPOINT_CHANGES
-        ):
+        if self._commits >= CHECKPOINT_COMMITS or self._db.total_changes - self._copied >= CHECKPOINT_CHANGES:
             self._checkpoint()
 
     def _checkpoint(self) -> None:

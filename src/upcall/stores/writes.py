@@ -21,12 +21,16 @@ EVENT_WEIGHT = 2000
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 """How many inquiries are remembered to save reading them, and how big the body of one may be."""
 
+# What is put into these statements is a constant of ours; values are always bound.
 _SAME_REQUEST = f"""
     SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
     WHERE session = ? AND purpose = ? AND request_key = ? ORDER BY number DESC LIMIT 1
-"""
-_TAKEN = "SELECT 1 FROM inquiry WHERE ref = ? AND (closed_at IS NULL OR closed_at > ?) LIMIT 1"
-_INSERT = f"INSERT INTO inquiry ({codec.COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+"""  # noqa: S608
+# Adds nothing if the ref is an open inquiry's, or that of one closed not long enough ago.
+_INSERT = f"""
+    INSERT INTO inquiry ({codec.COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    WHERE NOT EXISTS (SELECT 1 FROM inquiry WHERE ref = ? AND (closed_at IS NULL OR closed_at > ?))
+"""  # noqa: S608
 # What identifies an inquiry (id, ref, kind, origin) never changes, so its indexes need not be touched.
 _UPDATE = "UPDATE inquiry SET state = ?, expires_at = ?, closed_at = ?, body = ? WHERE number = ?"
 _ATTACH = "INSERT INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
@@ -95,15 +99,13 @@ class Writes:
         earlier = self._earlier(inquiry)
         if earlier is not None and lifecycle.rejoins(earlier, inquiry, inquiry.asked_at):
             return Added(inquiry=earlier, created=False)
-        step = lifecycle.asked(replace(inquiry, ref=self._free_ref()))
-        data = codec.dumps(step.happening.data)
-        number = self._db.execute(_INSERT, codec.row(step.inquiry, body)).lastrowid
-        assert number is not None
+        number, inquiry = self._insert(inquiry, body)
         for position, content in enumerate(blobs):
             self._db.execute(_ATTACH, (inquiry.id, position, content))
-        self._recent.remember(number, step.inquiry, len(body))
-        self._append(step.happening, data, step.inquiry, len(body), log)
-        return Added(inquiry=step.inquiry, created=True)
+        happening = lifecycle.asked(inquiry).happening
+        self._recent.remember(number, inquiry, len(body))
+        self._append(happening, codec.dumps(happening.data), inquiry, len(body), log)
+        return Added(inquiry=inquiry, created=True)
 
     def update(self, name: str, decide: Decide, log: list[Logged]) -> Updated:
         """Decide on an inquiry as it is in this transaction and apply the step."""
@@ -160,16 +162,19 @@ class Writes:
         row = self._db.execute(_SAME_REQUEST, key).fetchone()
         return None if row is None else codec.decode(row)
 
-    def _free_ref(self) -> str:
+    def _insert(self, inquiry: Inquiry, body: str) -> tuple[int, Inquiry]:
         # The shortest lengths fill up first and stay full for weeks; for an hour we need not find that out again.
         now = self._clock()
         if now >= self._length_known_until:
             self._length, self._length_known_until = refs.SHORTEST, now + FORGET_LENGTH
         rested = now - refs.REF_REST_DAYS * DAY
         for ref in refs.candidates(self._random, start=self._length):
-            if self._db.execute(_TAKEN, (ref, rested)).fetchone() is None:
+            named = replace(inquiry, ref=ref)
+            done = self._db.execute(_INSERT, (*codec.row(named, body), ref, rested))
+            if done.rowcount:
+                assert done.lastrowid is not None
                 self._length = len(ref)
-                return ref
+                return done.lastrowid, named
         raise AssertionError  # pragma: no cover - there is always another candidate
 
 

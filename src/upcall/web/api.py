@@ -67,7 +67,11 @@ class Inquiries:
         """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
         inquiry = await self._broker.get(call.name, call.caller)
         number = call.params["number"]
-        index = int(number) if number.isascii() and number.isdigit() and len(number) < 4 else len(inquiry.attachments)
+        index = (
+            int(number)
+            if number.isascii() and number.isdigit() and len(number) < 4
+            else len(inquiry.attachments)
+        )
         if index >= len(inquiry.attachments):
             raise NotFound(
                 f"inquiry {inquiry.ref!r} has no attachment {number[:40]!r}",
@@ -163,7 +167,9 @@ def _reply(body: Body) -> Reply:
     return Reply(
         text=text,
         answers=_answers(body.get("answers")),
-        choices=None if choices is None else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
+        choices=None
+        if choices is None
+        else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
         via=fields.via(body),
         key=fields.text(body, "key"),
         force=fields.flag(body, "force"),
@@ -175,7 +181,9 @@ def _answers(sent: object) -> list[list[str]] | None:
         return None
     example = '{"answers": [["Redis"]]}: one list of texts for each question'
     if not isinstance(sent, list):
-        raise InvalidRequest(f"answers: a list of lists, got {fields.kind_of(sent)}", hint=f"for example {example}")
+        raise InvalidRequest(
+            f"answers: a list of lists, got {fields.kind_of(sent)}", hint=f"for example {example}"
+        )
     return [
         list(fields.strings(values, f"answers[{number}]", example=example))
         for number, values in enumerate(cast("list[object]", sent))

@@ -69,4 +69,6 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1000})
         return
-    raise NotFound(f"there is nothing at {scope['path'][:200]!r}", hint="GET /v1/openapi.json says what there is")
+    raise NotFound(
+        f"there is nothing at {scope['path'][:200]!r}", hint="GET /v1/openapi.json says what there is"
+    )

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest
@@ -52,7 +52,9 @@ class Call:
         sent = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True))
         for name in sent:
             if name not in known:
-                raise InvalidRequest(f"there is no parameter {name!r}", hint=f"known here: {', '.join(known)}")
+                raise InvalidRequest(
+                    f"there is no parameter {name!r}", hint=f"known here: {', '.join(known)}"
+                )
         return sent
 
     def header(self, wanted: bytes) -> str | None:
@@ -71,7 +73,8 @@ class Call:
         return _object(await _read(self.receive))
 
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[Call], Awaitable[ASGIApp]]
+"""Takes a call and returns what is to be sent."""
 
 
 class Resource:
@@ -150,7 +153,9 @@ def _object(raw: bytes) -> Body:
     except RecursionError:
         raise InvalidRequest("the body is nested too deeply", hint="send a flatter object") from None
     except ValueError as error:
-        raise InvalidRequest(f"the body is not JSON: {error}", hint='send an object like {"text": "yes"}') from None
+        raise InvalidRequest(
+            f"the body is not JSON: {error}", hint='send an object like {"text": "yes"}'
+        ) from None
     if not isinstance(sent, dict):
         raise InvalidRequest("the body is not a JSON object", hint='send an object like {"text": "yes"}')
     # Half of a surrogate pair can only come as an escape; it can be neither stored nor sent on.

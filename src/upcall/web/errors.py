@@ -85,7 +85,9 @@ class TooLarge(UpcallError):
     code = "too_large"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"the body has more than {limit} bytes", hint="send less, or attach fewer files at once")
+        super().__init__(
+            f"the body has more than {limit} bytes", hint="send less, or attach fewer files at once"
+        )
 
 
 def failure(error: UpcallError) -> Response:
@@ -105,7 +107,9 @@ def http_failure(error: HTTPException) -> Response:
 
 def internal_failure() -> Response:
     """The response when it is our fault; what happened is in the log and nowhere else."""
-    return _response(500, "internal", "something went wrong inside Upcall", "the daemon's log says what", None)
+    return _response(
+        500, "internal", "something went wrong inside Upcall", "the daemon's log says what", None
+    )
 
 
 def _response(

@@ -40,7 +40,9 @@ def flag(fields: Fields, name: str) -> bool:
     if value is None:
         return False
     if not isinstance(value, bool):
-        raise InvalidRequest(f"{name}: true or false, got {kind_of(value)}", hint=f'for example {{"{name}": true}}')
+        raise InvalidRequest(
+            f"{name}: true or false, got {kind_of(value)}", hint=f'for example {{"{name}": true}}'
+        )
     return value
 
 
@@ -48,7 +50,8 @@ def seconds(value: object, name: str) -> float:
     """A duration of more than nothing, as seconds or as `90s`, `10m`, `24h`."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InvalidRequest(
-            f"{name}: a duration, got {kind_of(value)}", hint='write seconds, or text like "90s", "10m", "24h"'
+            f"{name}: a duration, got {kind_of(value)}",
+            hint='write seconds, or text like "90s", "10m", "24h"',
         )
     try:
         return duration(value)
@@ -80,7 +83,8 @@ def integer(sent: Mapping[str, str], name: str, *, default: int, least: int, mos
     number = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else -1
     if not least <= number <= most:
         raise InvalidRequest(
-            f"{name}: a whole number from {least} to {most}, got {value[:40]!r}", hint=f"for example ?{name}={default}"
+            f"{name}: a whole number from {least} to {most}, got {value[:40]!r}",
+            hint=f"for example ?{name}={default}",
         )
     return number
 
@@ -92,7 +96,9 @@ def strings(value: object, name: str, *, example: str) -> Sequence[str]:
     items = cast("list[object]", value)
     for number, item in enumerate(items):
         if not isinstance(item, str):
-            raise InvalidRequest(f"{name}[{number}]: text, got {kind_of(item)}", hint=f"for example {example}")
+            raise InvalidRequest(
+                f"{name}[{number}]: text, got {kind_of(item)}", hint=f"for example {example}"
+            )
     return cast("list[str]", items)
 
 
@@ -103,7 +109,8 @@ def via(fields: Fields) -> str:
         return "api"
     if not VIA.fullmatch(value):
         raise InvalidRequest(
-            f"via: up to 40 lower-case letters, digits and . _ -, got {value[:40]!r}", hint='for example {"via": "web"}'
+            f"via: up to 40 lower-case letters, digits and . _ -, got {value[:40]!r}",
+            hint='for example {"via": "web"}',
         )
     return value
 

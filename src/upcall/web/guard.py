@@ -50,7 +50,7 @@ class Guard:
             if meter is not None and meter.exceeded and not outgoing.started:
                 raise TooLarge(self._limit)
         # The last place where an error can still become an answer.
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             await _report(error, scope, receive, outgoing)
 
     def _admit(self, scope: Scope, receive: Receive, outgoing: "_Outgoing") -> "_Meter | None":

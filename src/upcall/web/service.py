@@ -1,8 +1,8 @@
 """The daemon itself over HTTP: is it well, what does it count, what does it offer, and a copy of its data."""
 
 import asyncio
-import os
 from collections import Counter
+from pathlib import PurePosixPath
 
 from starlette.responses import Response
 
@@ -24,7 +24,7 @@ class Service:
     def __init__(self, broker: Broker, settings: WebSettings) -> None:
         self._broker = broker
         self._settings = settings
-        self._openapi = Json(openapi(settings.version))
+        self._openapi = Json(openapi(settings.version, broker.policy.limits))
         self._counts: Counter[str] = Counter()
         self._counted: int | None = None
         self._counting = asyncio.Lock()
@@ -34,7 +34,11 @@ class Service:
         await self._broker.store.next_expiry()
         stopping = self._broker.closing.is_set()
         return Json(
-            {"status": "stopping" if stopping else "ok", "service": "upcall", "version": self._settings.version},
+            {
+                "status": "stopping" if stopping else "ok",
+                "service": "upcall",
+                "version": self._settings.version,
+            },
             503 if stopping else 200,
         )
 
@@ -47,10 +51,34 @@ class Service:
         require_person(call.caller, "read metrics")
         await self._count()
         lines = [
-            *_metric("upcall_build_info", "gauge", "The version that runs.", f'{{version="{self._settings.version}"}}', 1),
-            *_metric("upcall_open_inquiries", "gauge", "Inquiries waiting for a person.", "", await self._broker.store.count_open()),
-            *_metric("upcall_waiting_callers", "gauge", "Callers blocked until an inquiry is settled.", "", self._broker.waiting),
-            *_metric("upcall_last_event", "counter", "Number of the latest event in the log.", "", await self._broker.store.last_seq()),
+            *_metric(
+                "upcall_build_info",
+                "gauge",
+                "The version that runs.",
+                f'{{version="{self._settings.version}"}}',
+                1,
+            ),
+            *_metric(
+                "upcall_open_inquiries",
+                "gauge",
+                "Inquiries waiting for a person.",
+                "",
+                await self._broker.store.count_open(),
+            ),
+            *_metric(
+                "upcall_waiting_callers",
+                "gauge",
+                "Callers blocked until an inquiry is settled.",
+                "",
+                self._broker.waiting,
+            ),
+            *_metric(
+                "upcall_last_event",
+                "counter",
+                "Number of the latest event in the log.",
+                "",
+                await self._broker.store.last_seq(),
+            ),
             "# HELP upcall_events_total Events since the first time these numbers were read.",
             "# TYPE upcall_events_total counter",
             *(f'upcall_events_total{{type="{kind}"}} {self._counts[kind]}' for kind in COUNTED),
@@ -62,7 +90,7 @@ class Service:
         require_admin(call.caller, "make backups")
         body = await call.body()
         path = fields.required_text(body, "path", most=PATH_LENGTH, example='{"path": "/backups/upcall.db"}')
-        if not os.path.isabs(path) or "\0" in path:
+        if not PurePosixPath(path).is_absolute() or "\0" in path:
             raise InvalidRequest(
                 f"path: an absolute path on the daemon's machine, got {path[:80]!r}",
                 hint='for example {"path": "/backups/upcall.db"}',

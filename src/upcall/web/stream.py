@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
@@ -126,7 +126,7 @@ class Live:
                 after = found[-1].seq
         return Json({"items": items, "next_after": after})
 
-    async def stream(self, call: Call) -> Response:
+    async def stream(self, call: Call) -> ASGIApp:
         """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
         sent = dict(call.query("after"))
         resumed = call.header(b"last-event-id")
@@ -137,7 +137,9 @@ class Live:
             after = fields.integer(sent, "after", default=latest, least=0, most=LATEST)
         except InvalidRequest as error:
             name = "after" if resumed is None else "Last-Event-ID"
-            raise InvalidRequest(error.message.replace("after", name, 1), hint="send the `id` of an event") from None
+            raise InvalidRequest(
+                error.message.replace("after", name, 1), hint="send the `id` of an event"
+            ) from None
         # A number from before a restore may be ahead of the log: whatever is written now is news.
         return _EventStream(self, call.caller, min(after, latest))
 
@@ -189,11 +191,10 @@ class Live:
         return self._owners.get(event.inquiry)
 
 
-class _EventStream(Response):
+class _EventStream:
     """A response that goes on until it is over."""
 
     def __init__(self, live: Live, caller: Caller, after: int) -> None:
-        super().__init__(media_type="text/event-stream")
         self._live = live
         self.caller = caller
         self.after = after

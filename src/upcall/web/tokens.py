@@ -46,7 +46,9 @@ class Tokens:
         """Make a token worthless, at once."""
         require_admin(call.caller, "revoke tokens")
         if not await self._access.revoke(call.name):
-            raise UnknownToken(f"there is no token {call.name[:64]!r}", hint="`upcall tokens list` shows them")
+            raise UnknownToken(
+                f"there is no token {call.name[:64]!r}", hint="`upcall tokens list` shows them"
+            )
         return Json({"name": call.name, "revoked": True})
 
 
@@ -55,4 +57,6 @@ def _role(sent: str) -> Role:
         return Role(sent)
     except ValueError:
         roles = ", ".join(role.value for role in Role)
-        raise InvalidRequest(f"role: one of {roles}, got {sent[:40]!r}", hint=f"for example {EXAMPLE}") from None
+        raise InvalidRequest(
+            f"role: one of {roles}, got {sent[:40]!r}", hint=f"for example {EXAMPLE}"
+        ) from None

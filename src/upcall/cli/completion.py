@@ -1,0 +1,164 @@
+"""`upcall completion`: scripts for shells, made from the very parsers that read the arguments."""
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from typing import NamedTuple
+
+from upcall.cli.command import Command, parser_of
+
+SHELLS = ("bash", "zsh", "fish")
+WORDS = {"mcp": ("--wait", "--help")}
+"""Of commands that read their arguments themselves."""
+
+
+class Entry(NamedTuple):
+    """What can follow one command."""
+
+    name: str
+    summary: str
+    options: tuple[str, ...]
+    words: tuple[str, ...]
+    takes_ref: bool
+
+
+def entries() -> list[Entry]:
+    """Every command with what can follow it."""
+    from upcall.cli.app import commands, load
+
+    found: list[Entry] = []
+    for name, (module, summary) in commands().items():
+        if name in WORDS:
+            found.append(Entry(name, summary, WORDS[name], (), takes_ref=False))
+            continue
+        found.append(_entry(name, summary, parser_of(name, summary, load(name, module))))
+    return found
+
+
+def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
+    options: list[str] = []
+    words: list[str] = []
+    takes_ref = False
+    # argparse keeps no public list of what a parser takes.
+    for action in parser._actions:  # noqa: SLF001
+        if action.help == argparse.SUPPRESS:
+            continue
+        options += action.option_strings
+        takes_ref = takes_ref or action.dest == "ref"
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  # as above
+            words += action.choices
+            options += [word for inner in action.choices.values() for word in _entry("", "", inner).options]
+        elif not action.option_strings and action.choices:
+            words += [str(choice) for choice in action.choices]
+    return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), takes_ref)
+
+
+def bash(every: list[Entry]) -> str:
+    """For bash."""
+    cases = "\n".join(
+        f"    {entry.name}) options={_quoted(' '.join(entry.options))} words={_quoted(' '.join(entry.words))}"
+        f" refs={int(entry.takes_ref)} ;;"
+        for entry in every
+    )
+    return f"""\
+# upcall completion for bash: source this, or put it into ~/.local/share/bash-completion/completions/upcall
+_upcall() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} options= words= refs=0
+  COMPREPLY=()
+  if (( COMP_CWORD == 1 )); then
+    COMPREPLY=($(compgen -W {_quoted(" ".join(entry.name for entry in every))} -- "$current"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{cases}
+  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  elif (( COMP_CWORD == 2 )); then
+    (( refs )) && words=$(upcall refs 2>/dev/null)
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  fi
+}}
+complete -o default -F _upcall upcall
+"""
+
+
+def zsh(every: list[Entry]) -> str:
+    """For zsh."""
+    described = "\n".join(f"    {_quoted(f'{entry.name}:{entry.summary}')}" for entry in every)
+    cases = "\n".join(
+        f"    {entry.name}) options=({' '.join(entry.options)}) words_=({' '.join(entry.words)})"
+        f" refs={int(entry.takes_ref)} ;;"
+        for entry in every
+    )
+    return f"""\
+#compdef upcall
+# upcall completion for zsh: put this as _upcall into a folder of your $fpath
+_upcall() {{
+  local -a commands options words_
+  local refs=0
+  commands=(
+{described}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  case $words[2] in
+{cases}
+  esac
+  if [[ $PREFIX == -* ]]; then
+    compadd -- $options
+  elif (( CURRENT == 3 )); then
+    (( refs )) && words_=(${{(f)"$(upcall refs 2>/dev/null)"}})
+    compadd -- $words_
+    (( refs )) || _files
+  else
+    _files
+  fi
+}}
+compdef _upcall upcall
+"""
+
+
+def fish(every: list[Entry]) -> str:
+    """For fish."""
+    lines = ["# upcall completion for fish: put this into ~/.config/fish/completions/upcall.fish"]
+    for entry in every:
+        lines.append(
+            f"complete -c upcall -f -n __fish_use_subcommand -a {entry.name} -d {_quoted(entry.summary)}"
+        )
+        seen = f"complete -c upcall -n '__fish_seen_subcommand_from {entry.name}'"
+        lines += [
+            f"{seen} -l {word[2:]}" if word.startswith("--") else f"{seen} -s {word[1:]}"
+            for word in entry.options
+        ]
+        if entry.words:
+            lines.append(f"{seen} -f -a {_quoted(' '.join(entry.words))}")
+        if entry.takes_ref:
+            lines.append(f"{seen} -f -a '(upcall refs 2>/dev/null)'")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _completion(args: Namespace) -> int:
+    print({"bash": bash, "zsh": zsh, "fish": fish}[args.shell](entries()), end="")
+    return 0
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="which shell")
+
+
+COMMANDS = {
+    "completion": Command(
+        _completion,
+        _arguments,
+        examples="""\
+  source <(upcall completion bash)
+  upcall completion zsh > ~/.zfunc/_upcall
+  upcall completion fish > ~/.config/fish/completions/upcall.fish""",
+    )
+}

@@ -1,0 +1,210 @@
+"""`upcall demo`: an agent asks through the real MCP door, a person answers, the agent goes on."""
+
+import sys
+import tempfile
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from upcall.cli.client import Client, inquiry_path
+from upcall.cli.command import Command
+from upcall.cli.demo_person import at_the_terminal
+from upcall.cli.render import given
+from upcall.cli.terminal import Paint, is_terminal, paint
+from upcall.cli.times import moment
+from upcall.domain.display import one_line
+from upcall.home import Home
+from upcall.instance import stop_running
+from upcall.launch import ensure_running
+from upcall.testing.agent import StdioAgent, text_of
+from upcall.testing.human import ScriptedHuman
+
+LONGEST_LOOK = 30.0
+
+
+class Step(NamedTuple):
+    """One thing that the agent wants to know, and what a scripted human says to it."""
+
+    says: str
+    tool: str
+    arguments: dict[str, Any]
+    reply: str
+    restart: bool = False
+
+
+STEPS = (
+    Step(
+        "I am adding a cache to the API. Two libraries would do.",
+        "ask_human",
+        {
+            "header": "Cache",
+            "question": "Which cache should I use?",
+            "options": [
+                {"label": "Redis", "description": "pub/sub and persistence", "recommended": True},
+                {"label": "Memcached", "description": "simpler, plain key and value"},
+            ],
+            "context": "Both are among the project's dependencies already.",
+        },
+        "1",
+    ),
+    Step(
+        "It works. Before I push, I can run some checks.",
+        "ask_human",
+        {"question": "Which checks shall I run?", "options": ["lint", "types", "tests"], "multiSelect": True},
+        "1, 3",
+    ),
+    Step(
+        "The table needs a new column: that is a migration, so I ask first.",
+        "confirm_action",
+        {"action": "alembic upgrade head", "reason": "adds users.cache_key to the staging database"},
+        "yes",
+        restart=True,
+    ),
+    Step(
+        "Done. Only the commit message is missing.",
+        "ask_human",
+        {"question": "What should the commit message say?"},
+        "Cache user look-ups in Redis",
+    ),
+)
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--scripted", action="store_true", help="let a scripted human answer")
+
+
+def _demo(args: Namespace) -> int:
+    scripted = args.scripted or not (is_terminal(sys.stdin) and is_terminal(sys.stdout))
+    with tempfile.TemporaryDirectory(prefix="upcall-demo-") as folder:
+        home = Home(Path(folder))
+        try:
+            return Demo(home, paint(), scripted=scripted).run()
+        finally:
+            stop_running(home)
+
+
+class Demo:
+    """One showing, in a home of its own."""
+
+    def __init__(self, home: Home, paint: Paint, *, scripted: bool) -> None:
+        self._home = home
+        self._paint = paint
+        self._scripted = scripted
+        self._client = Client(home=home)
+        self._shown = threading.Event()
+        self._after = 0
+
+    def run(self) -> int:
+        """Show every step, then what came of it."""
+        started = time.monotonic()
+        running = ensure_running(self._home)
+        print(self._paint.bold("An agent asks, a person answers, the agent goes on."))
+        print(
+            f"The daemon is up at {running.url}, in a scratch home. Whoever answers first wins: you here, or"
+        )
+        print(f"another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
+        with (
+            self._human(),
+            ThreadPoolExecutor(1) as threads,
+            StdioAgent(environment=self._environment()) as agent,
+        ):
+            ids = [self._show(step, agent, threads) for step in STEPS]
+            # Any later message of the agent is evidence that it has what it was told before.
+            agent.tools()
+            return self._sum_up(ids, time.monotonic() - started)
+
+    def _environment(self) -> dict[str, str]:
+        return {"UPCALL_HOME": str(self._home.path), "UPCALL_URL": "", "UPCALL_TOKEN": ""}
+
+    def _show(self, step: Step, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
+        print(f"{self._paint.name('agent')}  {step.says}")
+        call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
+        inquiry = self._asked()
+        print(
+            f"       {self._paint.dim(f'calls {step.tool} over MCP and blocks; the question is #' + inquiry['ref'])}"
+        )
+        if step.restart:
+            stop_running(self._home)
+            ensure_running(self._home)
+            print(f"       {self._paint.dim('the daemon was just restarted; the agent did not notice')}")
+        self._shown.set()
+        if not self._scripted:
+            at_the_terminal(self._client, inquiry, call)
+        result = call.result()
+        woken = time.time()
+        self._shown.clear()
+        settled = self._client.get(inquiry_path(inquiry["id"]))
+        if settled["answer"] is not None:
+            by, late = settled["answer"]["by"], (woken - moment(settled["answer"]["at"])) * 1000
+            print(f"{self._paint.good(by)}  {given(settled)}")
+            print(
+                f"{self._paint.name('agent')}  {self._paint.dim(f'has it {late:.0f} ms later:')} {one_line(text_of(result))}\n"
+            )
+        else:
+            print(f"{self._paint.name('agent')}  {one_line(text_of(result))}\n")
+        return str(inquiry["id"])
+
+    def _asked(self) -> dict[str, Any]:
+        """The question that comes next, as soon as it is there."""
+        while True:
+            news = self._client.get(
+                "/v1/events", patience=LONGEST_LOOK, after=self._after, wait=LONGEST_LOOK
+            )
+            for event in news["items"]:
+                self._after = event["seq"]
+                if event["type"] == "asked":
+                    inquiry: dict[str, Any] = self._client.get(inquiry_path(event["inquiry"]))
+                    return inquiry
+
+    @contextmanager
+    def _human(self) -> Iterator[None]:
+        if not self._scripted:
+            yield
+            return
+        with ScriptedHuman(self._whereabouts, self._reply):
+            yield
+
+    def _reply(self, inquiry: dict[str, Any]) -> str | None:
+        self._shown.wait()
+        asked = inquiry["questions"][0]["question"]
+        return next(step.reply for step in STEPS if asked in step.arguments.values())
+
+    def _whereabouts(self) -> tuple[str, str]:
+        running = self._home.running()
+        if running is None:
+            raise LookupError("the daemon is not up")
+        return running.url, self._home.owner_token_file.read_text().strip()
+
+    def _sum_up(self, ids: list[str], seconds: float) -> int:
+        events = self._client.get("/v1/events", after=0)["items"]
+        asked = [event for event in events if event["type"] == "asked"]
+        collected = {event["inquiry"] for event in events if event["type"] == "collected"}
+        settled = [self._client.get(inquiry_path(name)) for name in ids]
+        print(self._paint.bold("What happened"))
+        for inquiry in settled:
+            question = one_line(inquiry["questions"][0]["question"], 38)
+            has_it = (
+                self._paint.good("the agent has it") if inquiry["id"] in collected else "not collected yet"
+            )
+            print(f"  #{inquiry['ref']:<4} {question:<38}  {inquiry['state']}: {given(inquiry)}  ({has_it})")
+        once = len(asked) == len(ids)
+        print(
+            f"  {len(ids)} questions, each asked {'once' if once else 'MORE THAN ONCE'} although the daemon"
+        )
+        print(f"  was restarted in the middle; {seconds:.1f} s in all.\n")
+        print("Next: connect your own agent, for example: claude mcp add upcall -- upcall mcp --wait block")
+        return 0 if once and collected == set(ids) else 1
+
+
+COMMANDS = {
+    "demo": Command(
+        _demo,
+        _arguments,
+        "  upcall demo              answer yourself\n  upcall demo --scripted   watch",
+    )
+}

@@ -1,0 +1,35 @@
+"""The person at the demo's terminal, who may be overtaken by somebody in another one."""
+
+import select
+import socket
+import sys
+from concurrent.futures import Future
+from typing import Any
+
+from upcall.cli.client import Client, inquiry_path
+from upcall.cli.failures import Refused
+from upcall.cli.terminal import paint
+from upcall.cli.details import WIDEST, question_lines
+
+
+def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[str, Any]]) -> None:
+    """Ask for an answer until one counts, or until the agent's call has returned with somebody else's."""
+    woken, wake = socket.socketpair()
+    with woken, wake:
+        call.add_done_callback(lambda _: wake.send(b"."))
+        while not call.done():
+            print("\n".join(question_lines(inquiry, paint(), WIDEST)))
+            print("you    > ", end="", flush=True)
+            ready, _, _ = select.select([sys.stdin, woken], [], [])
+            if woken in ready:
+                print("(answered elsewhere)")
+                return
+            line = sys.stdin.readline()
+            if not line:
+                raise KeyboardInterrupt
+            try:
+                client.post(inquiry_path(inquiry["id"], "answer"), {"text": line, "via": "terminal"})
+            except Refused as refused:
+                print(f"       {refused.message}. {refused.hint or ''}")
+                continue
+            return

@@ -1,0 +1,111 @@
+"""What `upcall ask` asks: from arguments to the body of a request."""
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from upcall.cli.command import seconds
+from upcall.cli.failures import CommandFailed
+
+USAGE = 2
+LONGEST_FOLDER = 1000
+
+
+def draft_arguments(parser: ArgumentParser) -> None:
+    """Everything that can be said about a question."""
+    parser.add_argument("question", metavar="QUESTION", help="what to ask; - reads it from standard input")
+    parser.add_argument(
+        "-o",
+        "--option",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="LABEL[=DESCRIPTION]",
+        help="a suggested answer; can be repeated",
+    )
+    parser.add_argument("--multi", action="store_true", help="several options may be chosen")
+    parser.add_argument("--no-custom", action="store_true", help="only the options, no free text")
+    parser.add_argument(
+        "--approval", action="store_true", help="ask for a yes or a no; anything else is a no"
+    )
+    parser.add_argument("--header", help="a few words that name the question")
+    parser.add_argument("--context", metavar="TEXT|@FILE", help="what a person needs to know to decide")
+    parser.add_argument(
+        "--attach", action="append", default=[], metavar="FILE", help="a file to show; can be repeated"
+    )
+    parser.add_argument("--ttl", type=seconds, metavar="SPAN", help="how long it can be answered: 24h")
+    parser.add_argument("--default", metavar="LABEL", help="the answer if nobody gives one within the ttl")
+    parser.add_argument("--secret", action="store_true", help="keep the answer out of logs and lists")
+    parser.add_argument("--session", help="the session that asks, where one token serves several")
+    parser.add_argument("--key", help="the same key asks the same question again without asking twice")
+
+
+def draft(args: Namespace) -> dict[str, Any]:
+    """The request's body. Its key makes a repeated request, after a crash for example, the same question."""
+    _check(args)
+    fields: dict[str, Any] = {
+        "question": sys.stdin.read().strip() if args.question == "-" else args.question,
+        "options": [_option(word) for word in args.options],
+        "multiSelect": args.multi,
+        "custom": not args.no_custom,
+        "secret": args.secret,
+        "request_key": args.key or f"ask-{os.urandom(16).hex()}",
+        "workspace": _folder(),
+        "header": args.header,
+        "ttl": args.ttl,
+        "default": args.default,
+        "session": args.session,
+        "kind": "approval" if args.approval else None,
+        "context": _context(args.context),
+        "attachments": [_attachment(Path(name)) for name in args.attach] or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _check(args: Namespace) -> None:
+    if args.approval and (args.options or args.multi):
+        raise _misuse("an approval has no options of its own", "leave out --option and --multi")
+    if args.multi and not args.options:
+        raise _misuse("--multi needs options", "add some with -o LABEL")
+    if args.no_custom and not args.options and not args.approval:
+        raise _misuse("--no-custom needs options", "add some with -o LABEL")
+
+
+def _option(word: str) -> dict[str, str]:
+    label, _, description = word.partition("=")
+    return {"label": label.strip(), "description": description.strip()}
+
+
+def _context(word: str | None) -> str | None:
+    if word is None or not word.startswith("@"):
+        return word
+    return _content(Path(word[1:])).decode("utf-8", "replace")
+
+
+def _attachment(path: Path) -> dict[str, str]:
+    import base64
+    import mimetypes
+
+    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return {"name": path.name, "media_type": guessed, "data": base64.b64encode(_content(path)).decode()}
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise _misuse(f"cannot read {str(path)!r}: {problem.strerror}", "name a file that exists") from None
+
+
+def _folder() -> str | None:
+    try:
+        here = str(Path.cwd())
+    except OSError:
+        return None
+    return here if len(here) <= LONGEST_FOLDER else None
+
+
+def _misuse(message: str, hint: str) -> CommandFailed:
+    return CommandFailed(message, hint=hint, exit_code=USAGE)

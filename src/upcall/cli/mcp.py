@@ -1,0 +1,56 @@
+"""`upcall mcp`: the stdio door. Its start is counted against a bare interpreter's, so it imports next to nothing."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+USAGE = 2
+HELP = """\
+usage: upcall mcp [--wait block|SECONDS]
+
+The MCP server on standard input and output: put `upcall mcp` into your agent's list of MCP servers. It passes
+everything on to the daemon, starts one when none runs, and survives its restarts.
+
+options:
+  --wait block      hold a call until there is an answer, as long as the settings allow
+  --wait SECONDS    hold a call this long, then tell the agent to wait again
+  -h, --help        show this help
+
+UPCALL_URL and UPCALL_TOKEN lead to a daemon elsewhere; UPCALL_HOME chooses the installation here.
+
+examples:
+  claude mcp add upcall -- upcall mcp
+  codex mcp add upcall -- upcall mcp"""
+
+
+def run_pipe(argv: Sequence[str]) -> int:
+    """Be the pipe between an MCP client and the daemon until the client hangs up."""
+    words = [part for word in argv for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    while words:
+        word = words.pop(0)
+        if word in {"-h", "--help"}:
+            print(HELP)
+            return 0
+        if word == "--ipc":
+            return _refuse(
+                "the door through files, --ipc, is not in this version", "use `upcall mcp` with UPCALL_URL"
+            )
+        if word != "--wait":
+            return _refuse(f"unknown argument {word!r}", "upcall mcp --help")
+        wait = words.pop(0) if words else ""
+        if wait != "block" and not _is_seconds(wait):
+            return _refuse(f"--wait takes `block` or a number of seconds, not {wait!r}", "upcall mcp --help")
+        os.environ["UPCALL_WAIT"] = wait
+    from upcall.doors.pipe import main
+    from upcall.home import default_home
+
+    return main(default_home())
+
+
+def _is_seconds(word: str) -> bool:
+    return word.isascii() and word.isdigit() and 0 < int(word) <= 86400
+
+
+def _refuse(message: str, hint: str) -> int:
+    print(f"upcall: {message}. Next: {hint}", file=sys.stderr)
+    return USAGE

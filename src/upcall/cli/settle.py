@@ -1,0 +1,172 @@
+"""`upcall answer`, `reject`, `snooze`, `extend`: what people do with a question."""
+
+import json
+import os
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from upcall.cli.client import Client, inquiry_path
+from upcall.cli.command import Command, ref, seconds, takes_json, takes_ref
+from upcall.cli.failures import CommandFailed
+from upcall.cli.render import answer_command, given, resolution
+from upcall.cli.times import moment, span
+
+USAGE = 2
+LOST = 15
+"""Somebody else's resolution stands."""
+
+LATEST = 2**62
+POLL_SECONDS = 60.0
+
+
+def _answer(args: Namespace) -> int:
+    if not args.values:
+        return _pick(args)
+    values = [sys.stdin.read()] if args.values == ["-"] else args.values
+    client = Client()
+    latest = _latest_event(client) if args.wait else 0
+    body = {"choices": values, "force": args.force, "via": "terminal", "key": os.urandom(16).hex()}
+    reply = client.post(inquiry_path(args.ref, "answer"), body)
+    inquiry = reply["inquiry"]
+    if not reply["accepted"]:
+        return _lost(reply, args)
+    if args.wait:
+        if not args.json:
+            print(
+                f"Answered {inquiry['ref']}: {given(inquiry)}. Waiting for the agent to take it …", flush=True
+            )
+        inquiry = _until_collected(client, inquiry, latest)
+    if args.json:
+        _print({**reply, "inquiry": inquiry})
+    elif args.wait:
+        print("The agent has it.")
+    else:
+        print(f"Answered {inquiry['ref']}: {given(inquiry)}. The agent is being told.")
+    return 0
+
+
+def _pick(args: Namespace) -> int:
+    if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise CommandFailed(
+            "`upcall answer` needs a ref and a value where there is no terminal",
+            hint='`upcall status` lists what waits; then for example `upcall answer a7 "yes"`',
+            exit_code=USAGE,
+        )
+    from upcall.cli.picking import pick
+
+    return pick(Client(), args.ref)
+
+
+def _answer_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "ref", metavar="REF", nargs="?", type=ref, help="which question; without it, pick from a list"
+    )
+    parser.add_argument(
+        "values",
+        metavar="VALUE",
+        nargs="*",
+        help="a number, an option or your own words; - reads them from input",
+    )
+    parser.add_argument("--force", action="store_true", help="answer although it has expired")
+    parser.add_argument("--wait", action="store_true", help="wait until the agent has the answer")
+    takes_json(parser)
+
+
+def _reject(args: Namespace) -> int:
+    body = {"reason": args.reason, "via": "terminal", "key": os.urandom(16).hex()}
+    reply = Client().post(inquiry_path(args.ref, "reject"), body)
+    because = f" because: {args.reason}" if args.reason else ""
+    return settled(reply, args, f"Rejected {args.ref}{because}. The agent is being told.")
+
+
+def _reject_arguments(parser: ArgumentParser) -> None:
+    takes_ref(parser)
+    parser.add_argument("--reason", help="what the agent is told")
+    takes_json(parser)
+
+
+def _snooze(args: Namespace) -> int:
+    reply = Client().post(inquiry_path(args.ref, "snooze"), {"seconds": args.span})
+    return settled(reply, args, f"Snoozed {args.ref} for {span(args.span)}. It stays open.")
+
+
+def _extend(args: Namespace) -> int:
+    reply = Client().post(inquiry_path(args.ref, "extend"), {"seconds": args.span})
+    left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
+    return settled(reply, args, f"Extended {args.ref}: it expires in {left}.")
+
+
+def _span_arguments(parser: ArgumentParser) -> None:
+    takes_ref(parser)
+    parser.add_argument("span", metavar="SPAN", type=seconds, help="like 90s, 10m, 1h, 2d")
+    takes_json(parser)
+
+
+def settled(reply: dict[str, Any], args: Namespace, sentence: str) -> int:
+    """Print how it went: the sentence, or what stands instead."""
+    if not reply["accepted"]:
+        return _lost(reply, args)
+    if args.json:
+        _print(reply)
+    else:
+        print(sentence)
+    return 0
+
+
+def _lost(reply: dict[str, Any], args: Namespace) -> int:
+    inquiry = reply["inquiry"]
+    if args.json:
+        _print(reply)
+    elif inquiry["state"] == "expired" and "force" in args:
+        raise CommandFailed(
+            f"{inquiry['ref']} {resolution(inquiry, time.time())}",
+            hint=f"{answer_command(inquiry)} --force, to answer it late",
+            exit_code=LOST,
+        )
+    else:
+        print(f"{inquiry['ref']} {resolution(inquiry, time.time())}. Nothing was changed.")
+    return LOST
+
+
+def _latest_event(client: Client) -> int:
+    after: int = client.get("/v1/events", after=LATEST, limit=1)["next_after"]
+    return after
+
+
+def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dict[str, Any]:
+    while inquiry["answer"]["collected_at"] is None:
+        events = client.get("/v1/events", patience=POLL_SECONDS, after=after, wait=POLL_SECONDS)
+        after = events["next_after"]
+        if any(
+            event["inquiry"] == inquiry["id"] and event["type"] == "collected" for event in events["items"]
+        ):
+            inquiry = client.get(inquiry_path(inquiry["id"]))
+    return inquiry
+
+
+def _print(document: dict[str, Any]) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+COMMANDS = {
+    "answer": Command(
+        _answer,
+        _answer_arguments,
+        examples="""\
+  upcall answer                          pick a question from a list and answer it
+  upcall answer a7 "Redis"               an option by its name
+  upcall answer a7 1                     an option by its number
+  upcall answer a7 1 3                   several options, where several are allowed
+  upcall answer a7 "yes" "port 8080"     two questions, one value each
+  upcall answer a7 "Redis" --force       although it has expired
+exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 1 anything else""",
+        mixed=True,
+    ),
+    "reject": Command(
+        _reject, _reject_arguments, examples='  upcall reject a7 --reason "ask me after the release"'
+    ),
+    "snooze": Command(_snooze, _span_arguments, examples="  upcall snooze a7 1h"),
+    "extend": Command(_extend, _span_arguments, examples="  upcall extend a7 2d"),
+}

@@ -1,0 +1,320 @@
+"""One client speaking MCP in lines, whatever carries them. Knows neither sockets nor HTTP.
+
+It is given lines and a function to write with, and it answers every request exactly once, unless the client took
+it back. A call that waits is one task.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.roles import Caller
+from upcall.doors import wire
+from upcall.doors.meta import meta_of, progress_token_of, request_key_of, session_of
+from upcall.doors.tools import Asker, Tools, Watching, failure, result
+from upcall.doors.wire import Message, RequestId
+
+log = logging.getLogger(__name__)
+
+MODERN = wire.MODERN_VERSIONS[-1]
+_INVALID = "Invalid request parameters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by."""
+
+    caller: Caller
+    connection: Hashable
+    session: str | None = None
+    workspace: str | None = None
+    wait: float | None = None
+
+
+class Refused(Exception):
+    """A request that gets a protocol error."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class Conversation:
+    """The state of one client: which era it speaks and which calls are under way."""
+
+    __slots__ = ("_calls", "_era", "_initialized", "_peer", "_tools", "_write")
+
+    def __init__(
+        self, tools: Tools, peer: Peer, write: Callable[[bytes], None], *, initialized: bool = False
+    ) -> None:
+        self._tools = tools
+        self._peer = peer
+        self._write = write
+        self._calls: dict[RequestId, _Call] = {}
+        self._initialized = initialized
+        self._era: str | None = "handshake" if initialized else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way."""
+        return bool(self._calls)
+
+    def receive(self, line: bytes) -> None:
+        """Take one message. Whatever it is, this does not raise."""
+        request_id: RequestId | None = None
+        try:
+            message = _parsed(line)
+            if "method" not in message and ("result" in message or "error" in message):
+                # A response, though nothing was asked: there is nothing to say to that.
+                return
+            request_id = _id_of(message)
+            method = message.get("method")
+            if not isinstance(method, str):
+                raise Refused(wire.INVALID_REQUEST, "method must be a string")
+            if request_id is None:
+                self._notified(method, message.get("params"))
+            else:
+                self._request(request_id, method, message.get("params"))
+        except Refused as refusal:
+            self.send(wire.error(request_id, refusal.code, refusal.message, refusal.data))
+        except Exception:
+            log.exception("a message could not be handled")
+            self.send(wire.error(request_id, wire.INTERNAL_ERROR, "Internal error"))
+
+    def send(self, message: Message) -> None:
+        """Write one message to the client."""
+        self._write(wire.encoded(message))
+
+    def park(self) -> None:
+        """End every call with a typed result: the question stays open."""
+        for call in list(self._calls.values()):
+            call.park()
+
+    def drop(self) -> None:
+        """Forget the client: nothing more can be proved by this connection."""
+        self._tools.evidence.gone(self._peer.connection)
+        self.detach()
+
+    def detach(self) -> None:
+        """Stop waiting on behalf of the client: no replies, and its questions stay open."""
+        for call in list(self._calls.values()):
+            call.cancel()
+
+    def _notified(self, method: str, params: object) -> None:
+        if method != "notifications/cancelled":
+            self._tools.evidence.heard(self._peer.connection)
+            return
+        # Giving up on a call says nothing about having read anything.
+        request_id = (
+            cast("Mapping[str, object]", params).get("requestId") if isinstance(params, Mapping) else None
+        )
+        if not _is_id(request_id):
+            return
+        call = self._calls.get(cast("RequestId", request_id))
+        if call is not None:
+            call.cancel()
+        else:
+            self._tools.evidence.missed(self._peer.connection, request_id)
+
+    def _request(self, request_id: RequestId, method: str, params: object) -> None:
+        # A call sent again was not answered as far as its sender knows.
+        self._tools.evidence.missed(self._peer.connection, request_id)
+        self._tools.evidence.heard(self._peer.connection)
+        if params is not None and not isinstance(params, Mapping):
+            raise Refused(wire.INVALID_REQUEST, "params must be an object")
+        fields = cast("Mapping[str, object]", params or {})
+        enveloped = wire.VERSION_KEY in meta_of(fields)
+        if self._era is None:
+            self._era = "modern" if enveloped and method != "initialize" else "handshake"
+        if self._era == "modern":
+            self._modern(request_id, method, fields)
+        else:
+            self._handshake(request_id, method, fields, enveloped=enveloped)
+
+    def _handshake(
+        self, request_id: RequestId, method: str, params: Mapping[str, object], *, enveloped: bool
+    ) -> None:
+        if enveloped and method != "initialize":
+            raise Refused(
+                wire.INVALID_REQUEST,
+                "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope "
+                "are not accepted on it",
+            )
+        match method:
+            case "initialize":
+                version = _negotiated(params)
+                self._initialized = True
+                self.send(wire.response(request_id, wire.initialized(version)))
+            case "ping":
+                self.send(wire.response(request_id, {}))
+            case "tools/list" | "tools/call" if not self._initialized:
+                raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+            case _:
+                self._either(request_id, method, params, modern=False)
+
+    def _modern(self, request_id: RequestId, method: str, params: Mapping[str, object]) -> None:
+        if method == "initialize":
+            data: Message = {"supported": list(wire.MODERN_VERSIONS)}
+            if isinstance(params.get("protocolVersion"), str):
+                data["requested"] = params["protocolVersion"]
+            raise Refused(
+                wire.UNSUPPORTED_VERSION,
+                "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
+                data,
+            )
+        _check_envelope(params)
+        if method == "server/discover":
+            self.send(wire.response(request_id, wire.discovered()))
+        else:
+            self._either(request_id, method, params, modern=True)
+
+    def _either(
+        self, request_id: RequestId, method: str, params: Mapping[str, object], *, modern: bool
+    ) -> None:
+        if not isinstance(params.get("_meta", {}), Mapping):
+            raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+        match method:
+            case "tools/list":
+                if not isinstance(params.get("cursor"), str | None):
+                    raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+                self.send(wire.response(request_id, wire.listed(self._tools.definitions, modern=modern)))
+            case "tools/call":
+                self._call(request_id, params, modern=modern)
+            case _:
+                raise Refused(wire.METHOD_NOT_FOUND, "Method not found", method)
+
+    def _call(self, request_id: RequestId, params: Mapping[str, object], *, modern: bool) -> None:
+        name, meta = params.get("name"), meta_of(params)
+        if not isinstance(name, str):
+            raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+        if request_id in self._calls:
+            raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
+        peer = self._peer
+        session = session_of(meta) or peer.session
+        asker = Asker(
+            caller=peer.caller,
+            session=session or peer.caller.name,
+            named_session=session is not None,
+            door="mcp-pipe",
+            request_key=request_key_of(meta),
+            workspace=peer.workspace,
+            wait=peer.wait,
+        )
+        call = _Call(self, request_id, progress_token_of(meta), modern=modern)
+        self._calls[request_id] = call
+        call.task = asyncio.get_running_loop().create_task(
+            self._serve(call, name, params.get("arguments"), asker)
+        )
+
+    async def _serve(self, call: "_Call", name: str, arguments: object, asker: Asker) -> None:
+        watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
+        try:
+            told = await self._tools.call(name, arguments, asker, watching)
+        finally:
+            self._calls.pop(call.request_id, None)
+        self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
+        if told.collectable is not None:
+            peer = self._peer
+            self._tools.evidence.handed(peer.connection, call.request_id, told.collectable, peer.caller)
+
+
+class _Call:
+    """A tool call under way."""
+
+    __slots__ = ("conversation", "inquiry", "modern", "request_id", "task", "token")
+
+    def __init__(
+        self, conversation: Conversation, request_id: RequestId, token: str | int | None, *, modern: bool
+    ) -> None:
+        self.conversation = conversation
+        self.request_id = request_id
+        self.token = token
+        self.modern = modern
+        self.inquiry: Inquiry | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    def opened(self, inquiry: Inquiry) -> None:
+        """Tell the pipe what its call became: it can then name the question even when we are gone."""
+        self.inquiry = inquiry
+        self.conversation.send(
+            {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
+        )
+
+    def progress(self, count: int, sentence: str) -> None:
+        """Show a sign of life."""
+        self.conversation.send(wire.progress(cast("str | int", self.token), count, sentence))
+
+    def cancel(self) -> None:
+        """Detach: no reply, and the question stays open."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def park(self) -> None:
+        """Detach with a typed result."""
+        self.cancel()
+        if self.inquiry is None:
+            told = failure(
+                "shutting_down", "Upcall is shutting down", "start it with `upcall up` and ask again"
+            )
+        else:
+            told = result(self.inquiry)
+        self.conversation.send(wire.response(self.request_id, wire.called(told, modern=self.modern)))
+
+
+def _parsed(line: bytes) -> Mapping[str, object]:
+    try:
+        message = cast("object", json.loads(line))
+    except (ValueError, RecursionError):
+        raise Refused(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
+    if isinstance(message, list):
+        raise Refused(wire.INVALID_REQUEST, "batches are not supported: send one message per line")
+    if not isinstance(message, dict):
+        raise Refused(wire.INVALID_REQUEST, "a message is a JSON object")
+    return cast("Mapping[str, object]", message)
+
+
+def _id_of(message: Mapping[str, object]) -> RequestId | None:
+    """The id of a request; None for a notification, which has none."""
+    request_id = message.get("id")
+    if "id" in message and not _is_id(request_id):
+        raise Refused(wire.INVALID_REQUEST, "id must be a string or an integer")
+    return cast("RequestId | None", request_id)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _negotiated(params: Mapping[str, object]) -> str:
+    asked, info = params.get("protocolVersion"), params.get("clientInfo")
+    described = isinstance(info, Mapping) and all(
+        isinstance(cast("Mapping[str, object]", info).get(name), str) for name in ("name", "version")
+    )
+    if not (isinstance(asked, str) and isinstance(params.get("capabilities"), Mapping) and described):
+        raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+    return asked if asked in wire.HANDSHAKE_VERSIONS else wire.HANDSHAKE_VERSIONS[-1]
+
+
+def _check_envelope(params: Mapping[str, object]) -> None:
+    if not isinstance(params.get("_meta"), Mapping):
+        raise Refused(
+            wire.INVALID_PARAMS,
+            f"params._meta must be an object carrying the required {wire.VERSION_KEY!r} and "
+            f"{wire.CAPABILITIES_KEY!r} envelope keys",
+        )
+    meta = meta_of(params)
+    missing = [key for key in (wire.VERSION_KEY, wire.CAPABILITIES_KEY) if key not in meta]
+    if missing:
+        raise Refused(
+            wire.INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
+        )
+    version = meta[wire.VERSION_KEY]
+    if not isinstance(version, str):
+        raise Refused(wire.INVALID_PARAMS, "the protocol-version envelope value must be a string")
+    if version not in wire.MODERN_VERSIONS:
+        data: Message = {"supported": list(wire.MODERN_VERSIONS), "requested": version}
+        raise Refused(wire.UNSUPPORTED_VERSION, "Unsupported protocol version", data)

@@ -1,0 +1,317 @@
+"""MCP over HTTP on the official SDK: streamable HTTP at `/mcp`, the older SSE at `/sse`, both protocol eras.
+
+The only module that imports the SDK, which costs most of a second. What the tools do is in `tools`; who may call
+is decided here, by bearer token, before the SDK sees a request.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    JSONRPCMessage,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import override
+
+from upcall import __version__
+from upcall.access import Access
+from upcall.domain.errors import Unauthenticated
+from upcall.domain.roles import Caller
+from upcall.doors import wire
+from upcall.doors.catalogue import INSTRUCTIONS
+from upcall.doors.meta import Meta, meta_of, progress_token_of, request_key_of, session_of, wait_of
+from upcall.doors.replay import Replay
+from upcall.doors.tools import Asker, Tools, Watching
+
+CALLER = "upcall.caller"
+RAW_ARGUMENTS = "upcall/arguments"
+"""Where arguments that are no object travel, so that their sender gets an error it can learn from."""
+
+SESSION_IDLE = 12 * 3600.0
+"""An agent may work for hours between two questions, and a session that is gone is one that cannot ask."""
+
+KEPT_ALIVE = 75.0
+"""Seconds after which an idle connection has been closed; its port may then be somebody else's."""
+
+Context = ServerRequestContext[Any, Any]
+_replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
+
+
+class McpDoor:
+    """The HTTP doors of one broker. Put `routes()` into an application whose lifespan enters `lifespan()`."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        access: Access,
+        *,
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] = (),
+        session_idle: float = SESSION_IDLE,
+    ) -> None:
+        self._tools = tools
+        self._access = access
+        self._session_idle = session_idle
+        self._listed = ListToolsResult(
+            tools=[Tool.model_validate(definition.document()) for definition in tools.definitions]
+        )
+        self._schemas = {definition.name: definition.schema for definition in tools.definitions}
+        # Off unless asked for: the application checks Host and Origin for every route.
+        self._security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=allowed_hosts is not None,
+            allowed_hosts=list(allowed_hosts or ()),
+            allowed_origins=list(allowed_origins),
+        )
+        self.server: Server[Any] = Server(
+            wire.NAME,
+            version=__version__,
+            title=wire.TITLE,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            get_tool_input_schema=self._schemas.get,
+        )
+        # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
+        self.server.middleware[:] = [self._observe]
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._sse = SseServerTransport("/messages/", security_settings=self._security)
+        self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> list[Route]:
+        """`/mcp`, `/sse` and the path that clients of the latter post to."""
+        return [
+            Route("/mcp", _Guarded(self._access, self._streamable)),
+            Route("/sse", _Guarded(self._access, self._older_sse)),
+            Route("/messages/", _Guarded(self._access, self._sse.handle_post_message)),
+        ]
+
+    @asynccontextmanager
+    async def lifespan(self, app: object = None) -> AsyncIterator[None]:
+        """What must be running while requests are served."""
+        self._manager = StreamableHTTPSessionManager(
+            self.server,
+            event_store=_Replaying(),
+            security_settings=self._security,
+            session_idle_timeout=self._session_idle,
+            max_sessions=None,
+        )
+        async with self._manager.run():
+            yield
+
+    async def _streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._manager is not None, "enter lifespan() first"
+        version = _header(scope, b"mcp-protocol-version")
+        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            # This era has no sessions, hence nothing to replay.
+            await self._manager.handle_request(scope, receive, send)
+            return
+        session = _header(scope, b"mcp-session-id")
+        replay = self._sessions.get(session) if session is not None else Replay[JSONRPCMessage]()
+        before = _replay.set(replay)
+        try:
+            if session is None and replay is not None:
+                send = _noting_session(self._sessions, replay, send)
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            _replay.reset(before)
+
+    async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            await _respond(send, 405, {}, [(b"allow", b"GET")])
+            return
+        async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
+            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+
+    async def _list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return self._listed
+
+    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        meta = meta_of(ctx.params)
+        asker = _asker(ctx, meta)
+        arguments: object = params.arguments
+        if params.arguments is not None and RAW_ARGUMENTS in params.arguments:
+            arguments = params.arguments[RAW_ARGUMENTS]
+        watching = Watching(progress=None if progress_token_of(meta) is None else self._progress(ctx))
+        told = await self._tools.call(params.name, arguments, asker, watching)
+        if told.collectable is not None:
+            connection, good_for = _connection(ctx)
+            if connection is not None:
+                self._tools.evidence.handed(
+                    connection, ctx.request_id, told.collectable, asker.caller, good_for=good_for
+                )
+        return CallToolResult(
+            content=[TextContent(type="text", text=told.text)],
+            structured_content=told.structured,
+            is_error=told.is_error,
+        )
+
+    def _progress(self, ctx: Context) -> Callable[[int, str], None]:
+        pending: set[asyncio.Task[None]] = self._sending
+        under_way: list[asyncio.Task[None]] = []
+
+        def show(count: int, sentence: str) -> None:
+            # A client that does not read gets no second sign of life before it has taken the first.
+            if under_way and not under_way[0].done():
+                return
+            task = asyncio.get_running_loop().create_task(
+                ctx.session.report_progress(count, message=sentence)
+            )
+            under_way[:] = [task]
+            pending.add(task)
+            task.add_done_callback(pending.discard)
+
+        return show
+
+    async def _observe(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Every message passes here: it may be evidence, and its arguments may need help to get through."""
+        connection, _ = _connection(ctx)
+        params = ctx.params or {}
+        if connection is not None:
+            if ctx.method == "notifications/cancelled":
+                self._tools.evidence.missed(connection, cast("Hashable", params.get("requestId")))
+            else:
+                self._tools.evidence.heard(connection)
+        if ctx.method == "tools/call":
+            arguments = params.get("arguments")
+            if arguments is not None and not isinstance(arguments, Mapping):
+                ctx = replace(ctx, params={**params, "arguments": {RAW_ARGUMENTS: arguments}})
+        return await call_next(ctx)
+
+
+class _Guarded:
+    """Lets a request through if it brings a token, and says whose it is."""
+
+    def __init__(self, access: Access, app: ASGIApp) -> None:
+        self._access = access
+        self._app = app
+        self._users: dict[Caller, AuthenticatedUser] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scheme, _, secret = (_header(scope, b"authorization") or "").partition(" ")
+        try:
+            caller = self._access.identify(secret.strip() if scheme.lower() == "bearer" else "")
+        except Unauthenticated as problem:
+            error = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+            await _respond(send, 401, {"error": error}, [(b"www-authenticate", b'Bearer realm="upcall"')])
+            return
+        user = self._users.get(caller)
+        if user is None:
+            user = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
+            self._users[caller] = user
+        scope[CALLER] = caller
+        # By this the SDK keeps a session for the token that opened it.
+        scope["user"] = user
+        await self._app(scope, receive, send)
+
+
+class _Replaying(EventStore):
+    """The SDK's side of `Replay`: finds the session's by the context that its tasks run in."""
+
+    @override
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        replay = _replay.get()
+        return "0" if replay is None else replay.keep(stream_id, message)
+
+    @override
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        replay = _replay.get()
+        found = None if replay is None else replay.after(last_event_id)
+        if found is None:
+            return None
+        stream, messages = found
+        for event_id, message in messages:
+            await send_callback(EventMessage(message, event_id))
+        return stream
+
+
+def _noting_session(
+    sessions: "WeakValueDictionary[str, Replay[JSONRPCMessage]]", replay: "Replay[JSONRPCMessage]", send: Send
+) -> Send:
+    """Find out which session a request opened. Its tasks hold the replay; once they end it is gone."""
+
+    async def noting(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            for name, value in message.get("headers", ()):
+                if name.lower() == b"mcp-session-id":
+                    sessions[value.decode("latin-1")] = replay
+        await send(message)
+
+    return noting
+
+
+def _asker(ctx: Context, meta: Meta) -> Asker:
+    request = cast("Request", ctx.request)
+    caller = cast("Caller", request.scope[CALLER])
+    session = session_of(meta)
+    return Asker(
+        caller=caller,
+        session=session or caller.name,
+        named_session=session is not None,
+        door="mcp",
+        request_key=request_key_of(meta),
+        wait=wait_of(request.headers.get("upcall-wait")),
+    )
+
+
+def _connection(ctx: Context) -> tuple[Hashable | None, float | None]:
+    """What tells this client from others, and for how long if not for good.
+
+    A session where there is one. Without, only the network connection itself will do: a token may be shared by
+    many agents, and what one of them says proves nothing about another.
+    """
+    request = cast("Request | None", ctx.request)
+    if request is None:
+        return None, None
+    caller = cast("Caller", request.scope[CALLER])
+    session = request.headers.get("mcp-session-id") or request.query_params.get("session_id")
+    if session is None:
+        session = session_of(meta_of(ctx.params))
+    if session is not None:
+        return (caller.name, session), None
+    if request.client is None or not request.client.port:
+        return None, None
+    return (caller.name, request.client.host, request.client.port), KEPT_ALIVE
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return cast("bytes", value).decode("latin-1")
+    return None
+
+
+async def _respond(
+    send: Send, status: int, body: Mapping[str, object], headers: Sequence[tuple[bytes, bytes]]
+) -> None:
+    content = json.dumps(body).encode()
+    start = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(content)).encode()),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,245 @@
+"""Where pipes come in: a listener on loopback whose connections cost little more than their socket.
+
+A pipe introduces itself with one line, gets one line back, and from then on both sides send MCP messages, one per
+line. Lines with a key `upcall` are between the two of us and never reach the agent.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import cast
+
+from typing_extensions import override
+
+from upcall import __version__
+from upcall.access import Access
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.doors.conversation import Conversation, Peer
+from upcall.doors.meta import wait_of
+from upcall.doors.tools import Tools
+from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
+from upcall.home import PIPE_PROTOCOL
+
+LONGEST_LINE = 8 * 1024 * 1024
+HELLO_WITHIN = 10.0
+GOODBYE_WITHIN = 2.0
+OLDEST_PIPE = 1
+"""The oldest pipe that is still understood."""
+
+HELLO_EXAMPLE = 'the first line is {"upcall": "pipe", "protocol": 1, "token": "…", "pipe": "…"}'
+
+log = logging.getLogger(__name__)
+
+
+class PipeServer:
+    """Listens for pipes. `close(end=False)` lets them reconnect, `close(end=True)` tells them it is over."""
+
+    def __init__(self, tools: Tools, access: Access, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.tools = tools
+        self.access = access
+        self.connections: set[_Connection] = set()
+        self._deserted = asyncio.Event()
+        self.numbers = itertools.count()
+        self._host = host
+        self._port = port
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Connection(self), self._host, self._port, backlog=4096
+        )
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    @property
+    def port(self) -> int:
+        """The port that pipes connect to."""
+        return self._port
+
+    def lost(self, connection: "_Connection") -> None:
+        """A connection is over."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self._deserted.set()
+
+    async def close(self, *, end: bool = False) -> None:
+        """Stop. At an end every call gets a parked result; before a restart none does, so pipes send them again."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self._deserted.clear()
+        for connection in list(self.connections):
+            connection.finish(end=end)
+        if self.connections:
+            # What was written last has to leave the building.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._deserted.wait(), GOODBYE_WITHIN)
+        for connection in list(self.connections):
+            connection.abort()
+
+
+class _Connection(asyncio.Protocol):
+    """One pipe. Before its introduction was accepted there is no conversation."""
+
+    __slots__ = ("_buffer", "_conversation", "_server", "_timer", "_token", "_transport")
+
+    def __init__(self, server: PipeServer) -> None:
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+        self._conversation: Conversation | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._buffer: bytes | bytearray = b""
+        self._token = ""
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._server.connections.add(self)
+        self._timer = asyncio.get_running_loop().call_later(HELLO_WITHIN, self.abort)
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._server.lost(self)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._conversation is not None:
+            self._conversation.drop()
+
+    @override
+    def pause_writing(self) -> None:
+        # A peer that does not read is not listened to either: its replies must not pile up here.
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    @override
+    def resume_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._buffer:
+            self._buffer = bytearray(self._buffer) if isinstance(self._buffer, bytes) else self._buffer
+            self._buffer += data
+            if b"\n" not in data:
+                self._check_length()
+                return
+            data = bytes(self._buffer)
+        lines = data.split(b"\n")
+        self._buffer = lines.pop()
+        for line in lines:
+            if len(line) > LONGEST_LINE:
+                self._buffer = line
+                break
+            if line.strip() and self._transport is not None:
+                self._line(line)
+        self._check_length()
+
+    def finish(self, *, end: bool) -> None:
+        """Let go of the pipe, with a result for each of its calls if this is the end."""
+        if not end or self._transport is None:
+            self.abort()
+            return
+        if self._conversation is not None:
+            self._conversation.park()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _check_length(self) -> None:
+        if len(self._buffer) > LONGEST_LINE:
+            self._write(encoded(error(None, INVALID_REQUEST, f"a line has at most {LONGEST_LINE} bytes")))
+            self._buffer = b""
+            self._hang_up()
+
+    def _line(self, line: bytes) -> None:
+        if self._conversation is None:
+            self._introduced(line)
+            return
+        try:
+            # A token that was revoked ends here, not when the pipe next connects.
+            self._server.access.identify(self._token)
+        except Unauthenticated as problem:
+            self._refuse(problem)
+            return
+        self._conversation.receive(line)
+
+    def _introduced(self, line: bytes) -> None:
+        try:
+            hello = hello_of(line)
+            self._token = sys.intern(str(hello.get("token", "")))
+            peer = Peer(
+                caller=self._server.access.identify(self._token),
+                connection=next(self._server.numbers),
+                session=name_of(hello.get("session")),
+                workspace=name_of(hello.get("workspace")),
+                wait=wait_of(hello.get("wait")),
+            )
+        except UpcallError as problem:
+            self._refuse(problem)
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._conversation = Conversation(self._server.tools, peer, self._write)
+        self._write(encoded(greeting()))
+
+    def _refuse(self, problem: UpcallError) -> None:
+        self._write(encoded(refusal(problem)))
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.close()
+
+    def _write(self, line: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(line)
+
+
+def greeting() -> Message:
+    """What a pipe is told when it was understood. It decides whether it can work with this protocol."""
+    return {"upcall": "daemon", "protocol": PIPE_PROTOCOL, "version": __version__}
+
+
+def refusal(problem: UpcallError) -> Message:
+    """What a pipe is told when it cannot be served."""
+    told: Message = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+    return {"upcall": "error", "protocol": PIPE_PROTOCOL, "version": __version__, "error": told}
+
+
+def hello_of(line: bytes) -> Mapping[str, object]:
+    """A pipe's introduction.
+
+    Raises:
+        InvalidRequest: if it is none, or one of a pipe that is too old.
+    """
+    hello: object = None
+    with suppress(ValueError, RecursionError):
+        hello = cast("object", json.loads(line))
+    if not isinstance(hello, dict):
+        raise InvalidRequest("this is the door for `upcall mcp`", hint=HELLO_EXAMPLE)
+    fields = cast("Mapping[str, object]", hello)
+    protocol = fields.get("protocol")
+    if fields.get("upcall") != "pipe" or not isinstance(protocol, int):
+        raise InvalidRequest("this is the door for `upcall mcp`", hint=HELLO_EXAMPLE)
+    if protocol < OLDEST_PIPE:
+        raise InvalidRequest(
+            f"this pipe speaks protocol {protocol}, the oldest that is understood is {OLDEST_PIPE}",
+            hint="update Upcall where the agent runs",
+        )
+    return fields
+
+
+def name_of(value: object) -> str | None:
+    """A name that a pipe gave, if it did. Thousands may give the same, which is kept once."""
+    return sys.intern(value[:1000]) if isinstance(value, str) and value else None

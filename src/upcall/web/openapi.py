@@ -1,0 +1,255 @@
+"""The OpenAPI document: every route, what it takes and what it gives. A test holds it against the application."""
+
+from upcall.domain.limits import Limits
+from upcall.web.schemas import DURATION, KIND, STATE, TEXT, Schema, ref, schemas
+
+Document = dict[str, object]
+
+DESCRIPTION = """\
+Agents ask, people answer. An agent's token asks and waits for its own and can never answer; a person's token
+answers; an admin's token also manages tokens. Send it as `Authorization: Bearer TOKEN`.
+
+Errors are `{"error": {"code", "message", "hint"}}`; codes are stable. Durations are seconds, or text like `10m`.
+A `{name}` is an inquiry's id or ref; a ref finds the open inquiry, otherwise the latest that had it.
+"""
+ASK_EXAMPLE: Document = {
+    "question": "Which cache?",
+    "options": [{"label": "Redis", "description": "has pub/sub"}, {"label": "Memcached"}],
+    "request_key": "call_17",
+    "ttl": "2h",
+}
+
+
+def openapi(version: str, limits: Limits = Limits()) -> Document:
+    """The whole document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Upcall",
+            "version": version,
+            "description": DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "security": [{"token": []}],
+        "paths": {**_inquiries(), **_one_inquiry(), **_log(), **_tokens(), **_service()},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas(limits),
+            "responses": {"Error": {"description": "What went wrong.", "content": _json(ref("Error"))}},
+        },
+    }
+
+
+def _inquiries() -> Document:
+    asked = _given("The inquiry, open.", ref("Inquiry"))
+    rejoined = _given("The same question, put before under the same key, as it stands.", ref("Inquiry"))
+    listed = _given("A page; `next` is the `cursor` of the following one.", ref("InquiryList"))
+    return {
+        "/v1/inquiries": {
+            "post": _operation(
+                "Ask a question",
+                {"201": asked, "200": rejoined},
+                tag="asking",
+                body=_taken(ref("Ask"), ASK_EXAMPLE),
+            ),
+            "get": _operation(
+                "List inquiries: open ones oldest first, others newest first",
+                {"200": listed},
+                tag="answering",
+                parameters=[
+                    _query("state", {"oneOf": [STATE, {"const": "closed"}]}),
+                    _query("agent", TEXT),
+                    _query("kind", KIND),
+                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
+                    _query("cursor", TEXT),
+                ],
+            ),
+        }
+    }
+
+
+def _one_inquiry() -> Document:
+    one = "/v1/inquiries/{name}"
+    inquiry: Document = {"200": _given("The inquiry.", ref("Inquiry"))}
+    number = _path("number", {"type": "integer", "minimum": 0})
+    file = {
+        "description": "The file.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    }
+    return {
+        one: {"get": _operation("Read an inquiry", inquiry, tag="asking", parameters=[_NAME])},
+        f"{one}/wait": {
+            "get": _operation(
+                "Wait until it is settled; the inquiry whatever its state, at the latest after `timeout`",
+                inquiry,
+                tag="asking",
+                parameters=[
+                    _NAME,
+                    _query("timeout", {**DURATION, "default": 30}, "At most 3600 seconds, or 0."),
+                ],
+            )
+        },
+        f"{one}/collect": {"post": _settling("Acknowledge that the asker has its answer", tag="asking")},
+        f"{one}/cancel": {
+            "post": _settling(
+                "Withdraw a question: the asker its own, an admin any",
+                "EndForm",
+                {"reason": "found it myself"},
+                tag="asking",
+            )
+        },
+        f"{one}/answer": {"post": _settling("Answer", "AnswerForm", {"answers": [["Redis"]]})},
+        f"{one}/reject": {"post": _settling("Decline to answer", "EndForm", {"reason": "not now"})},
+        f"{one}/snooze": {"post": _settling("Keep quiet about it for a while", "SpanForm", {"for": "1h"})},
+        f"{one}/extend": {"post": _settling("Give it more time", "SpanForm", {"for": "24h"})},
+        f"{one}/attachments/{{number}}": {
+            "get": _operation(
+                "Download an attachment", {"200": file}, tag="answering", parameters=[_NAME, number]
+            )
+        },
+    }
+
+
+def _log() -> Document:
+    after = _query("after", {"type": "integer", "minimum": 0}, "The last number that is known already.")
+    resumed: Document = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0}}
+    stream = {
+        "description": "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive.",
+        "content": {"text/event-stream": {"schema": TEXT}},
+    }
+    return {
+        "/v1/events": {
+            "get": _operation(
+                "Read the log; with `wait`, not before there is something to tell",
+                {"200": _given("Events in order, and where to go on.", ref("EventList"))},
+                tag="events",
+                parameters=[
+                    after,
+                    _query("wait", {**DURATION, "default": 0}, "At most 300 seconds."),
+                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200}),
+                ],
+            )
+        },
+        "/v1/stream": {
+            "get": _operation(
+                "Follow the log, from `Last-Event-ID`, from `after`, or from now on",
+                {"200": stream},
+                tag="events",
+                parameters=[after, resumed],
+            )
+        },
+    }
+
+
+def _tokens() -> Document:
+    token: Document = {"name": "laptop", "role": "agent"}
+    return {
+        "/v1/me": {
+            "get": _operation("Whose token this is", {"200": _given("You.", ref("Me"))}, tag="tokens")
+        },
+        "/v1/tokens": {
+            "get": _operation(
+                "List tokens (admin)",
+                {"200": _given("Every token, without secrets.", ref("TokenList"))},
+                tag="tokens",
+            ),
+            "post": _operation(
+                "Make a token (admin)",
+                {"201": _given("The token, shown this once.", ref("NewToken"))},
+                tag="tokens",
+                body=_taken(ref("TokenForm"), token),
+            ),
+        },
+        "/v1/tokens/{name}": {
+            "delete": _operation(
+                "Revoke a token (admin)",
+                {"200": _given("It is worthless now.", ref("Revoked"))},
+                tag="tokens",
+                parameters=[_NAME],
+            )
+        },
+    }
+
+
+def _service() -> Document:
+    health = {
+        "200": _given("It runs.", ref("Health")),
+        "503": {
+            "description": "It is about to stop, or cannot read its database.",
+            "content": _json({"oneOf": [ref("Health"), ref("Error")]}),
+        },
+    }
+    plain = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": TEXT}}}
+    document = _given("This document.", {"type": "object"})
+    return {
+        "/v1/backup": {
+            "post": _operation(
+                "Copy everything to a file on the daemon's machine (admin)",
+                {"201": _given("The copy is complete.", ref("Backup"))},
+                tag="service",
+                body=_taken(ref("BackupForm"), {"path": "/backups/upcall.db"}),
+            )
+        },
+        "/metrics": {"get": _operation("Numbers to watch (person or admin)", {"200": plain}, tag="service")},
+        "/healthz": {
+            "get": {**_operation("Is it well", health, tag="service"), "security": []},
+            "head": {
+                **_operation("Is it well, in a word", {"200": {"description": "It runs."}}, tag="service"),
+                "security": [],
+            },
+        },
+        "/v1/openapi.json": {
+            "get": {**_operation("What there is", {"200": document}, tag="service"), "security": []}
+        },
+    }
+
+
+def _operation(
+    summary: str,
+    responses: Document,
+    *,
+    tag: str,
+    parameters: list[Document] | None = None,
+    body: Document | None = None,
+) -> Document:
+    operation: Document = {"summary": summary, "tags": [tag]}
+    if parameters:
+        operation["parameters"] = parameters
+    if body is not None:
+        operation["requestBody"] = body
+    return {**operation, "responses": {**responses, "default": {"$ref": "#/components/responses/Error"}}}
+
+
+def _settling(
+    summary: str, form: str | None = None, example: Document | None = None, *, tag: str = "answering"
+) -> Document:
+    responses: Document = {"200": _given("Whether it stands, and what does.", ref("Settled"))}
+    body = None if form is None else _taken(ref(form), example or {})
+    return _operation(summary, responses, tag=tag, parameters=[_NAME], body=body)
+
+
+def _json(schema: Schema, example: Document | None = None) -> Document:
+    shown: Document = {"schema": schema}
+    if example is not None:
+        shown["example"] = example
+    return {"application/json": shown}
+
+
+def _given(description: str, schema: Schema) -> Document:
+    return {"description": description, "content": _json(schema)}
+
+
+def _taken(schema: Schema, example: Document) -> Document:
+    return {"content": _json(schema, example)}
+
+
+def _query(name: str, schema: Schema, description: str = "") -> Document:
+    parameter: Document = {"name": name, "in": "query", "schema": schema}
+    return {**parameter, "description": description} if description else parameter
+
+
+def _path(name: str, schema: Schema) -> Document:
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+_NAME = _path("name", TEXT)

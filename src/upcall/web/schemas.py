@@ -1,0 +1,243 @@
+"""The shapes of everything that the API takes and gives, as JSON Schema."""
+
+from upcall.domain.inquiry import STATE_NAMES, Kind, OnExpiry
+from upcall.domain.limits import Limits
+from upcall.domain.roles import Role
+from upcall.web.errors import STATUSES
+
+Schema = dict[str, object]
+
+TEXT: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+MOMENT: Schema = {"type": "string", "format": "date-time"}
+MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
+DURATION: Schema = {
+    "oneOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^[0-9.]+ ?[smhd]?$"},
+    ],
+    "description": "Seconds, or text like `90s`, `10m`, `24h`, `2d`: more than 0 and at most a year.",
+}
+ROLE: Schema = {"enum": [role.value for role in Role]}
+KIND: Schema = {"enum": [kind.value for kind in Kind]}
+STATE: Schema = {"enum": list(STATE_NAMES.values())}
+
+
+def ref(name: str) -> Schema:
+    """A reference to one of the schemas."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def list_of(schema: Schema, **more: object) -> Schema:
+    """A list of something."""
+    return {"type": "array", "items": schema, **more}
+
+
+def record(properties: Schema, *, optional: tuple[str, ...] = (), **more: object) -> Schema:
+    """An object that we write: every field is there unless it is optional, and there are no others."""
+    required = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def form(properties: Schema, *, required: tuple[str, ...] = (), **more: object) -> Schema:
+    """An object that we are sent."""
+    return {"type": "object", "properties": properties, "required": list(required), **more}
+
+
+def or_null(name: str) -> Schema:
+    """One of the schemas, or nothing."""
+    return {"oneOf": [ref(name), {"type": "null"}]}
+
+
+def schemas(limits: Limits) -> dict[str, Schema]:
+    """Every named schema."""
+    return {**_given(), **_service(), **_taken(limits)}
+
+
+def _given() -> dict[str, Schema]:
+    return {
+        "Option": record(
+            {"label": TEXT, "description": TEXT, "recommended": FLAG, "preview": TEXT},
+            optional=("recommended", "preview"),
+        ),
+        "Question": record(
+            {
+                "header": TEXT,
+                "question": TEXT,
+                "options": list_of(ref("Option")),
+                "multiSelect": FLAG,
+                "custom": {
+                    "type": "boolean",
+                    "description": "Whether an answer in one's own words is possible.",
+                },
+            }
+        ),
+        "Attachment": record({"name": TEXT, "media_type": TEXT, "size": COUNT, "sha256": TEXT}),
+        "Answer": record(
+            {
+                "answers": list_of(list_of(TEXT), description="One list for each question."),
+                "text": {"type": "string", "description": "The raw words."},
+                "by": TEXT,
+                "via": TEXT,
+                "at": MOMENT,
+                "collected_at": {**MOMENT_OR_NULL, "description": "When the agent had it."},
+            }
+        ),
+        "Resolution": record({"state": STATE, "by": TEXT, "via": TEXT, "at": MOMENT, "reason": TEXT_OR_NULL}),
+        "Delivery": record(
+            {
+                "channel": TEXT,
+                "place": TEXT,
+                "message_id": TEXT_OR_NULL,
+                "shown_at": MOMENT_OR_NULL,
+                "updated_at": MOMENT_OR_NULL,
+                "error": TEXT_OR_NULL,
+            }
+        ),
+        "Inquiry": _inquiry(),
+        "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
+        "Settled": record(
+            {"accepted": FLAG, "inquiry": ref("Inquiry")},
+            description="`accepted` is false when somebody else's resolution stands; it is in the inquiry.",
+        ),
+        "Event": record(
+            {
+                "seq": COUNT,
+                "type": TEXT,
+                "inquiry": TEXT_OR_NULL,
+                "at": MOMENT,
+                "data": {"type": "object", "description": "What an event of this type has to say."},
+            }
+        ),
+        "EventList": record({"items": list_of(ref("Event")), "next_after": COUNT}),
+    }
+
+
+def _inquiry() -> Schema:
+    return record(
+        {
+            "id": TEXT,
+            "ref": {"type": "string", "description": "The short name that a person types."},
+            "kind": KIND,
+            "state": STATE,
+            "questions": list_of(ref("Question")),
+            "context": TEXT,
+            "attachments": list_of(ref("Attachment")),
+            "agent": TEXT,
+            "workspace": TEXT_OR_NULL,
+            "session": TEXT,
+            "thread": TEXT_OR_NULL,
+            "run": {"type": ["integer", "null"]},
+            "door": {"type": "string", "description": "How it was asked: `http`, `mcp`, …"},
+            "asked_at": MOMENT,
+            "expires_at": MOMENT,
+            "snoozed_until": MOMENT_OR_NULL,
+            "on_expiry": {"enum": [choice.value for choice in OnExpiry]},
+            "default": TEXT_OR_NULL,
+            "secret": FLAG,
+            "redacted": {**COUNT, "description": "How many secrets in the question were masked."},
+            "answer": or_null("Answer"),
+            "resolution": or_null("Resolution"),
+            "delivery": list_of(ref("Delivery")),
+        }
+    )
+
+
+def _service() -> dict[str, Schema]:
+    error = record({"code": {"enum": [*STATUSES, "http_error"]}, "message": TEXT, "hint": TEXT_OR_NULL})
+    token: Schema = {"name": TEXT, "role": ROLE}
+    return {
+        "Error": record({"error": error}),
+        "Me": record(dict(token)),
+        "Token": record({**token, "created_at": MOMENT}),
+        "TokenList": record({"items": list_of(ref("Token")), "next": TEXT_OR_NULL}),
+        "NewToken": record(
+            {**token, "token": {"type": "string", "description": "The secret, shown this once."}}
+        ),
+        "Revoked": record({"name": TEXT, "revoked": FLAG}),
+        "Health": record({"status": {"enum": ["ok", "stopping"]}, "service": TEXT, "version": TEXT}),
+        "Backup": record({"path": TEXT}),
+    }
+
+
+def _taken(limits: Limits) -> dict[str, Schema]:
+    option = form(
+        {
+            "label": {"type": "string", "minLength": 1, "maxLength": limits.label},
+            "description": {"type": "string", "maxLength": limits.description},
+            "recommended": FLAG,
+            "preview": {"type": "string", "maxLength": limits.preview},
+        },
+        required=("label",),
+    )
+    question: Schema = {
+        "question": {"type": "string", "minLength": 1, "maxLength": limits.question},
+        "header": {"type": "string", "maxLength": limits.header},
+        "options": list_of({"oneOf": [ref("OptionForm"), TEXT]}, maxItems=limits.options),
+        "multiSelect": {"type": "boolean", "default": False},
+        "custom": {"type": "boolean", "default": True},
+    }
+    attachment = form(
+        {"name": TEXT, "media_type": TEXT, "data": {"type": "string", "contentEncoding": "base64"}},
+        required=("name", "data"),
+    )
+    return {
+        "OptionForm": option,
+        "QuestionForm": form(question, required=("question",)),
+        "AttachmentForm": attachment,
+        "Ask": form({**question, **_about_the_whole(limits)}),
+        "AnswerForm": _answer_form(),
+        "EndForm": form({"reason": {"type": "string", "maxLength": limits.reason}, "via": TEXT, "key": _KEY}),
+        "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
+        "TokenForm": form({"name": TEXT, "role": ROLE}, required=("name", "role")),
+        "BackupForm": form({"path": {"type": "string", "description": "Absolute."}}, required=("path",)),
+    }
+
+
+_KEY: Schema = {
+    "type": "string",
+    "maxLength": 200,
+    "description": "A repeated request with the same key gets its first reply again.",
+}
+
+
+def _about_the_whole(limits: Limits) -> Schema:
+    name: Schema = {"type": "string", "maxLength": 200}
+    return {
+        "questions": list_of(ref("QuestionForm"), minItems=1, maxItems=limits.questions),
+        "kind": KIND,
+        "context": {"type": "string", "description": f"Markdown, at most {limits.context_bytes} bytes."},
+        "attachments": list_of(ref("AttachmentForm"), maxItems=limits.attachments),
+        "ttl": DURATION,
+        "default": {"type": "string", "description": "The answer when nobody gives one in time."},
+        "on_expiry": {"enum": [choice.value for choice in OnExpiry]},
+        "secret": {"type": "boolean", "default": False},
+        "agent": {**name, "description": "Only one's own; the token says who asks."},
+        "session": {**name, "description": "The token's name unless given."},
+        "request_key": {**name, "description": "The same key again rejoins the same inquiry."},
+        "purpose": {"enum": ["question", "permission"], "default": "question"},
+        "workspace": {"type": "string", "maxLength": 1000},
+        "thread": name,
+    }
+
+
+def _answer_form() -> Schema:
+    return form(
+        {
+            "answers": list_of(list_of(TEXT), description="One list for each question."),
+            "text": {"type": "string", "description": "A reply in words, read like one typed in a chat."},
+            "choices": list_of(TEXT, description="Values like on a command line."),
+            "key": _KEY,
+            "force": {"type": "boolean", "description": "Answer even one that has expired."},
+            "via": TEXT,
+        },
+        oneOf=[{"required": ["answers"]}, {"required": ["text"]}, {"required": ["choices"]}],
+    )

@@ -1,0 +1,67 @@
+"""Settings from the file and from variables, and errors that name the key, the problem and the way out."""
+
+from pathlib import Path
+
+import pytest
+
+from upcall.config import Config, keys, load
+from upcall.domain.errors import InvalidSetting
+from upcall.home import Home
+
+
+def a_home(tmp_path: Path, settings: str = "") -> Home:
+    home = Home(tmp_path)
+    home.config_file.write_text(settings)
+    return home
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    assert load(Home(tmp_path / "nowhere"), {}) == Config()
+
+
+def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path: Path) -> None:
+    home = a_home(tmp_path, 'ttl = "2h"\nport = 7000\n[limits]\nlabel = 30\n[rates]\nburst = 10\n')
+
+    config = load(home, {"UPCALL_PORT": "7001", "UPCALL_LIMITS_QUESTION": "500"})
+
+    assert (config.ttl, config.port) == (7200, 7001)
+    assert (config.limits.label, config.limits.question) == (30, 500)
+    assert config.rates.burst == 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ("prot = 1", "prot: unknown setting; did you mean 'port'?"),
+        ("[limits]\nlabels = 1", "limits.labels: unknown setting; did you mean 'label'?"),
+        ("port = 'http'", "port: a number, got 'http'"),
+        ("port = -1", "port: not negative, got -1"),
+        ("port = true", "port: a number, got True"),
+        ("ttl = 'soon'", "ttl: "),
+        ("host = 5", "host: text, got 5"),
+        ("on_restart = 'forget'", "on_restart: one of keep, cancel, fail; got 'forget'"),
+        ("limits = 3", "limits: a table [limits], got 3"),
+        ("port =", "upcall.toml: cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, settings: str, problem: str) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        load(a_home(tmp_path, settings), {})
+
+    assert problem in refused.value.message
+    assert "upcall.toml" in (refused.value.hint or "")
+
+
+def test_every_problem_is_reported_at_once_and_a_variable_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        load(a_home(tmp_path, "prot = 1\non_expiry = 'approve'"), {"UPCALL_TTL": "never"})
+
+    assert len(refused.value.message.splitlines()) == 3
+    assert "UPCALL_TTL: " in refused.value.message
+
+
+def test_every_setting_has_a_key_and_a_variable() -> None:
+    known = {key: variable for key, variable, _ in keys()}
+
+    assert known["ttl"] == "UPCALL_TTL"
+    assert known["limits.context_bytes"] == "UPCALL_LIMITS_CONTEXT_BYTES"

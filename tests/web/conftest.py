@@ -1,0 +1,22 @@
+"""An installation behind its HTTP API: in process, and on a real socket where that matters."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.web.house import House, serving
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """The application, called in process."""
+    async with House.open(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def live(house: House) -> AsyncIterator[House]:
+    """The same behind uvicorn on a loopback socket."""
+    async with serving(house):
+        yield house

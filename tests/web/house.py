@@ -1,0 +1,147 @@
+"""Everything behind the HTTP API, with people and agents who hold tokens, and a clock that tests move."""
+
+import socket
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import anyio
+import httpx2
+import uvicorn
+from starlette.types import ASGIApp
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.domain.roles import Role
+from upcall.stores.sqlite import SqliteStore
+from upcall.web.app import WebSettings, create_app
+
+ROLES = {
+    "builder": Role.AGENT,
+    "painter": Role.AGENT,
+    "ana": Role.PERSON,
+    "ben": Role.PERSON,
+    "root": Role.ADMIN,
+}
+CHOICE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
+
+
+class Clock:
+    """Wall time that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class House:
+    """One installation; `as_(name)` is a client with that one's token."""
+
+    store: SqliteStore
+    broker: Broker
+    access: Access
+    app: ASGIApp
+    clock: Clock
+    secrets: dict[str, str] = field(default_factory=dict)
+    url: str = "http://127.0.0.1:8000"
+    over_socket: bool = False
+    _clients: dict[str, httpx2.AsyncClient] = field(default_factory=dict)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, folder: Path, **settings: Any) -> AsyncIterator[Self]:
+        clock = Clock()
+        store = await SqliteStore.open(folder / "upcall.db", clock=clock)
+        broker = Broker(store, clock=clock)
+        access = Access(store, clock)
+        await broker.start()
+        app = create_app(
+            broker=broker, access=access, settings=WebSettings(version="1.2.3", heartbeat=0.05, **settings)
+        )
+        house = cls(store, broker, access, app, clock)
+        for name, role in ROLES.items():
+            house.secrets[name] = await access.create(name, role)
+        try:
+            yield house
+        finally:
+            for client in house._clients.values():
+                await client.aclose()
+            await broker.close()
+            await store.close()
+
+    def as_(self, name: str | None) -> httpx2.AsyncClient:
+        """A client of somebody, or of nobody."""
+        key = name or ""
+        if key not in self._clients:
+            headers = {"Authorization": f"Bearer {self.secrets[name]}"} if name is not None else {}
+            transport = None if self.over_socket else httpx2.ASGITransport(self.app)
+            self._clients[key] = httpx2.AsyncClient(
+                base_url=self.url, headers=headers, transport=transport, timeout=30, trust_env=False
+            )
+        return self._clients[key]
+
+    async def asked(self, by: str = "builder", **body: Any) -> dict[str, Any]:
+        """A question that was put."""
+        response = await self.as_(by).post("/v1/inquiries", json=body or CHOICE)
+        assert response.status_code == 201, response.text
+        document: dict[str, Any] = response.json()
+        return document
+
+    async def post(self, by: str, path: str, **body: Any) -> httpx2.Response:
+        """What somebody gets for posting something about inquiries."""
+        return await self.as_(by).post(f"/v1/inquiries/{path}", json=body)
+
+    async def answered(self, name: str, answer: str = "Redis", by: str = "ana") -> dict[str, Any]:
+        """An inquiry that was answered."""
+        response = await self.post(by, f"{name}/answer", text=answer)
+        assert response.json()["accepted"], response.text
+        document: dict[str, Any] = response.json()["inquiry"]
+        return document
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:  # type: ignore[explicit-override]  # 3.11 has none
+        yield
+
+
+@asynccontextmanager
+async def serving(house: House) -> AsyncIterator[_Server]:
+    """The house's application on a real socket."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    house.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    house.over_socket = True
+    server = _Server(uvicorn.Config(house.app, log_config=None, lifespan="off"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve, [listener])
+        await until(lambda: server.started)
+        yield server
+        await house.broker.close()
+        server.should_exit = True
+
+
+async def until(fact: Callable[[], bool]) -> None:
+    """Let others run until something has become true."""
+    with anyio.fail_after(10):
+        while not fact():
+            await anyio.sleep(0.001)
+
+
+def code(response: httpx2.Response) -> tuple[int, str]:
+    """The status and code of an error, once it is known to have the form of one."""
+    error = response.json()["error"]
+    assert set(error) == {"code", "message", "hint"}, response.text
+    assert error["message"]
+    assert "Traceback" not in response.text
+    return response.status_code, error["code"]
+
+
+def message(response: httpx2.Response) -> str:
+    """What an error says."""
+    said: str = response.json()["error"]["message"]
+    return said

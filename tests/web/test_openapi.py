@@ -1,0 +1,164 @@
+"""The OpenAPI document is true: it names every route, and what is really sent has the shapes that it promises."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from starlette.routing import Route
+
+from tests.web.house import CHOICE, House
+from upcall.web.app import WebSettings, api_routes
+from upcall.web.call import Resource
+from upcall.web.openapi import openapi
+
+DOCUMENT: dict[str, Any] = openapi("1.2.3")
+
+
+def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _check(schema: dict[str, Any], value: object) -> None:
+    whole = {"components": DOCUMENT["components"], **schema}
+    Draft202012Validator(whole, format_checker=FormatChecker()).validate(value)
+
+
+def _schema(path: str, method: str, status: int) -> dict[str, Any]:
+    responses = DOCUMENT["paths"][path][method]["responses"]
+    found: dict[str, Any] = responses[str(status)]["content"]["application/json"]["schema"]
+    return found
+
+
+async def test_it_names_every_route_and_no_other(house: House) -> None:
+    served: set[tuple[str, str]] = set()
+    public: set[str] = set()
+    for route in api_routes(house.broker, house.access, WebSettings(version="1")):
+        assert isinstance(route, Route)
+        assert isinstance(route.endpoint, Resource)
+        served |= {(route.path, method.lower()) for method in route.endpoint.handlers}
+        public |= {route.path} if route.endpoint.public else set()
+    assert {(path, method) for path, method, _ in _operations()} == served
+    assert {path for path, _, operation in _operations() if operation.get("security") == []} == public
+
+
+async def test_it_is_served_as_it_is(house: House) -> None:
+    assert (await house.as_(None).get("/v1/openapi.json")).json() == DOCUMENT
+
+
+def test_every_schema_is_one_and_every_reference_leads_somewhere() -> None:
+    for schema in DOCUMENT["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+    for reference in _references(DOCUMENT):
+        target: Any = DOCUMENT
+        for step in reference.removeprefix("#/").split("/"):
+            target = target[step]
+
+
+def test_every_parameter_in_a_path_is_described() -> None:
+    for path, _, operation in _operations():
+        named = {part[1:-1] for part in path.split("/") if part.startswith("{")}
+        described = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        assert named == described, path
+
+
+def test_every_example_has_the_shape_it_stands_for() -> None:
+    for _, _, operation in _operations():
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            _check(content["schema"], content["example"])
+
+
+async def test_the_example_of_asking_can_be_asked(house: House) -> None:
+    body = DOCUMENT["paths"]["/v1/inquiries"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    await house.asked(**body)
+
+
+@pytest.mark.parametrize(
+    "ending", ["open", "answered", "rejected", "cancelled", "expired", "default", "collected"]
+)
+async def test_an_inquiry_in_every_state_has_the_promised_shape(house: House, ending: str) -> None:
+    whole = {
+        "header": "Cache",
+        "multiSelect": True,
+        "context": "c",
+        "session": "s",
+        "thread": "t",
+        "workspace": "w",
+    }
+    options = [{"label": "Redis", "recommended": True, "preview": "x"}, {"label": "Memcached"}]
+    extra: dict[str, Any] = {"default": {"default": "Redis", "ttl": 60}, "expired": {"ttl": 60}}.get(
+        ending, {}
+    )
+    files = [{"name": "a.txt", "media_type": "text/plain", "data": "YQ=="}]
+    asked = await house.asked(**CHOICE | whole | {"options": options, "attachments": files} | extra)
+    _check(_schema("/v1/inquiries", "post", 201), asked)
+    if ending in {"expired", "default"}:
+        house.clock.now += 61
+    steps = {
+        "open": ("ana", "snooze", {"for": "1h"}),
+        "rejected": ("ana", "reject", {"reason": "no"}),
+        "cancelled": ("builder", "cancel", {}),
+        "collected": ("builder", "collect", {}),
+    }
+    if ending == "collected":
+        await house.answered(asked["id"])
+    by, action, body = steps.get(ending, ("ana", "answer", {"answers": [["Redis"]]}))
+    settled = (await house.post(by, f"{asked['id']}/{action}", **body)).json()
+    _check(_schema("/v1/inquiries/{name}/" + action, "post", 200), settled)
+    wanted = {"default": "answered", "collected": "answered"}.get(ending, ending)
+    assert settled["inquiry"]["state"] == wanted
+    _check(_schema("/v1/inquiries/{name}", "get", 200), settled["inquiry"])
+
+
+async def test_lists_and_events_have_the_promised_shape(house: House) -> None:
+    for _ in range(2):
+        asked = await house.asked()
+        await house.post("ana", f"{asked['id']}/snooze", **{"for": "1h"})
+        await house.post("ana", f"{asked['id']}/extend", **{"for": "30h"})
+        await house.answered(asked["id"])
+    for path in ("/v1/inquiries", "/v1/events", "/v1/tokens", "/v1/me"):
+        response = await house.as_("root").get(path)
+        _check(_schema(path, "get", 200), response.json())
+    page = (await house.as_("root").get("/v1/inquiries?limit=1")).json()
+    assert page["next"]
+    _check(_schema("/v1/inquiries", "get", 200), page)
+
+
+async def test_the_rest_has_the_promised_shape(house: House, tmp_path: Path) -> None:
+    made = await house.as_("root").post("/v1/tokens", json={"name": "x", "role": "agent"})
+    _check(_schema("/v1/tokens", "post", 201), made.json())
+    _check(
+        _schema("/v1/tokens/{name}", "delete", 200), (await house.as_("root").delete("/v1/tokens/x")).json()
+    )
+    copied = await house.as_("root").post("/v1/backup", json={"path": str(tmp_path / "copy.db")})
+    _check(_schema("/v1/backup", "post", 201), copied.json())
+    _check(_schema("/healthz", "get", 200), (await house.as_(None).get("/healthz")).json())
+    asked = await house.asked()
+    waited = await house.as_("builder").get(f"/v1/inquiries/{asked['id']}/wait?timeout=0")
+    _check(_schema("/v1/inquiries/{name}/wait", "get", 200), waited.json())
+    assert (await house.as_(None).head("/healthz")).status_code == 200
+
+
+async def test_errors_have_the_promised_shape(house: House) -> None:
+    error = DOCUMENT["components"]["responses"]["Error"]["content"]["application/json"]["schema"]
+    for path in ("/v1/inquiries/z9", "/nowhere", "/v1/inquiries?limit=0"):
+        _check(error, (await house.as_("ana").get(path)).json())
+    _check(error, (await house.as_(None).get("/v1/me")).json())
+
+
+def _references(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, item in value.items():
+                if name == "$ref":
+                    yield item
+                else:
+                    yield from _references(item)
+        case list():
+            for item in value:
+                yield from _references(item)
+        case _:
+            pass
