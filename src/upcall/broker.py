@@ -5,11 +5,11 @@ and wakes whoever waits when the store's log says that something was settled.
 """
 
 import asyncio
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from random import Random
 
 from upcall.domain import lifecycle, reading
 from upcall.domain.asking import Draft
@@ -90,6 +90,9 @@ class Broker:
         self._waiters = Waiters(store)
         self._expiry = Expiry(store, clock)
         self._last_id = (0, 0)
+        # Ids are unique, not secret. Asking the system for chance would let go of the interpreter for each of them,
+        # and getting it back from the store's busy thread takes longer than everything else about an id.
+        self._random = Random()  # noqa: S311
         self.closing = asyncio.Event()
 
     async def start(self) -> None:
@@ -283,9 +286,9 @@ class Broker:
         """Ids sort in the order of asking, within a millisecond too and even when the clock is set back."""
         last_ms, entropy = self._last_id
         if now_ms > last_ms:
-            self._last_id = (now_ms, secrets.randbits(79))
+            self._last_id = (now_ms, self._random.getrandbits(79))
         else:
-            self._last_id = (last_ms, entropy + 1 + secrets.randbits(48))
+            self._last_id = (last_ms, entropy + 1 + self._random.getrandbits(48))
         return inquiry_id(*self._last_id)
 
     def _read(self, inquiry: Inquiry, reply: Reply) -> Answer:

@@ -12,6 +12,12 @@ from upcall.domain.errors import UpcallError
 from upcall.home import Home, Running
 
 
+def detach() -> None:
+    """Go on as nobody's child: whoever started us need not bury us, and is not mistaken about our life."""
+    if os.fork():
+        os._exit(0)
+
+
 class DaemonFailed(UpcallError):
     """A daemon was started and did not come up."""
 
@@ -31,8 +37,9 @@ def ensure_running(home: Home) -> Running:
     ready, said = os.pipe()
     try:
         with os.fdopen(os.open(home.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as log:
-            subprocess.Popen(
+            subprocess.run(
                 [sys.executable, "-m", "upcall", "up", "--background", "--ready-fd", str(said)],
+                check=False,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

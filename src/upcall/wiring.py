@@ -19,7 +19,7 @@ from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Role
-from upcall.doors.mcp_server import McpDoor
+from upcall.doors.late import LateDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
 from upcall.home import Home
@@ -60,7 +60,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         tools = Tools(broker, slice_seconds=config.slice)
         pipes = PipeServer(tools, access)
         await pipes.start()
-        door = McpDoor(tools, access)
+        door = LateDoor(tools, access)
         app = create_app(
             broker=broker,
             access=access,
@@ -114,8 +114,8 @@ def database_path(home: Home, config: Config) -> Path:
 def _web_settings(config: Config) -> WebSettings:
     names = {config.host, urlsplit(config.public_url).hostname}
     return WebSettings(
-        allowed_hosts=tuple(name for name in names if name),
-        allowed_origins=(config.public_url.rstrip("/"),) if config.public_url else (),
+        allowed_hosts=frozenset(name for name in names if name),
+        allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
         version=__version__,
     )
 

@@ -1,9 +1,10 @@
 """An inquiry ends once, for a reason, and never by silence taken for a yes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from upcall.domain import lifecycle
@@ -217,23 +218,34 @@ def test_an_approval_is_not_handed_out_again_after_its_time() -> None:
     assert not lifecycle.rejoins(earlier, replace(earlier, digest="other"), now=100.0)
 
 
-class Life(RuleBasedStateMachine):
-    """Everything that can happen to one inquiry, in any order, under a clock that also goes backwards."""
+inquiries = st.builds(
+    lambda kind, on_expiry, default, secret: replace(
+        an_inquiry(kind=kind, on_expiry=on_expiry, default=default), secret=secret
+    ),
+    st.sampled_from(Kind),
+    st.sampled_from(OnExpiry),
+    st.sampled_from([None, APPROVE, DENY, "Redis"]),
+    st.booleans(),
+)
 
-    @initialize(
-        kind=st.sampled_from(Kind),
-        on_expiry=st.sampled_from(OnExpiry),
-        default=st.sampled_from([None, APPROVE, DENY, "Redis"]),
-        secret=st.booleans(),
-    )
-    def ask(self, kind: Kind, on_expiry: OnExpiry, default: str | None, *, secret: bool) -> None:
+
+class Life(RuleBasedStateMachine):
+    """Everything that can happen to one inquiry after the other, in any order, under a clock that also goes backwards."""
+
+    @initialize(inquiry=inquiries)
+    def ask(self, inquiry: Inquiry) -> None:
+        self.inquiry = inquiry
         self.now = 0.0
-        self.inquiry = replace(an_inquiry(kind=kind, on_expiry=on_expiry, default=default), secret=secret)
         self.log = [lifecycle.asked(self.inquiry).happening]
         self.person_said: set[str] = set()
         self.collections = 0
 
-    @rule(seconds=st.floats(-80, 80))
+    @precondition(lambda self: not self.inquiry.is_open)
+    @rule(inquiry=inquiries)
+    def the_next_one_is_asked(self, inquiry: Inquiry) -> None:
+        self.ask(inquiry)
+
+    @rule(seconds=st.sampled_from([-60, -1, 1, 40, 60, 99, 100, 150]) | st.floats(-80, 160))
     def the_clock_moves(self, seconds: float) -> None:
         self.now += seconds
 
@@ -250,17 +262,9 @@ class Life(RuleBasedStateMachine):
             assert isinstance(state, Answered)
             assert state.answer == given
 
-    @rule()
-    def a_person_declines(self) -> None:
-        self.apply(lifecycle.reject(self.inquiry, a_closing(self.now)))
-
-    @rule()
-    def the_asker_cancels(self) -> None:
-        self.apply(lifecycle.cancel(self.inquiry, a_closing(self.now, by="bot")))
-
-    @rule()
-    def every_route_fails(self) -> None:
-        self.apply(lifecycle.fail(self.inquiry, a_closing(self.now, by="upcall", reason="no route")))
+    @rule(end=st.sampled_from([lifecycle.reject, lifecycle.cancel, lifecycle.fail]))
+    def it_is_declined_cancelled_or_failed(self, end: Callable[[Inquiry, Closing], Change | None]) -> None:
+        self.apply(end(self.inquiry, a_closing(self.now, reason="because")))
 
     @rule()
     def somebody_looks_at_the_clock(self) -> None:
@@ -351,13 +355,18 @@ class Life(RuleBasedStateMachine):
             assert values == tuple((value,) for value in self.person_said)
             return
         assert (closing.by, closing.via) == (lifecycle.POLICY, "default")
-        assert closing.at >= self.inquiry.expires_at
         if self.inquiry.kind is Kind.APPROVAL:
             assert values == ((DENY,),)
             assert self.inquiry.on_expiry is OnExpiry.DENY or self.inquiry.default is not None
         else:
             assert self.inquiry.on_expiry is OnExpiry.DEFAULT
             assert values == ((self.inquiry.default,),)
+
+    @invariant()
+    def nothing_ends_by_itself_before_its_time(self) -> None:
+        state = self.inquiry.state
+        if not isinstance(state, Open) and state.closing.by == lifecycle.POLICY:
+            assert state.closing.at >= self.inquiry.expires_at
 
     @invariant()
     def an_answer_is_collected_once_and_only_after_it_was_given(self) -> None:
@@ -373,3 +382,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=200, stateful_step_count=60)

@@ -267,6 +267,7 @@ def test_a_duration_is_a_number_of_seconds_or_has_a_unit(value: str | float, sec
         ),
         *(0, -1, math.inf, -math.inf, math.nan, 400 * 86400, 10**400, True),
     ),
+    ids=lambda value: repr(value)[:12],
 )
 def test_anything_else_is_no_duration(value: str | float) -> None:
     with pytest.raises(InvalidRequest) as caught:
@@ -307,9 +308,10 @@ def test_only_what_can_be_seen_is_shown(text: str, shown: str) -> None:
 
 
 fragments = st.lists(
-    st.text(max_size=4) | st.sampled_from(["\x1b", "[", "]", "\x9b", "\x07", "\u200d", "\u200c", "\u202e", "é", "👩", "\r"]),
+    st.text(max_size=4)
+    | st.sampled_from(["\x1b", "[", "]", "\x9b", "\x07", "\u200d", "\u200c", "\u202e", "é", "👩", "\r"]),
     max_size=12,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(fragments)

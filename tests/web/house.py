@@ -3,7 +3,7 @@
 import socket
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,7 +25,8 @@ ROLES = {
     "ben": Role.PERSON,
     "root": Role.ADMIN,
 }
-CHOICE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
+SETTINGS = WebSettings(version="1.2.3", heartbeat=0.05)
+CHOICE: dict[str, Any] = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
 
 
 class Clock:
@@ -61,7 +62,9 @@ class House:
         access = Access(store, clock)
         await broker.start()
         app = create_app(
-            broker=broker, access=access, settings=WebSettings(version="1.2.3", heartbeat=0.05, **settings)
+            broker=broker,
+            access=access,
+            settings=replace(SETTINGS, **settings),
         )
         house = cls(store, broker, access, app, clock)
         for name, role in ROLES.items():
@@ -128,7 +131,8 @@ async def serving(house: House) -> AsyncIterator[_Server]:
 async def until(fact: Callable[[], bool]) -> None:
     """Let others run until something has become true."""
     with anyio.fail_after(10):
-        while not fact():
+        # What is awaited is the state of a program that has nobody to tell.
+        while not fact():  # noqa: ASYNC110
             await anyio.sleep(0.001)
 
 

@@ -42,7 +42,7 @@ EVERYWHERE = ["/healthz", "/v1/inquiries", "/v1/stream", "/v1/openapi.json", "/n
 )
 @pytest.mark.parametrize("path", EVERYWHERE)
 async def test_a_foreign_host_is_421_on_every_route(house: House, path: str, host: str) -> None:
-    response = await house.as_("root").get(path, headers={"Host": host.encode("latin-1")})
+    response = await house.as_("root").get(path, headers={b"Host": host.encode("latin-1")})
     assert code(response) == (421, "foreign_host")
 
 

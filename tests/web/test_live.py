@@ -1,5 +1,6 @@
 """What waits: long polls and the event stream, over real sockets."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -80,6 +81,7 @@ async def waiting(house: House, count: int = 1) -> None:
 
 async def test_waiting_returns_the_answer_as_soon_as_there_is_one(live: House) -> None:
     asked = await live.asked()
+    answered: dict[str, Any] = {}
     got: list[dict[str, Any]] = []
 
     async def wait(by: str) -> None:
@@ -137,8 +139,9 @@ async def test_a_revoked_token_does_not_get_the_answer_it_waited_for(live: House
 
 async def test_closing_the_broker_settles_every_waiter_and_lets_the_server_stop(house: House) -> None:
     got: dict[str, Any] = {}
+    asked: dict[str, Any] = {}
 
-    async def wait(asked: dict[str, Any]) -> None:
+    async def wait() -> None:
         response = await house.as_("builder").get(f"/v1/inquiries/{asked['id']}/wait?timeout=3600")
         got["wait"] = (response.status_code, response.json())
 
@@ -156,7 +159,7 @@ async def test_closing_the_broker_settles_every_waiter_and_lets_the_server_stop(
         async with anyio.create_task_group() as tasks, serving(house):
             asked = await house.asked()
             ready = anyio.Event()
-            tasks.start_soon(wait, asked)
+            tasks.start_soon(wait)
             tasks.start_soon(poll)
             tasks.start_soon(follow, ready)
             await ready.wait()
@@ -164,6 +167,17 @@ async def test_closing_the_broker_settles_every_waiter_and_lets_the_server_stop(
     assert got["wait"] == (200, asked)
     assert got["events"] == {"items": [], "next_after": 1}
     assert set(got["stream"]) <= {None}
+
+
+async def test_a_stream_ends_at_once_and_not_only_at_its_next_comment(tmp_path: Path) -> None:
+    async with (
+        House.open(tmp_path, heartbeat=3600) as house,
+        serving(house),
+        streaming(house, "ana") as stream,
+    ):
+        await stream.next()
+        await house.broker.close()
+        assert await stream.rest() == []
 
 
 async def test_events_come_in_order_with_where_to_go_on(house: House) -> None:
@@ -237,6 +251,7 @@ async def test_an_agent_reads_only_its_own_events_from_disk(
 
 async def test_polling_agents_are_not_woken_by_the_events_of_others(live: House) -> None:
     got: list[Any] = []
+    own: dict[str, Any] = {}
 
     async def poll() -> None:
         got.append((await live.as_("builder").get("/v1/events?after=0&wait=60")).json())
@@ -339,8 +354,6 @@ async def test_a_revoked_token_ends_its_stream(live: House) -> None:
 
 
 async def test_many_streams_that_hang_up_leave_nothing_behind(live: House) -> None:
-    import asyncio
-
     before = len(asyncio.all_tasks())
     for _ in range(10):
         async with streaming(live, "ana") as stream:

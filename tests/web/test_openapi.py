@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from jsonschema import Draft202012Validator, FormatChecker
+
+# Its types are a distribution of their own.
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from starlette.routing import Route
 
 from tests.web.house import CHOICE, House
@@ -13,7 +15,7 @@ from upcall.web.app import WebSettings, api_routes
 from upcall.web.call import Resource
 from upcall.web.openapi import openapi
 
-DOCUMENT: dict[str, Any] = openapi("1.2.3")
+DOCUMENT = cast("dict[str, Any]", openapi("1.2.3"))
 
 
 def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -89,11 +91,11 @@ async def test_an_inquiry_in_every_state_has_the_promised_shape(house: House, en
         "workspace": "w",
     }
     options = [{"label": "Redis", "recommended": True, "preview": "x"}, {"label": "Memcached"}]
-    extra: dict[str, Any] = {"default": {"default": "Redis", "ttl": 60}, "expired": {"ttl": 60}}.get(
-        ending, {}
-    )
+    extras: dict[str, dict[str, Any]] = {"default": {"default": "Redis", "ttl": 60}, "expired": {"ttl": 60}}
     files = [{"name": "a.txt", "media_type": "text/plain", "data": "YQ=="}]
-    asked = await house.asked(**CHOICE | whole | {"options": options, "attachments": files} | extra)
+    asked = await house.asked(
+        **CHOICE | whole | {"options": options, "attachments": files} | extras.get(ending, {})
+    )
     _check(_schema("/v1/inquiries", "post", 201), asked)
     if ending in {"expired", "default"}:
         house.clock.now += 61

@@ -25,7 +25,7 @@ TOKENLESS = ["/healthz", "/v1/openapi.json"]
     "path", ["/v1/inquiries", "/v1/events", "/v1/stream", "/v1/me", "/v1/tokens", "/metrics"]
 )
 async def test_without_a_good_token_nothing_is_served(house: House, path: str, header: str | None) -> None:
-    headers = {} if header is None else {"Authorization": header.encode("latin-1")}
+    headers = {} if header is None else {b"Authorization": header.encode("latin-1")}
     response = await house.as_(None).get(path, headers=headers)
     assert code(response) == (401, "unauthenticated")
     assert response.headers["www-authenticate"].startswith("Bearer")

@@ -36,13 +36,11 @@ def _ask(args: Namespace) -> int:
         inquiry = client.post("/v1/inquiries", body)
     except Refused as refusal:
         if refusal.reply in {"invalid_inquiry", "invalid_request"}:
-            raise CommandFailed(refusal.message, hint=refusal.hint, exit_code=USAGE) from None
+            # An example for those who write JSON is none for a command line.
+            hint = "upcall ask --help" if "{" in (refusal.hint or "") else refusal.hint
+            raise CommandFailed(refusal.message, hint=hint, exit_code=USAGE) from None
         raise
-    if inquiry["state"] == "open":
-        _say(f"Asked {inquiry['ref']}. Waiting for a person; they answer with: {answer_command(inquiry)}")
-    if inquiry["redacted"]:
-        _say(f"{inquiry['redacted']} secret(s) in the question were masked before anybody saw it.")
-    return _finish(client, inquiry, args)
+    return _finish(client, inquiry, args, _introduction(inquiry, args))
 
 
 def _ask_arguments(parser: ArgumentParser) -> None:
@@ -97,9 +95,11 @@ def _found(ref: str) -> tuple[Client, dict[str, Any]]:
     return client, client.get(inquiry_path(ref))
 
 
-def _finish(client: Client, inquiry: dict[str, Any], args: Namespace) -> int:
-    block = _block_timeout(client) if args.timeout is None else args.timeout
+def _finish(client: Client, inquiry: dict[str, Any], args: Namespace, introduction: str = "") -> int:
+    block = 0.0
     try:
+        _say(introduction)
+        block = _block_timeout(client) if args.timeout is None else args.timeout
         inquiry = _until_settled(client, inquiry, time.monotonic() + block)
     except KeyboardInterrupt:
         _say(f"\nDetached: {inquiry['ref']} stays open. Next: upcall wait {inquiry['ref']}")
@@ -109,6 +109,17 @@ def _finish(client: Client, inquiry: dict[str, Any], args: Namespace) -> int:
     if status == "answered":
         _acknowledge(client, inquiry)
     return DENIED if is_denied(inquiry) else EXITS[status]
+
+
+def _introduction(inquiry: dict[str, Any], args: Namespace) -> str:
+    said: list[str] = []
+    if inquiry["state"] == "open" and args.timeout != 0:
+        said.append(
+            f"Asked {inquiry['ref']}. Waiting for a person; they answer with: {answer_command(inquiry)}"
+        )
+    if inquiry["redacted"]:
+        said.append(f"{inquiry['redacted']} secret(s) in the question were masked before anybody saw it.")
+    return "\n".join(said)
 
 
 def _until_settled(client: Client, inquiry: dict[str, Any], deadline: float) -> dict[str, Any]:
@@ -144,9 +155,7 @@ def _report(inquiry: dict[str, Any], status: str, block: float, *, as_json: bool
         for value in [value for values in answers or [] for value in values]:
             print(value)
         sys.stdout.flush()
-    note = _note(inquiry, status, block)
-    if note:
-        _say(note)
+    _say(_note(inquiry, status, block))
 
 
 def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
@@ -200,7 +209,8 @@ def _timeout(word: str) -> float:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    if text:
+        print(text, file=sys.stderr, flush=True)
 
 
 COMMANDS = {

@@ -76,7 +76,7 @@ class Client:
 
     def _once(self, method: str, path: str, body: dict[str, Any] | None, patience: float) -> Any:
         wire = self._wire or self._connect()
-        reply = wire.request(
+        status, content = wire.request(
             method,
             path,
             {"Authorization": f"Bearer {self._token}"},
@@ -84,13 +84,13 @@ class Client:
             timeout=REPLY_SECONDS + patience,
         )
         try:
-            document = json.loads(reply.body) if reply.body else None
+            document = json.loads(content) if content else None
         except ValueError:
             raise Unreachable(
-                f"what answers at {wire.url} is not Upcall (status {reply.status})", hint="check UPCALL_URL"
+                f"what answers at {wire.url} is not Upcall (status {status})", hint="check UPCALL_URL"
             ) from None
-        if reply.status >= 400:
-            raise _refused(reply.status, document)
+        if status >= 400:
+            raise _refused(status, document)
         return document
 
     def _connect(self) -> Wire:

@@ -1,20 +1,37 @@
 """What a command is, and how its arguments are read. Errors of use are one line and exit code 2."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 USAGE = 2
+HELP_COLUMNS = 110
 
 
-class Command(NamedTuple):
+class Command:
     """One word after `upcall`: what it takes and what it does. `mixed` lets options stand between values."""
 
-    run: Callable[[argparse.Namespace], int]
-    arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None
-    examples: str = ""
-    mixed: bool = False
+    def __init__(
+        self,
+        run: Callable[[argparse.Namespace], int],
+        arguments: Callable[[argparse.ArgumentParser], object] = lambda parser: None,
+        examples: str = "",
+        *,
+        mixed: bool = False,
+    ) -> None:
+        self.run = run
+        self.arguments = arguments
+        self.examples = examples
+        self.mixed = mixed
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Left alone, argparse asks `shutil`, which takes longer than argparse itself."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +50,7 @@ def parser_of(name: str, summary: str, command: Command) -> Parser:
         prog=f"upcall {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
         epilog=f"examples:\n{command.examples}" if command.examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
         allow_abbrev=False,
     )
     command.arguments(parser)
@@ -73,3 +90,10 @@ def seconds(word: str) -> float:
         return duration(word)
     except InvalidRequest as error:
         raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from None
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or HELP_COLUMNS
+    except (OSError, ValueError):
+        return HELP_COLUMNS

@@ -2,6 +2,7 @@
 
 import argparse
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from upcall.cli.command import Command, parser_of
@@ -44,11 +45,11 @@ def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
             continue
         options += action.option_strings
         takes_ref = takes_ref or action.dest == "ref"
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  # as above
-            words += action.choices
+        if action.option_strings or not action.choices:
+            continue
+        words += [str(choice) for choice in action.choices]
+        if isinstance(action.choices, Mapping):  # commands of their own, by name
             options += [word for inner in action.choices.values() for word in _entry("", "", inner).options]
-        elif not action.option_strings and action.choices:
-            words += [str(choice) for choice in action.choices]
     return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), takes_ref)
 
 

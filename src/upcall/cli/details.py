@@ -112,7 +112,7 @@ def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
         lines += _wrapped(lead + text, "  ", room)
     collected = answer["collected_at"]
     told = (
-        f"the agent has it since {since(collected, now)}"
+        f"the agent took it {since(collected, now)} ago"
         if collected
         else "the agent has not collected it yet"
     )

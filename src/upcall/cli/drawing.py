@@ -47,14 +47,13 @@ def _list(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
         return [paint.bold("Nothing is waiting."), "", "New questions appear here by themselves."]
     shown = max((size.rows - 5) // 2, 1)
     first = max(min(picker.cursor - shown // 2, len(picker.inquiries) - shown), 0)
-    lines = [paint.bold(f"WAITING FOR INPUT ({len(picker.inquiries)})"), ""]
+    lines = [paint.bold(one_line(f"WAITING FOR INPUT ({len(picker.inquiries)})", size.columns - 1)), ""]
     for number, inquiry in enumerate(picker.inquiries[first : first + shown], first):
         here = number == picker.cursor
-        head = f"{HERE if here else ' '} #{inquiry['ref']} {one_line(inquiry['agent'], size.columns // 3)}"
-        waited = f"(waiting {since(inquiry['asked_at'], now)})"
-        lines.append(f"{paint.name(head) if here else head} {paint.dim(waited)}")
-        question = one_line(inquiry["questions"][0]["question"], max(size.columns - 6, 10))
-        lines.append(f"    {paint.bold(question) if here else question}")
+        head = f"#{inquiry['ref']} {inquiry['agent']} (waiting {since(inquiry['asked_at'], now)})"
+        head = f"{HERE if here else ' '} {one_line(head, size.columns - 3)}"
+        question = one_line(inquiry["questions"][0]["question"], size.columns - 5)
+        lines += [paint.name(head) if here else head, f"    {paint.bold(question) if here else question}"]
     return lines
 
 
@@ -93,7 +92,7 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
     if choosing.custom:
         here = choosing.typing
         lead = "Other: " if choosing.options else ""
-        typed = one_line(choosing.typed[-(size.columns - 12) :]) if size.columns > 12 else ""
+        typed = _tail(choosing.typed, size.columns - 12)
         if choosing.inquiry["secret"]:
             typed = "•" * len(typed)
         line = f"{HERE if here else ' '} {lead}{typed}{'▏' if here else ''}"
@@ -104,7 +103,7 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
 def _declining(inquiry: Inquiry, reason: str, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
     question = one_line(inquiry["questions"][0]["question"], size.columns - 1)
     body = [paint.bold(f"Reject #{inquiry['ref']}"), "", question]
-    return body, ["", paint.name(f"{HERE} Reason: {one_line(reason[-(size.columns - 14) :])}▏")]
+    return body, ["", paint.name(f"{HERE} Reason: {_tail(reason, size.columns - 14)}▏")]
 
 
 def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> list[str]:
@@ -117,7 +116,7 @@ def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> lis
     choosing.scroll = max(min(choosing.scroll, last), 0)
     start = min(choosing.scroll * step, len(body) - step)
     after = len(body) - start - step
-    told = f"… {after} more lines: PgDn" if after else "(the end; PgUp goes back)"
+    told = f"… {after} more: PgDn" if after else "(the end; PgUp)"
     return [*body[start : start + step], paint.dim(told)]
 
 
@@ -147,6 +146,12 @@ def _fold(line: str, columns: int) -> list[str]:
         cut = space + 1 if space > 0 else cut
         lines.append(line[:cut])
         line = line[cut:]
+
+
+def _tail(text: str, columns: int) -> str:
+    """The end of what is being typed, where the cursor is."""
+    columns = max(columns if text.isascii() else columns // 2, 1)
+    return one_line(text[-columns:]) + (" " if text.endswith(" ") else "")
 
 
 def _fitting(line: str, columns: int) -> int:

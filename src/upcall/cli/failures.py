@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 
 from upcall.domain.errors import UpcallError
 
@@ -46,6 +45,8 @@ def tell(error: Exception) -> int:
         message = f"this is a fault in Upcall itself: {type(error).__name__}: {error}"
         hint = "report it with what UPCALL_DEBUG=1 prints"
     if os.environ.get("UPCALL_DEBUG"):
+        import traceback
+
         traceback.print_exception(error)
     print(line(message, hint), file=sys.stderr)
     return error.exit_code if isinstance(error, CommandFailed) else FAILED

@@ -51,7 +51,7 @@ def _size(data: bytes) -> int:
         return _escape_size(data)
     if first < 0xC0:
         return 1
-    size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4 if first < 0xF8 else 1
     return size if len(data) >= size else 0
 
 

@@ -1,16 +1,17 @@
 """Inquiries as lines on a terminal. What agents and people wrote is shown without anything that could act there."""
 
-import re
 from typing import Any
 
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
-from upcall.domain.display import one_line, visible
+from upcall.domain.display import one_line
 
 Inquiry = dict[str, Any]
 HIDDEN = "(hidden)"
 SOON = 3600.0
-_PLAIN = re.compile(r"[\w(][\w .,:;/@%+=()&-]*", re.ASCII)
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_(")
+_HARMLESS = _LETTERS | frozenset(" .,:;/@%+=)&-")
+"""What means nothing to a shell between double quotation marks."""
 
 
 def status_lines(
@@ -118,7 +119,7 @@ def _value(question: dict[str, Any]) -> str:
     if not labels:
         return '"your answer"'
     first = labels[0]
-    if _PLAIN.fullmatch(first) and visible(first) == first:
+    if first[:1] in _LETTERS and _HARMLESS.issuperset(first):
         return f'"{first}"'
     # An agent's words are not put into a command that a person may paste, unless they are harmless there.
     if any(label.isdigit() for label in labels):

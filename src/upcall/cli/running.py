@@ -13,6 +13,11 @@ from upcall.home import Home, Running, default_home
 
 
 def _up(args: Namespace) -> int:
+    if args.background:
+        # Before anything that starts a thread is imported.
+        from upcall.launch import detach
+
+        detach()
     from upcall.daemon import Start, serve
 
     start = Start(

@@ -12,6 +12,8 @@ from upcall.cli.command import Command
 from upcall.home import Home, default_home
 
 LABEL = "upcall.daemon"
+PROGRAM = ("-P", "-m", "upcall", "up")
+"""Nothing in the current folder is taken for a module."""
 
 
 class Unit(NamedTuple):
@@ -25,7 +27,7 @@ class Unit(NamedTuple):
 
 def systemd_unit(home: Home, python: str, config: Path) -> Unit:
     """A systemd user unit."""
-    command = " ".join(_quoted(word) for word in (python, "-m", "upcall", "up"))
+    command = " ".join(_quoted(word) for word in (python, *PROGRAM))
     text = f"""\
 [Unit]
 Description=Upcall: questions from agents to their people
@@ -54,7 +56,7 @@ def launchd_agent(home: Home, python: str, library: Path) -> Unit:
 
     plist = {
         "Label": LABEL,
-        "ProgramArguments": [python, "-m", "upcall", "up"],
+        "ProgramArguments": [python, *PROGRAM],
         "EnvironmentVariables": {"UPCALL_HOME": str(home.path)},
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},

@@ -44,17 +44,17 @@ def is_terminal(stream: TextIO) -> bool:
 
 def paint(stream: TextIO | None = None) -> Paint:
     """Colours for a stream: only for a terminal, and not where NO_COLOR is set."""
-    stream = sys.stdout if stream is None else stream
+    target: TextIO = stream or sys.stdout
     dumb = os.environ.get("TERM") == "dumb"
-    return Paint(on=is_terminal(stream) and not dumb and not os.environ.get("NO_COLOR"))
+    return Paint(on=is_terminal(target) and not dumb and not os.environ.get("NO_COLOR"))
 
 
 def width(stream: TextIO | None = None) -> int | None:
     """How many columns there are; None when nobody looks and nothing need be cut."""
-    stream = sys.stdout if stream is None else stream
-    if not is_terminal(stream):
+    target: TextIO = stream or sys.stdout
+    if not is_terminal(target):
         return None
     try:
-        return max(os.get_terminal_size(stream.fileno()).columns or 80, NARROWEST)
+        return max(os.get_terminal_size(target.fileno()).columns or 80, NARROWEST)
     except OSError:
         return 80

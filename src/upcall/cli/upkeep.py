@@ -5,7 +5,8 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from upcall.cli.command import Command
@@ -82,24 +83,19 @@ def _restore(args: Namespace) -> int:
     return 0
 
 
-class _without_daemon:  # noqa: N801
-    """Holds the daemon's place, so that none starts meanwhile. Named as it reads: `with _without_daemon(home)`."""
-
-    def __init__(self, home: Home) -> None:
-        self._life = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._life, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._life)
-            raise CommandFailed(
-                "a daemon is using the database", hint="`upcall down` first, then restore"
-            ) from None
-
-    def __enter__(self) -> None:
-        """Nothing to hand over."""
-
-    def __exit__(self, *error: object) -> None:
-        os.close(self._life)
+@contextmanager
+def _without_daemon(home: Home) -> Iterator[None]:
+    """Hold the daemon's place, so that none runs meanwhile."""
+    life = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise CommandFailed(
+            "a daemon is using the database", hint="`upcall down` first, then restore"
+        ) from None
+    finally:
+        os.close(life)
 
 
 def _refuse_foreign(source: Path) -> None:

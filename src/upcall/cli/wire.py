@@ -4,8 +4,9 @@
 command needs of HTTP is a page long.
 """
 
-import socket
-from typing import NamedTuple
+# `socket` is for names and certificates; a daemon on this machine is an address, and its import costs a third of
+# an interpreter's start.
+import _socket
 from urllib.parse import urlsplit
 
 from upcall.cli.failures import Unreachable
@@ -15,11 +16,8 @@ LARGEST_HEAD = 64 * 1024
 LARGEST_BODY = 64 * 1024 * 1024
 
 
-class Reply(NamedTuple):
-    """What came back."""
-
-    status: int
-    body: bytes
+Reply = tuple[int, bytes]
+"""The status and the body of what came back."""
 
 
 class Wire:
@@ -34,7 +32,7 @@ class Wire:
         self._address = (parts.hostname, parts.port or (443 if self._tls else 80))
         self._prefix = parts.path.rstrip("/")
         self._host = parts.netloc.rpartition("@")[2]
-        self._socket: socket.socket | None = None
+        self._socket: _socket.socket | None = None
         self._unread = b""
 
     def close(self) -> None:
@@ -83,17 +81,24 @@ class Wire:
             body = b"" if status == 204 else self._until_end()
         if headers.get("connection", "").lower() == "close":
             self.close()
-        return Reply(status, body)
+        return status, body
 
-    def _connect(self) -> socket.socket:
-        connection = socket.create_connection(self._address, CONNECT_SECONDS)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self._tls:
-            import ssl
+    def _connect(self) -> _socket.socket:
+        host, port = self._address
+        connection: _socket.socket
+        if self._tls or not host.replace(".", "").isdigit():
+            import socket
 
-            connection = ssl.create_default_context().wrap_socket(
-                connection, server_hostname=self._address[0]
-            )
+            connection = named = socket.create_connection((host, port), CONNECT_SECONDS)
+            if self._tls:
+                import ssl
+
+                connection = ssl.create_default_context().wrap_socket(named, server_hostname=host)
+        else:
+            connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+            connection.settimeout(CONNECT_SECONDS)
+            connection.connect((host, port))
+        connection.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
         self._socket, self._unread = connection, b""
         return connection
 

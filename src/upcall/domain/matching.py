@@ -19,7 +19,7 @@ _LINE_MARK = re.compile(r"^[ \t]*([0-9]{1,2})(?:\)|[.:](?:(?![0-9])|(?=[0-9, ]+\
 _INLINE_MARKS = [
     re.compile(rf"(?<!\S)([0-9]{{1,2}}){mark}") for mark in (r"\)", r"\.(?![0-9])", r":(?![0-9])")
 ]
-# What opens a quotation, and what may close it: languages differ.
+# What opens a quotation and what may close it differs between languages; that some look alike is the point.
 _PAIRS = "\"\" '' “” ““ ”” „“ „” ‘’ ‘‘ ’’ ‚‘ ‚’ «» »« ‹› ›‹ 「」 『』 ＂＂"  # noqa: RUF001
 _QUOTES = frozenset(_PAIRS.split())
 _EMPHASIS = ("***", "**", "*", "__", "_", "~~", "``", "`")

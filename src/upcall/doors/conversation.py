@@ -5,7 +5,6 @@ it back. A call that waits is one task.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -14,14 +13,12 @@ from typing import cast
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.doors import wire
+from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.meta import meta_of, progress_token_of, request_key_of, session_of
 from upcall.doors.tools import Asker, Tools, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 
 log = logging.getLogger(__name__)
-
-MODERN = wire.MODERN_VERSIONS[-1]
-_INVALID = "Invalid request parameters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +30,6 @@ class Peer:
     session: str | None = None
     workspace: str | None = None
     wait: float | None = None
-
-
-class Refused(Exception):
-    """A request that gets a protocol error."""
-
-    def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
 
 
 class Conversation:
@@ -67,11 +56,11 @@ class Conversation:
         """Take one message. Whatever it is, this does not raise."""
         request_id: RequestId | None = None
         try:
-            message = _parsed(line)
+            message = message_of(line)
             if "method" not in message and ("result" in message or "error" in message):
                 # A response, though nothing was asked: there is nothing to say to that.
                 return
-            request_id = _id_of(message)
+            request_id = id_of(message)
             method = message.get("method")
             if not isinstance(method, str):
                 raise Refused(wire.INVALID_REQUEST, "method must be a string")
@@ -112,7 +101,7 @@ class Conversation:
         request_id = (
             cast("Mapping[str, object]", params).get("requestId") if isinstance(params, Mapping) else None
         )
-        if not _is_id(request_id):
+        if not is_id(request_id):
             return
         call = self._calls.get(cast("RequestId", request_id))
         if call is not None:
@@ -146,13 +135,13 @@ class Conversation:
             )
         match method:
             case "initialize":
-                version = _negotiated(params)
+                version = negotiated(params)
                 self._initialized = True
                 self.send(wire.response(request_id, wire.initialized(version)))
             case "ping":
                 self.send(wire.response(request_id, {}))
             case "tools/list" | "tools/call" if not self._initialized:
-                raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+                raise Refused(wire.INVALID_PARAMS, INVALID, "")
             case _:
                 self._either(request_id, method, params, modern=False)
 
@@ -166,7 +155,7 @@ class Conversation:
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 data,
             )
-        _check_envelope(params)
+        check_envelope(params)
         if method == "server/discover":
             self.send(wire.response(request_id, wire.discovered()))
         else:
@@ -176,11 +165,11 @@ class Conversation:
         self, request_id: RequestId, method: str, params: Mapping[str, object], *, modern: bool
     ) -> None:
         if not isinstance(params.get("_meta", {}), Mapping):
-            raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+            raise Refused(wire.INVALID_PARAMS, INVALID, "")
         match method:
             case "tools/list":
                 if not isinstance(params.get("cursor"), str | None):
-                    raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+                    raise Refused(wire.INVALID_PARAMS, INVALID, "")
                 self.send(wire.response(request_id, wire.listed(self._tools.definitions, modern=modern)))
             case "tools/call":
                 self._call(request_id, params, modern=modern)
@@ -190,7 +179,7 @@ class Conversation:
     def _call(self, request_id: RequestId, params: Mapping[str, object], *, modern: bool) -> None:
         name, meta = params.get("name"), meta_of(params)
         if not isinstance(name, str):
-            raise Refused(wire.INVALID_PARAMS, _INVALID, "")
+            raise Refused(wire.INVALID_PARAMS, INVALID, "")
         if request_id in self._calls:
             raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         peer = self._peer
@@ -205,15 +194,14 @@ class Conversation:
             wait=peer.wait,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
+        call.arguments = params.get("arguments")
         self._calls[request_id] = call
-        call.task = asyncio.get_running_loop().create_task(
-            self._serve(call, name, params.get("arguments"), asker)
-        )
+        call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
 
-    async def _serve(self, call: "_Call", name: str, arguments: object, asker: Asker) -> None:
+    async def _serve(self, call: "_Call", name: str, asker: Asker) -> None:
         watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
         try:
-            told = await self._tools.call(name, arguments, asker, watching)
+            told = await self._tools.call(name, call.taken(), asker, watching)
         finally:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
@@ -225,7 +213,7 @@ class Conversation:
 class _Call:
     """A tool call under way."""
 
-    __slots__ = ("conversation", "inquiry", "modern", "request_id", "task", "token")
+    __slots__ = ("arguments", "conversation", "inquiry", "modern", "request_id", "task", "token")
 
     def __init__(
         self, conversation: Conversation, request_id: RequestId, token: str | int | None, *, modern: bool
@@ -234,8 +222,14 @@ class _Call:
         self.request_id = request_id
         self.token = token
         self.modern = modern
+        self.arguments: object = None
         self.inquiry: Inquiry | None = None
         self.task: asyncio.Task[None] | None = None
+
+    def taken(self) -> object:
+        """The arguments, which are not kept beyond this: a call may wait for long."""
+        arguments, self.arguments = self.arguments, None
+        return arguments
 
     def opened(self, inquiry: Inquiry) -> None:
         """Tell the pipe what its call became: it can then name the question even when we are gone."""
@@ -263,58 +257,3 @@ class _Call:
         else:
             told = result(self.inquiry)
         self.conversation.send(wire.response(self.request_id, wire.called(told, modern=self.modern)))
-
-
-def _parsed(line: bytes) -> Mapping[str, object]:
-    try:
-        message = cast("object", json.loads(line))
-    except (ValueError, RecursionError):
-        raise Refused(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
-    if isinstance(message, list):
-        raise Refused(wire.INVALID_REQUEST, "batches are not supported: send one message per line")
-    if not isinstance(message, dict):
-        raise Refused(wire.INVALID_REQUEST, "a message is a JSON object")
-    return cast("Mapping[str, object]", message)
-
-
-def _id_of(message: Mapping[str, object]) -> RequestId | None:
-    """The id of a request; None for a notification, which has none."""
-    request_id = message.get("id")
-    if "id" in message and not _is_id(request_id):
-        raise Refused(wire.INVALID_REQUEST, "id must be a string or an integer")
-    return cast("RequestId | None", request_id)
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _negotiated(params: Mapping[str, object]) -> str:
-    asked, info = params.get("protocolVersion"), params.get("clientInfo")
-    described = isinstance(info, Mapping) and all(
-        isinstance(cast("Mapping[str, object]", info).get(name), str) for name in ("name", "version")
-    )
-    if not (isinstance(asked, str) and isinstance(params.get("capabilities"), Mapping) and described):
-        raise Refused(wire.INVALID_PARAMS, _INVALID, "")
-    return asked if asked in wire.HANDSHAKE_VERSIONS else wire.HANDSHAKE_VERSIONS[-1]
-
-
-def _check_envelope(params: Mapping[str, object]) -> None:
-    if not isinstance(params.get("_meta"), Mapping):
-        raise Refused(
-            wire.INVALID_PARAMS,
-            f"params._meta must be an object carrying the required {wire.VERSION_KEY!r} and "
-            f"{wire.CAPABILITIES_KEY!r} envelope keys",
-        )
-    meta = meta_of(params)
-    missing = [key for key in (wire.VERSION_KEY, wire.CAPABILITIES_KEY) if key not in meta]
-    if missing:
-        raise Refused(
-            wire.INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
-        )
-    version = meta[wire.VERSION_KEY]
-    if not isinstance(version, str):
-        raise Refused(wire.INVALID_PARAMS, "the protocol-version envelope value must be a string")
-    if version not in wire.MODERN_VERSIONS:
-        data: Message = {"supported": list(wire.MODERN_VERSIONS), "requested": version}
-        raise Refused(wire.UNSUPPORTED_VERSION, "Unsupported protocol version", data)

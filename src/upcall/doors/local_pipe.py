@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from upcall.doors.pipe import Message, Pipe, Request, dumped, introduction, refused
+from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
 from upcall.home import PIPE_PROTOCOL, Home, Running
 
 OLDEST_DAEMON = 1
@@ -111,8 +111,10 @@ class LocalPipe:
                 began = time.monotonic()
 
     def _start(self) -> Running:
-        # Only who starts a daemon needs to know how.
+        # Only who starts a daemon needs to know how, and how that fails.
         from upcall.domain.errors import UpcallError  # noqa: PLC0415
+
+        # As above.
         from upcall.launch import ensure_running  # noqa: PLC0415
 
         try:

@@ -5,7 +5,6 @@ is decided here, by bearer token, before the SDK sees a request.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -33,20 +32,19 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
 from upcall import __version__
 from upcall.access import Access
-from upcall.domain.errors import Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors import wire
+from upcall.doors.bearer import Guarded, caller_of, header_of, respond
 from upcall.doors.catalogue import INSTRUCTIONS
 from upcall.doors.meta import Meta, meta_of, progress_token_of, request_key_of, session_of, wait_of
 from upcall.doors.replay import Replay
 from upcall.doors.tools import Asker, Tools, Watching
 
-CALLER = "upcall.caller"
 RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
 
@@ -55,6 +53,9 @@ SESSION_IDLE = 12 * 3600.0
 
 KEPT_ALIVE = 75.0
 """Seconds after which an idle connection has been closed; its port may then be somebody else's."""
+
+RETRY_MS = 1000
+"""How soon a client whose stream broke should come back for the rest."""
 
 Context = ServerRequestContext[Any, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
@@ -100,13 +101,14 @@ class McpDoor:
         self._sse = SseServerTransport("/messages/", security_settings=self._security)
         self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
         self._sending: set[asyncio.Task[None]] = set()
+        self._users: dict[Caller, AuthenticatedUser] = {}
 
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
         return [
-            Route("/mcp", _Guarded(self._access, self._streamable)),
-            Route("/sse", _Guarded(self._access, self._older_sse)),
-            Route("/messages/", _Guarded(self._access, self._sse.handle_post_message)),
+            Route("/mcp", Guarded(self._access, self._streamable, self._mark)),
+            Route("/sse", Guarded(self._access, self._older_sse, self._mark)),
+            Route("/messages/", Guarded(self._access, self._sse.handle_post_message, self._mark)),
         ]
 
     @asynccontextmanager
@@ -116,20 +118,29 @@ class McpDoor:
             self.server,
             event_store=_Replaying(),
             security_settings=self._security,
+            retry_interval=RETRY_MS,
             session_idle_timeout=self._session_idle,
             max_sessions=None,
         )
         async with self._manager.run():
             yield
 
+    def _mark(self, scope: Scope, caller: Caller) -> None:
+        """Tell the SDK who it is: it then keeps a session for the token that opened it."""
+        user = self._users.get(caller)
+        if user is None:
+            user = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
+            self._users[caller] = user
+        scope["user"] = user
+
     async def _streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._manager is not None, "enter lifespan() first"
-        version = _header(scope, b"mcp-protocol-version")
+        version = header_of(scope, b"mcp-protocol-version")
         if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             # This era has no sessions, hence nothing to replay.
             await self._manager.handle_request(scope, receive, send)
             return
-        session = _header(scope, b"mcp-session-id")
+        session = header_of(scope, b"mcp-session-id")
         replay = self._sessions.get(session) if session is not None else Replay[JSONRPCMessage]()
         before = _replay.set(replay)
         try:
@@ -141,7 +152,7 @@ class McpDoor:
 
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
-            await _respond(send, 405, {}, [(b"allow", b"GET")])
+            await respond(send, 405, {}, [(b"allow", b"GET")])
             return
         async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
             await self.server.run(incoming, outgoing, self.server.create_initialization_options())
@@ -202,32 +213,6 @@ class McpDoor:
         return await call_next(ctx)
 
 
-class _Guarded:
-    """Lets a request through if it brings a token, and says whose it is."""
-
-    def __init__(self, access: Access, app: ASGIApp) -> None:
-        self._access = access
-        self._app = app
-        self._users: dict[Caller, AuthenticatedUser] = {}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scheme, _, secret = (_header(scope, b"authorization") or "").partition(" ")
-        try:
-            caller = self._access.identify(secret.strip() if scheme.lower() == "bearer" else "")
-        except Unauthenticated as problem:
-            error = {"code": problem.code, "message": problem.message, "hint": problem.hint}
-            await _respond(send, 401, {"error": error}, [(b"www-authenticate", b'Bearer realm="upcall"')])
-            return
-        user = self._users.get(caller)
-        if user is None:
-            user = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
-            self._users[caller] = user
-        scope[CALLER] = caller
-        # By this the SDK keeps a session for the token that opened it.
-        scope["user"] = user
-        await self._app(scope, receive, send)
-
-
 class _Replaying(EventStore):
     """The SDK's side of `Replay`: finds the session's by the context that its tasks run in."""
 
@@ -265,7 +250,7 @@ def _noting_session(
 
 def _asker(ctx: Context, meta: Meta) -> Asker:
     request = cast("Request", ctx.request)
-    caller = cast("Caller", request.scope[CALLER])
+    caller = caller_of(request.scope)
     session = session_of(meta)
     return Asker(
         caller=caller,
@@ -286,7 +271,7 @@ def _connection(ctx: Context) -> tuple[Hashable | None, float | None]:
     request = cast("Request | None", ctx.request)
     if request is None:
         return None, None
-    caller = cast("Caller", request.scope[CALLER])
+    caller = caller_of(request.scope)
     session = request.headers.get("mcp-session-id") or request.query_params.get("session_id")
     if session is None:
         session = session_of(meta_of(ctx.params))
@@ -295,23 +280,3 @@ def _connection(ctx: Context) -> tuple[Hashable | None, float | None]:
     if request.client is None or not request.client.port:
         return None, None
     return (caller.name, request.client.host, request.client.port), KEPT_ALIVE
-
-
-def _header(scope: Scope, name: bytes) -> str | None:
-    for key, value in scope["headers"]:
-        if key == name:
-            return cast("bytes", value).decode("latin-1")
-    return None
-
-
-async def _respond(
-    send: Send, status: int, body: Mapping[str, object], headers: Sequence[tuple[bytes, bytes]]
-) -> None:
-    content = json.dumps(body).encode()
-    start = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(content)).encode()),
-        *headers,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": start})
-    await send({"type": "http.response.body", "body": content})

@@ -1,5 +1,4 @@
-"""`POST /v1/pipe`: the door for pipes on other machines. One request each way, in lines, on the same footing as a
-connection on loopback.
+"""`POST /v1/pipe`: the door for pipes on other machines, on the same footing as a connection on loopback.
 
 The body is two lines, the pipe's introduction and one MCP message. The reply is lines, among them empty ones as
 signs of life, until the message has been answered. Losing the connection only detaches; the pipe sends the message
@@ -9,7 +8,6 @@ again under the same key.
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import cast
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -17,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
+from upcall.doors.bearer import token_of
 from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.meta import wait_of
 from upcall.doors.pipe_server import LONGEST_LINE, greeting, hello_of, name_of, refusal
@@ -40,10 +39,11 @@ class PipeDoor:
         return [Route(PATH, self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one message."""
         try:
             if scope["method"] != "POST":
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
-            caller = self._access.identify(_token(scope))
+            caller = self._access.identify(token_of(scope))
             hello, message = _two_lines(await _body(receive))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400
@@ -102,14 +102,6 @@ def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:
     except (ValueError, RecursionError):
         raise InvalidRequest("the second line is no JSON", hint="send one MCP message") from None
     return hello, message
-
-
-def _token(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            scheme, _, secret = cast("bytes", value).decode("latin-1").partition(" ")
-            return secret.strip() if scheme.lower() == "bearer" else ""
-    return ""
 
 
 async def _body(receive: Receive) -> bytes:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-from upcall.doors.pipe import Message, Pipe, Request, dumped, introduction, refused
+from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
 from upcall.home import PIPE_PROTOCOL
 
 SILENCE = 60.0

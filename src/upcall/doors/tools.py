@@ -7,7 +7,7 @@ right form. Cancelling a call only detaches it; the question stays open.
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -22,8 +22,9 @@ from upcall.domain.errors import (
     UnknownInquiry,
     UpcallError,
 )
-from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
-from upcall.domain.outcome import PARKED, outcome
+from upcall.domain.inquiry import DENY, Answer, Answered, Inquiry, Kind, Origin
+from upcall.domain.lifecycle import POLICY
+from upcall.domain.outcome import outcome
 from upcall.domain.redaction import redact
 from upcall.domain.roles import Caller
 from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
@@ -109,7 +110,7 @@ class Tools:
         self._slice = slice_seconds
         self._beat = beat or Beat()
         self._clock = clock
-        self._does = {
+        self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,
             WAIT: self._wait,
@@ -121,24 +122,39 @@ class Tools:
     ) -> ToolResult:
         """Do what a tool says. Never raises, except when it is cancelled."""
         try:
-            does = self._does.get(name)
-            if does is None:
-                raise InvalidRequest(
-                    f"there is no tool {name[:100]!r}", hint=f"the tools are {', '.join(self._does)}"
-                )
-            fields = _fields(arguments)
-            _check_agent(fields.pop("agent_id", None), asker.caller)
-            return await does(fields, asker, watching)
+            begun = await self._begin(name, arguments, asker)
+            if isinstance(begun, ToolResult):
+                return begun
+            # Thousands may wait from here on: what was sent is stored by now and need not be held as well.
+            arguments = None
+            return await self._until_settled(begun, asker, watching)
         except UpcallError as error:
             return failure(error.code, error.message, error.hint)
         except Exception:
             log.exception("the tool %s failed", name)
             return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
 
-    async def _ask(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
-        return await self._put(fields, asker, watching)
+    async def _begin(self, name: str, arguments: object, asker: Asker) -> Inquiry | ToolResult:
+        """What is to be waited for, or the result where there is nothing to wait for."""
+        does = self._does.get(name)
+        if does is None:
+            raise InvalidRequest(
+                f"there is no tool {name[:100]!r}", hint=f"the tools are {', '.join(self._does)}"
+            )
+        fields = _fields(arguments)
+        _check_agent(fields.pop("agent_id", None), asker.caller)
+        return await does(fields, asker)
 
-    async def _confirm(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
+        added = await self._broker.ask(
+            draft(fields, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
+        )
+        if added.inquiry.origin.agent != asker.caller.name:
+            # Two agents may name the same session; one is never given what the other asked.
+            raise KeyConflict(asker.request_key or "")
+        return added.inquiry
+
+    async def _confirm(self, fields: Fields, asker: Asker) -> Inquiry:
         limit = self._broker.policy.limits.question
         action = _text(fields, "action", CONFIRM_EXAMPLE, limit)
         why = [_text(fields, name, CONFIRM_EXAMPLE, optional=True) for name in ("reason", "details")]
@@ -147,27 +163,18 @@ class Tools:
             "question": action,
             "context": "\n\n".join(part for part in why if part),
         }
-        return await self._put(question, asker, watching)
+        return await self._ask(question, asker)
 
-    async def _put(self, question: Fields, asker: Asker, watching: Watching) -> ToolResult:
-        added = await self._broker.ask(
-            draft(question, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
-        )
-        if added.inquiry.origin.agent != asker.caller.name:
-            # Two agents may name the same session; one is never given what the other asked.
-            raise KeyConflict(asker.request_key or "")
-        return await self._until_settled(added.inquiry, asker, watching)
-
-    async def _wait(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _wait(self, fields: Fields, asker: Asker) -> Inquiry:
         name = _text(fields, "id", WAIT_EXAMPLE, 100).strip()
         inquiry = await self._broker.get(name, asker.caller)
         if inquiry.origin.agent != asker.caller.name:
             raise UnknownInquiry(name)
         if inquiry.kind is Kind.APPROVAL:
             self._check_approval(inquiry, name, asker)
-        return await self._until_settled(inquiry, asker, watching)
+        return inquiry
 
-    async def _notify(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
         message = _text(fields, "message", NOTIFY_EXAMPLE, self._broker.policy.limits.question)
         masked = redact(message)
         await self._broker.notify(masked.text, _origin(asker))
@@ -183,12 +190,9 @@ class Tools:
             inquiry = await self._broker.wait(inquiry, patience)
         finally:
             leave()
-        if (
-            inquiry.is_open
-            and self._broker.policy.on_block_end == "error"
-            and patience >= self._broker.policy.block_timeout
-            and not self._broker.closing.is_set()
-        ):
+        policy = self._broker.policy
+        blocked_to_the_end = patience >= policy.block_timeout and not self._broker.closing.is_set()
+        if inquiry.is_open and blocked_to_the_end and policy.on_block_end == "error":
             raise BlockTimeout(
                 f"nobody answered within {patience:g} seconds",
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
@@ -202,7 +206,7 @@ class Tools:
     def _show_life(self, inquiry: Inquiry, watching: Watching) -> Callable[[], None]:
         progress = watching.progress
         if progress is None or not inquiry.is_open:
-            return _nothing
+            return lambda: None
         sentence = f"Waiting for a human to answer (ref {inquiry.ref})"
         return self._beat.join(lambda count: progress(count, sentence))
 
@@ -225,9 +229,8 @@ def result(inquiry: Inquiry) -> ToolResult:
     structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
-    # Whatever ended the wait is worth collecting only if there is an answer to be had.
-    collectable = None if told.answers is None or told.status == PARKED else told.id
-    return ToolResult(text=told.text, structured=structured, collectable=collectable)
+    collectable = None if told.answers is None else told.id
+    return ToolResult(text=_denial(inquiry) or told.text, structured=structured, collectable=collectable)
 
 
 def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
@@ -235,6 +238,19 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
     text = f"Error: {message}." + (f" {hint[:1].upper()}{hint[1:]}." if hint else "")
     structured: Fields = {"error": {"code": code, "message": message, "hint": hint}}
     return ToolResult(text=text, structured=structured, is_error=True)
+
+
+def _denial(inquiry: Inquiry) -> str | None:
+    """A person's no, in words that leave nothing to read into them; what else they said goes with it."""
+    match inquiry.state:
+        case Answered(answer=Answer(values=((label,),), text=text), closing=closing) if (
+            inquiry.kind is Kind.APPROVAL and label == DENY and closing.by != POLICY
+        ):
+            words = text.strip()
+            said = f" Their words: {words}" if len(words) > len("rejected") else ""
+            return f"The user denied this. Do not perform the action.{said}"
+        case _:
+            return None
 
 
 def _origin(asker: Asker) -> Origin:
@@ -281,7 +297,3 @@ def _text(
     if limit is not None and len(text) > limit:
         raise InvalidInquiry(name, f"at most {limit} characters, got {len(text)}", hint=example)
     return text
-
-
-def _nothing() -> None:
-    """What there is to undo when nothing was begun."""

@@ -26,24 +26,38 @@ def migrations() -> list[Migration]:
     return sorted(found)
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Apply what is missing.
+def refuse_unfit(db: sqlite3.Connection) -> None:
+    """Make sure, without changing a byte, that this database is for us to use.
 
     Raises:
         NewerDatabase: if a later version of Upcall has written it.
-        StorageError: if the database is somebody else's.
+        StorageError: if it is somebody else's.
     """
-    known = migrations()
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    _refuse_foreign(db)
-    if version > known[-1].number:
+    owner: int = db.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables and owner != APPLICATION_ID:
+        raise StorageError(
+            "this SQLite database belongs to another program", hint="name another file for Upcall's data"
+        )
+    version, known = _version(db), migrations()[-1].number
+    if version > known:
         raise NewerDatabase(
-            f"the database has version {version}, and this Upcall knows versions up to {known[-1].number}",
+            f"the database has version {version}, and this Upcall knows versions up to {known}",
             hint="install the latest Upcall, or restore a backup that this one has made",
         )
-    for number, sql in known:
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Apply what is missing."""
+    version = _version(db)
+    for number, sql in migrations():
         if number > version:
             _apply(db, number, sql)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 def _apply(db: sqlite3.Connection, number: int, sql: str) -> None:
@@ -53,12 +67,3 @@ def _apply(db: sqlite3.Connection, number: int, sql: str) -> None:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-
-
-def _refuse_foreign(db: sqlite3.Connection) -> None:
-    owner: int = db.execute("PRAGMA application_id").fetchone()[0]
-    tables: int = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if tables and owner != APPLICATION_ID:
-        raise StorageError(
-            "this SQLite database belongs to another program", hint="name another file for Upcall's data"
-        )

@@ -16,7 +16,7 @@ _BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"  # noqa: S6
 _BY_REF = f"""
     SELECT number, {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_ref
     WHERE ref = ? ORDER BY closed_at IS NULL DESC, number DESC LIMIT 1
-"""  # noqa: S608
+"""  # noqa: S608 - our own constant; values are bound
 DUE = """
     SELECT id FROM inquiry INDEXED BY inquiry_due
     WHERE state = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT ?
@@ -101,10 +101,6 @@ class Reads:
             Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.loads(data))
             for seq, kind, about, at, data in self._db.execute(EVENTS, (after, limit))
         ]
-
-    def last_seq(self) -> int:
-        """The highest number that an event ever had."""
-        return last_seq(self._db)
 
     def tokens(self) -> list[Token]:
         """Every token."""

@@ -21,8 +21,8 @@ from upcall.ports import Added, Decide, Event, Page, Query, Updated
 from upcall.stores import codec
 from upcall.stores.backup import copy, create_private, sync
 from upcall.stores.faults import in_our_words
-from upcall.stores.migrations import migrate
-from upcall.stores.reads import Reads
+from upcall.stores.migrations import migrate, refuse_unfit
+from upcall.stores.reads import Reads, last_seq
 from upcall.stores.tail import Tail
 from upcall.stores.writer import MAX_GROUP, Writer
 from upcall.stores.writes import Writes
@@ -56,14 +56,13 @@ _READER_PRAGMAS = f"""
 class SqliteStore:
     """A `Store` in a SQLite file; made by `SqliteStore.open`."""
 
-    def __init__(
-        self, path: Path, reads: Reads, reader: ThreadPoolExecutor, tail: Tail, parts: "_Parts"
-    ) -> None:
+    def __init__(self, path: Path, tail: Tail, reads: Reads, writes: Writes, writer: Writer) -> None:
         self._path = path
-        self._reads = reads
-        self._reader = reader
         self._tail = tail
-        self._writes, self._writer = parts
+        self._reads = reads
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
+        self._writes = writes
+        self._writer = writer
         self._closed = False
 
     @classmethod
@@ -86,21 +85,14 @@ class SqliteStore:
             StorageError: if it is not ours, or cannot be opened.
         """
         path = Path(path)
-        reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
-        loop = asyncio.get_running_loop()
-        try:
-            writing, reading = await loop.run_in_executor(reader, _connect, path, max_pages)
-        except BaseException:
-            reader.shutdown(wait=False)
-            raise
-        reads = Reads(reading)
-        tail = Tail(reads.last_seq())
+        writing, reading, last = await asyncio.to_thread(_connect, path, max_pages)
+        tail = Tail(last)
         # Refs are names, not secrets.
         writes = Writes(writing, clock, random or Random())  # noqa: S311
         writer = Writer(
             writing, writes, tail.publish, lambda error: in_our_words(error, path), max_group=max_group
         )
-        return cls(path, reads, reader, tail, (writes, writer))
+        return cls(path, tail, Reads(reading), writes, writer)
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
         """See `Store.add`."""
@@ -201,9 +193,6 @@ class SqliteStore:
             raise InvalidRequest(f"{error.object!r} is not text") from error
 
 
-_Parts = tuple[Writes, Writer]
-
-
 def _refuse_broken_text(inquiry: Inquiry) -> None:
     # JSON can carry half a surrogate pair; the body keeps it, but a column cannot.
     origin = inquiry.origin
@@ -215,7 +204,7 @@ def _refuse_broken_text(inquiry: Inquiry) -> None:
                 raise InvalidRequest(f"{text!r} is not text") from error
 
 
-def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sqlite3.Connection]:
+def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sqlite3.Connection, int]:
     opened: list[sqlite3.Connection] = []
     try:
         with suppress(FileExistsError):
@@ -224,6 +213,7 @@ def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sql
         # Each connection is used by one thread at a time, but not by the one that made it.
         writing = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         opened.append(writing)
+        refuse_unfit(writing)
         writing.executescript(_WRITER_PRAGMAS)
         migrate(writing)
         if max_pages is not None:
@@ -232,6 +222,7 @@ def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sql
         reading = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         opened.append(reading)
         reading.executescript(_READER_PRAGMAS)
+        last = last_seq(reading)
     except BaseException as error:
         for connection in opened:
             connection.close()
@@ -240,4 +231,4 @@ def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sql
         if isinstance(error, OSError):
             raise StorageError(f"cannot open {str(path)!r}: {error.strerror}") from error
         raise
-    return writing, reading
+    return writing, reading, last

@@ -25,12 +25,12 @@ MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 _SAME_REQUEST = f"""
     SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
     WHERE session = ? AND purpose = ? AND request_key = ? ORDER BY number DESC LIMIT 1
-"""  # noqa: S608
+"""  # noqa: S608 - our own constant; values are bound
 # Adds nothing if the ref is an open inquiry's, or that of one closed not long enough ago.
 _INSERT = f"""
     INSERT INTO inquiry ({codec.COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
     WHERE NOT EXISTS (SELECT 1 FROM inquiry WHERE ref = ? AND (closed_at IS NULL OR closed_at > ?))
-"""  # noqa: S608
+"""  # noqa: S608 - our own constant; values are bound
 # What identifies an inquiry (id, ref, kind, origin) never changes, so its indexes need not be touched.
 _UPDATE = "UPDATE inquiry SET state = ?, expires_at = ?, closed_at = ?, body = ? WHERE number = ?"
 _ATTACH = "INSERT INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"

@@ -43,6 +43,11 @@ class StdioAgent:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The door's process."""
+        return self._process.pid
+
     def tools(self) -> list[str]:
         """The names of the tools on offer."""
         tools = cast("list[Json]", self.request("tools/list", {})["tools"])

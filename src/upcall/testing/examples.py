@@ -22,6 +22,7 @@ class Clock:
         self.now = now
 
     def __call__(self) -> float:
+        """What time it is."""
         return self.now
 
 

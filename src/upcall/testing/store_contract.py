@@ -4,92 +4,35 @@
         async def open_store(self, folder, clock):
             return await MyStore.open(folder / "my.db", clock=clock)
 
-Opening the same folder again has to find what was kept there, and `restore` has to make a folder out of a backup.
-For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")` in a conftest.
+        def restore(self, backup, folder):
+            backup.rename(folder / "my.db")
+
+For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
+`store_reading`, in a conftest.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from upcall.domain import lifecycle
-from upcall.domain.errors import (
-    InvalidRequest,
-    KeyConflict,
-    StorageError,
-    UnknownInquiry,
+from upcall.domain.errors import KeyConflict, StorageError, UnknownInquiry
+from upcall.domain.inquiry import Happening, Kind
+from upcall.ports import Query, Store
+from upcall.testing.examples import DAY, HOUR, NOW, Clock, a_token, an_inquiry, answering
+from upcall.testing.store_harness import (
+    Refused,
+    StoreHarness,
+    contents,
+    everything,
+    furnish,
+    kept,
+    names,
+    refusing,
 )
-from upcall.domain.inquiry import Change, Happening, Inquiry, Kind
-from upcall.ports import Event, Query, Store
-from upcall.testing.examples import (
-    DAY,
-    HOUR,
-    NOW,
-    Clock,
-    a_closing,
-    a_token,
-    an_inquiry,
-    answering,
-    rejecting,
-)
-
-
-class Refused(Exception):  # noqa: N818 - it stands for any rule's own refusal
-    """What a decision may raise."""
-
-
-def refusing(_: Inquiry) -> Change | None:
-    """A decision that is none."""
-    raise Refused
-
-
-async def everything(store: Store) -> list[Event]:
-    """The whole log, without what only a store in memory has at hand."""
-    return [replace(event, subject=None) for event in await store.events(0, limit=100_000)]
-
-
-async def names(store: Store, query: Query) -> list[str]:
-    """The ids on every page of a list."""
-    page = await store.find(query)
-    found = [inquiry.id for inquiry in page.items]
-    while page.next is not None:
-        page = await store.find(replace(query, cursor=page.next))
-        found += [inquiry.id for inquiry in page.items]
-    return found
-
-
-class StoreHarness:
-    """How a contract gets at the store under test."""
-
-    pytestmark = pytest.mark.anyio
-
-    async def open_store(self, folder: Path, clock: Callable[[], float]) -> Store:
-        """The store that lives in this folder; a new one when it is empty."""
-        raise NotImplementedError
-
-    async def restore(self, backup: Path, folder: Path) -> None:
-        """Make an empty folder one in which `open_store` finds what was backed up."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def anyio_backend(self) -> str:
-        """Stores run on asyncio."""
-        return "asyncio"
-
-    @pytest.fixture
-    def clock(self) -> Clock:
-        """The time, for tests to move."""
-        return Clock()
-
-    @pytest.fixture
-    async def store(self, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
-        """An empty store, in `tmp_path`."""
-        opened = await self.open_store(tmp_path, clock)
-        yield opened
-        await opened.close()
+from upcall.testing.store_reading import ListingContract, LogContract
 
 
 class AddingContract(StoreHarness):
@@ -168,7 +111,9 @@ class AddingContract(StoreHarness):
         added = await asyncio.gather(*[store.add(an_inquiry()) for _ in range(500)])
         assert len({each.inquiry.ref for each in added}) == 500
 
-    async def test_a_ref_rests_for_thirty_days_after_its_inquiry_closed(self, store: Store, clock: Clock) -> None:
+    async def test_a_ref_rests_for_thirty_days_after_its_inquiry_closed(
+        self, store: Store, clock: Clock
+    ) -> None:
         """A late "a7 yes" must not approve something else."""
         used: set[str] = set()
         for day in range(0, 29, 7):
@@ -265,12 +210,15 @@ class KeepingContract(StoreHarness):
     async def test_what_was_kept_is_there_after_reopening(self, tmp_path: Path, clock: Clock) -> None:
         """Inquiries, bytes, the log and the tokens; and the log goes on where it was."""
         first = await self.open_store(tmp_path, clock)
-        kept = await _furnish(first)
+        name = await furnish(first)
+        before = await kept(first, name)
         await first.close()
         second = await self.open_store(tmp_path, clock)
         try:
-            await _expect(second, kept)
-            assert (await second.record(Happening(type="started", at=NOW, data={}))).seq == len(kept.log) + 1
+            assert await kept(second, name) == before
+            assert await second.last_seq() == len(before.log)
+            event = await second.record(Happening(type="started", at=NOW, data={}))
+            assert event.seq == len(before.log) + 1
         finally:
             await second.close()
 
@@ -278,15 +226,33 @@ class KeepingContract(StoreHarness):
         self, store: Store, tmp_path: Path, clock: Clock
     ) -> None:
         """Taken from a store in use, and not changed by what happens later."""
-        kept = await _furnish(store)
+        name = await furnish(store)
+        before = await kept(store, name)
         await store.backup(str(tmp_path / "backup"))
         await store.add(an_inquiry())
         folder = tmp_path / "restored"
         folder.mkdir()
-        await self.restore(tmp_path / "backup", folder)
+        self.restore(tmp_path / "backup", folder)
         restored = await self.open_store(folder, clock)
         try:
-            await _expect(restored, kept)
+            assert await kept(restored, name) == before
+        finally:
+            await restored.close()
+
+    async def test_a_backup_made_while_work_goes_on_is_of_one_moment(
+        self, store: Store, tmp_path: Path, clock: Clock
+    ) -> None:
+        """Every inquiry in it has its event, and every event its inquiry."""
+        asking = asyncio.gather(*[store.add(an_inquiry()) for _ in range(300)])
+        await store.backup(str(tmp_path / "backup"))
+        await asking
+        folder = tmp_path / "restored"
+        folder.mkdir()
+        self.restore(tmp_path / "backup", folder)
+        restored = await self.open_store(folder, clock)
+        try:
+            told = [event.inquiry for event in await everything(restored)]
+            assert told == await names(restored, Query(state="open"))
         finally:
             await restored.close()
 
@@ -294,13 +260,12 @@ class KeepingContract(StoreHarness):
         """Here because its place is a folder."""
         place = tmp_path / "place"
         place.mkdir()
-        before = set(tmp_path.iterdir())
+        before = contents(tmp_path)
         with pytest.raises(StorageError):
             await store.backup(str(place))
         with pytest.raises(StorageError):
             await store.backup(str(tmp_path / "missing" / "backup"))
-        assert set(tmp_path.iterdir()) == before
-        assert not list(place.iterdir())
+        assert contents(tmp_path) == before
 
     async def test_tokens_are_kept_by_name(self, store: Store) -> None:
         """Replaced, listed in order and forgotten."""
@@ -323,3 +288,7 @@ class KeepingContract(StoreHarness):
             await store.add(an_inquiry())
         with pytest.raises(StorageError):
             await store.find(Query())
+
+
+class StoreContract(AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract):
+    """Everything that `upcall.ports.Store` promises; subclass it and say how to open your store."""

@@ -18,8 +18,8 @@ CREATE TABLE inquiry (
     body        TEXT NOT NULL
 );
 
--- What is open, however long the history; `agent` and `kind` are carried along to be filtered by.
-CREATE INDEX inquiry_open ON inquiry (number, agent, kind) WHERE state = 'open';
+-- What is open, however long the history; the other columns are carried along to filter and count without the rows.
+CREATE INDEX inquiry_open ON inquiry (number, agent, kind, state) WHERE state = 'open';
 CREATE INDEX inquiry_due ON inquiry (expires_at) WHERE state = 'open';
 CREATE INDEX inquiry_closed ON inquiry (closed_at, number, state, agent, kind) WHERE closed_at IS NOT NULL;
 CREATE INDEX inquiry_agent ON inquiry (agent, number);

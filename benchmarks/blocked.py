@@ -1,0 +1,204 @@
+"""Ten thousand agents blocked in one daemon: what each costs, whether all are held, and whether all are answered."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import uvloop
+
+from benchmarks.bench import Bench, allow_many_files, child, finish, median, percentile, resident, told
+from benchmarks.client import Connection, Person, connect, tool_call
+from benchmarks.house import Daemon
+from benchmarks.peer import Peer
+from benchmarks.probe import Probe
+from benchmarks.report import Figure, Target
+
+AT_ONCE = 128
+PEOPLE = 64
+WARM_UP, WARM_UP_AT_ONCE = 2500, 32
+"""Enough for every cache of fixed size to be full before memory is looked at, and few enough at once that what
+they leave behind is no room for those that are counted."""
+
+
+class Blocked(Protocol):
+    """A call under way: its connection says when the result came, and can be closed."""
+
+    arrived: float
+
+    def close(self) -> None: ...
+
+
+Block = Callable[[Daemon, str], Awaitable[tuple[Blocked, "asyncio.Future[bytes]"]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What became of them."""
+
+    count: int
+    kib: float
+    held: int
+    returned: int
+    single: list[float]
+    together: list[float]
+    answered_in: float
+
+
+async def over_mcp(daemon: Daemon, text: str) -> tuple[Connection, "asyncio.Future[bytes]"]:
+    """Block over streamable HTTP."""
+    connection = await connect(daemon.host, daemon.port)
+    return connection, connection.send(tool_call(daemon, text))
+
+
+async def through_a_pipe(daemon: Daemon, text: str) -> tuple[Peer, "asyncio.Future[bytes]"]:
+    """Block on the pipe's own connection."""
+    peer = await Peer.at(daemon, text)
+    opened, reply = peer.call(text, text)
+    await opened
+    return peer, reply
+
+
+def run_mcp(bench: Bench) -> Iterator[Figure]:
+    """Calls over streamable HTTP."""
+    yield from _figures(bench, "blocked MCP HTTP calls", over_mcp, Target(plus=60))
+
+
+def run_pipes(bench: Bench) -> Iterator[Figure]:
+    """Agents behind pipes."""
+    yield from _figures(bench, "agents blocked through pipes", through_a_pipe, Target(plus=12))
+
+
+def _figures(bench: Bench, what: str, block: Block, target: Target) -> Iterator[Figure]:
+    count = bench.size(10_000, 200)
+    if allow_many_files() < count + 500:
+        raise OSError(f"{count} connections need a higher limit of open files: ulimit -Hn {2 * count}")
+    folder = bench.folder("blocked")
+    bare = uvloop.run(_bare(count))
+    with Probe(folder) as probe, Daemon(folder / "home") as daemon:
+        limits = [probe.sample().sum for _ in range(bench.size(50, 5))]
+        went = uvloop.run(_hold(daemon, block, count, bench))
+    yield Figure(
+        name=f"{count:,} {what}: memory each",
+        measured=went.kib,
+        limit=bare,
+        unit="KiB",
+        limit_name="a bare connection on asyncio",
+        repetitions=count,
+        target=target,
+    )
+    counts = {"all held": went.held, "answered, none lost": went.returned}
+    for name, number in counts.items():
+        yield Figure(
+            name=f"{count:,} {what}: {name}",
+            measured=number,
+            limit=count,
+            unit="",
+            target=Target(factor=1, at_least=True),
+        )
+    yield Figure(
+        name=f"{count:,} {what}: wake p99",
+        measured=percentile(went.single, 0.99) * 1e3,
+        limit=median(limits) * 1e3,
+        unit="ms",
+        limit_name="one idle fdatasync + one loopback round trip",
+        repetitions=len(went.single),
+        details={
+            "p50": median(went.single) * 1e3,
+            "all at once p50": median(went.together) * 1e3,
+            "all at once p99": percentile(went.together, 0.99) * 1e3,
+            "answered /s": len(went.together) / went.answered_in,
+        },
+    )
+
+
+async def _bare(count: int) -> float:
+    """KiB that a connection costs a process which does nothing with it."""
+    echo = child("echo")
+    try:
+        port = int(told(echo))
+        (await connect("127.0.0.1", port)).close()
+        before = resident(echo.pid)
+        connections = await _gathered(lambda _: connect("127.0.0.1", port), count, AT_ONCE)
+        await asyncio.sleep(1)
+        kib = (resident(echo.pid) - before) / count
+        for connection in connections:
+            connection.close()
+    finally:
+        finish(echo)
+    return kib
+
+
+async def _gathered[T](make: Callable[[int], Awaitable[T]], count: int, at_once: int) -> list[T]:
+    turns = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> T:
+        async with turns:
+            return await make(number)
+
+    return await asyncio.gather(*[one(number) for number in range(count)])
+
+
+async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
+    person = await Person.at(daemon)
+    await _warm_up(daemon, block, person, bench.size(WARM_UP, 100))
+    await asyncio.sleep(bench.seconds(3, 0.5))
+    before = resident(daemon.pid)
+    calls = await _gathered(lambda number: block(daemon, f"question {number}"), count, AT_ONCE)
+    while await person.waiting() < count:
+        await asyncio.sleep(0.1)
+    # Long enough for each to be shown a sign of life.
+    await asyncio.sleep(bench.seconds(20, 1))
+    held = sum(not reply.done() for _, reply in calls)
+    kib = (resident(daemon.pid) - before) / count
+    open_ones = await person.open_questions()
+    names = [open_ones[f"question {number}"] for number in range(count)]
+
+    async def wake(number: int, by: Person) -> float:
+        connection, reply = calls[number]
+        began = time.perf_counter()
+        settled = by.answer(names[number], f"the words for {number}.")
+        returned = await reply
+        await settled
+        assert f"the words for {number}.".encode() in returned, returned
+        return connection.arrived - began
+
+    order = random.sample(range(count), count)
+    alone = min(300, count // 4)
+    single = [await wake(number, person) for number in order[:alone]]
+    people = [await Person.at(daemon) for _ in range(PEOPLE)]
+    rest = iter(order[alone:])
+
+    async def answer_all(by: Person) -> list[float]:
+        return [await wake(number, by) for number in rest]
+
+    began = time.perf_counter()
+    together = [took for each in await asyncio.gather(*map(answer_all, people)) for took in each]
+    answered_in = time.perf_counter() - began
+    for connection in (*(connection for connection, _ in calls), *people, person):
+        connection.close()
+    return Held(
+        count=count,
+        kib=kib,
+        held=held,
+        returned=len(single) + len(together),
+        single=single,
+        together=together,
+        answered_in=answered_in,
+    )
+
+
+async def _warm_up(daemon: Daemon, block: Block, person: Person, count: int) -> None:
+    for start in range(0, count, WARM_UP_AT_ONCE):
+        texts = [f"warm-up {number}" for number in range(start, start + WARM_UP_AT_ONCE)]
+        calls = [await block(daemon, text) for text in texts]
+        open_ones: dict[str, str] = {}
+        while len(open_ones) < len(texts):
+            open_ones = await person.open_questions()
+        for text in texts:
+            await person.answer(open_ones[text], "Redis")
+        for connection, reply in calls:
+            await reply
+            connection.close()

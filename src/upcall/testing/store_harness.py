@@ -1,0 +1,107 @@
+"""How the contract of stores gets at the store under test, and what its parts share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from upcall.domain.inquiry import Change, Happening, Inquiry
+from upcall.domain.roles import Token
+from upcall.ports import Event, Query, Store
+from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, rejecting
+
+
+class Refused(Exception):
+    """Stands for whatever a decision may raise."""
+
+
+def refusing(_: Inquiry) -> Change | None:
+    """A decision that is none."""
+    raise Refused
+
+
+async def everything(store: Store) -> list[Event]:
+    """The whole log, without what only a store in memory has at hand."""
+    return [replace(event, subject=None) for event in await store.events(0, limit=100_000)]
+
+
+async def names(store: Store, query: Query) -> list[str]:
+    """The ids on every page of a list."""
+    page = await store.find(query)
+    found = [inquiry.id for inquiry in page.items]
+    while page.next is not None:
+        page = await store.find(replace(query, cursor=page.next))
+        found += [inquiry.id for inquiry in page.items]
+    return found
+
+
+class StoreHarness:
+    """How a contract gets at the store under test."""
+
+    pytestmark = pytest.mark.anyio
+
+    async def open_store(self, folder: Path, clock: Callable[[], float]) -> Store:
+        """The store that lives in this folder; a new one when it is empty."""
+        raise NotImplementedError
+
+    def restore(self, backup: Path, folder: Path) -> None:
+        """Make an empty folder one in which `open_store` finds what was backed up."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Stores run on asyncio."""
+        return "asyncio"
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        """The time, for tests to move."""
+        return Clock()
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
+        """An empty store, in `tmp_path`."""
+        opened = await self.open_store(tmp_path, clock)
+        yield opened
+        await opened.close()
+
+
+def contents(folder: Path) -> set[Path]:
+    """What is in a folder and in those below."""
+    return set(folder.rglob("*"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """All that can be read from a store."""
+
+    inquiries: tuple[Inquiry, ...]
+    open: tuple[Inquiry, ...]
+    blobs: tuple[bytes, ...]
+    log: tuple[Event, ...]
+    tokens: tuple[Token, ...]
+
+
+async def furnish(store: Store) -> str:
+    """Put something of everything into a store; the id of the one with an attachment."""
+    with_blob = an_inquiry(context="Grüße 👋", request_key="call-1")
+    asked = [with_blob, *[an_inquiry() for _ in range(20)]]
+    await asyncio.gather(*[store.add(each, [b"bytes"] if each is with_blob else []) for each in asked])
+    await asyncio.gather(*[store.update(each.id, answering("Red")) for each in asked[:5]])
+    await asyncio.gather(*[store.update(each.id, rejecting(reason="no")) for each in asked[5:10]])
+    await store.record(Happening(type="started", at=NOW, data={"version": "1", "of": ["a", 2, None]}))
+    await store.put_token(a_token())
+    return with_blob.id
+
+
+async def kept(store: Store, with_blob: str) -> Kept:
+    """All that is in a store."""
+    return Kept(
+        inquiries=(await store.find(Query(limit=1000))).items,
+        open=(await store.find(Query(state="open", limit=1000))).items,
+        blobs=(await store.attachment(with_blob, 0),),
+        log=tuple(await everything(store)),
+        tokens=tuple(await store.tokens()),
+    )

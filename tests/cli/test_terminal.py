@@ -1,0 +1,152 @@
+"""The program on a real terminal: colours, widths and the picker."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import termios
+import time
+from fcntl import ioctl
+from struct import pack
+from typing import Self
+
+import pytest
+
+from tests.cli.conftest import TIMEOUT, Program, ended, heeding_ctrl_c
+
+
+class Terminal:
+    """A pseudo-terminal with a program on it."""
+
+    def __init__(self, program: Program, *words: str, columns: int = 80, **variables: str) -> None:
+        self.master, self.slave = pty.openpty()
+        ioctl(self.slave, termios.TIOCSWINSZ, pack("HHHH", 24, columns, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.seen = ""
+        environment = {name: value for name, value in program.environment.items() if name != "NO_COLOR"}
+        self.process = subprocess.Popen(
+            program.command(words),
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            env=environment | {"TERM": "xterm"} | variables,
+            cwd=program.home.parent,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+        os.close(self.slave)
+
+    def until(self, text: str) -> None:
+        """Read until the text appears after what was read before."""
+        found = ""
+        deadline = time.monotonic() + TIMEOUT
+        while text not in found:
+            ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
+            assert ready, f"{text!r} did not appear in {found!r}"
+            found += os.read(self.master, 65536).decode("utf-8", "replace")
+        self.seen += found
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def end(self) -> int:
+        code = self.process.wait(TIMEOUT)
+        while select.select([self.master], [], [], 0)[0]:
+            self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
+        return code
+
+
+@pytest.fixture
+def home(upcall: Program) -> Program:
+    upcall("status")
+    return upcall
+
+
+def test_the_picker_answers_a_waiting_agent_and_leaves_the_terminal_as_it_was(home: Program) -> None:
+    ref, asking = home.asking("Which cache?", "-o", "Redis", "-o", "Memcached")
+    with Terminal(home, "answer") as terminal:
+        terminal.until("Which cache?")
+        terminal.type("\r")
+        terminal.until("2. Memcached")
+        terminal.type("\x1b[B\r")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.seen.index("\x1b[?1049h") < terminal.seen.index("\x1b[?1049l")
+        assert terminal.seen.rstrip().endswith(f"Answered {ref}: Memcached. The agent is being told.")
+        assert termios.tcgetattr(terminal.slave) == terminal.before
+    assert ended(asking).stdout == "Memcached\n"
+
+
+def test_questions_appear_in_an_open_picker_and_answered_ones_go(home: Program) -> None:
+    with Terminal(home, "answer") as terminal:
+        terminal.until("Nothing is waiting.")
+        ref = home.parked("News?")
+        terminal.until("News?")
+        home("answer", ref, "yes")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+
+
+def test_the_picker_opens_the_question_that_was_named(home: Program) -> None:
+    home.parked("Another?")
+    ref = home.parked("This one?")
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("This one?")
+        terminal.type("my own words\r")
+        terminal.until("Answered")
+        terminal.type("q")
+        terminal.end()
+    assert home.json("show", ref)["answer"]["answers"] == [["my own words"]]
+
+
+def test_the_picker_tells_who_was_faster(home: Program) -> None:
+    ref = home.parked("Who is first?", "-o", "me", "-o", "you")
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("Who is first?")
+        home("answer", ref, "you")
+        terminal.until("settled meanwhile")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["answer"]["text"] == "you"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_however_the_picker_ends_the_terminal_is_as_it_was(
+    home: Program, number: signal.Signals, code: int
+) -> None:
+    with heeding_ctrl_c():
+        terminal = Terminal(home, "answer")
+    with terminal:
+        terminal.until("Nothing is waiting.")
+        terminal.process.send_signal(number)
+        assert terminal.end() == code
+        assert "\x1b[?1049l" in terminal.seen
+        assert termios.tcgetattr(terminal.slave) == terminal.before
+
+
+def test_status_is_coloured_for_people_and_fits_their_window(home: Program) -> None:
+    ref = home.parked("word " * 60)
+    with Terminal(home, "status", columns=60) as terminal:
+        assert terminal.end() == 0
+        assert f"\x1b[36m#{ref}\x1b[0m" in terminal.seen
+        asked = next(line for line in terminal.seen.splitlines() if "Q:" in line)
+        assert len(asked.rstrip()) <= 60
+        assert asked.rstrip().endswith("…")
+
+
+def test_no_color_is_respected(home: Program) -> None:
+    home.parked("Grey?")
+    with Terminal(home, "status", NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+        assert "Grey?" in terminal.seen
+        assert "\x1b" not in terminal.seen

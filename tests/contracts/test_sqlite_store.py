@@ -1,0 +1,19 @@
+"""SQLite keeps the contract of stores."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from typing_extensions import override
+
+from upcall.stores.sqlite import SqliteStore
+from upcall.testing.store_contract import StoreContract
+
+
+class TestSqliteStore(StoreContract):
+    @override
+    async def open_store(self, folder: Path, clock: Callable[[], float]) -> SqliteStore:
+        return await SqliteStore.open(folder / "upcall.db", clock=clock)
+
+    @override
+    def restore(self, backup: Path, folder: Path) -> None:
+        backup.rename(folder / "upcall.db")

@@ -1,0 +1,389 @@
+"""`upcall mcp` as a real process, between a scripted agent and a daemon that comes and goes."""
+
+import os
+import socket
+import threading
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.doors.agent import MODERN, PATIENCE, agent
+from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, House
+from upcall.home import Home
+
+QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
+
+
+def test_a_question_goes_through_and_the_answer_comes_back(house: House) -> None:
+    with agent(
+        house.home, UPCALL_WAIT="block", CLAUDE_CODE_SESSION_ID="s1", CLAUDE_PROJECT_DIR="/w"
+    ) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        house.answer(inquiry.id, "1")
+        result = someone.reply(1)["result"]
+        assert result["structuredContent"]["answers"] == [["Redis"]]
+        assert not result["isError"]
+        assert (inquiry.origin.session, inquiry.origin.workspace) == ("s1", "/w")
+        assert (inquiry.origin.agent, inquiry.origin.door) == ("local", "mcp-pipe")
+        assert (inquiry.origin.request_key or "").endswith(":1")
+
+
+def test_both_protocol_eras_are_spoken(house: House) -> None:
+    with agent(house.home) as someone:
+        found = someone.ask(1, "server/discover", {"_meta": MODERN})["result"]
+        assert found["supportedVersions"] == ["2026-07-28"]
+        tools = someone.ask(2, "tools/list", {"_meta": MODERN})["result"]
+        assert tools["resultType"] == "complete"
+        assert "ask_human" in [tool["name"] for tool in tools["tools"]]
+
+
+def test_a_later_message_is_the_evidence_that_the_answer_arrived(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        house.answer(house.opened()[0].id, "1")
+        someone.reply(1)
+        assert "collected" not in house.history()
+        someone.ask(2, "ping")
+        assert house.happened("collected").data["evidence"]
+
+
+def test_giving_up_on_a_call_is_no_evidence(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        house.answer(house.opened()[0].id, "1")
+        someone.reply(1)
+        someone.send("notifications/cancelled", {"requestId": 1})
+        someone.ask(2, "ping")
+        house.run(house.tools.evidence.settled())
+        assert "collected" not in house.history()
+
+
+@pytest.mark.parametrize("gracefully", [True, False], ids=["restart", "crash"])
+def test_a_call_survives_the_daemon_and_nothing_is_asked_twice(house: House, *, gracefully: bool) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION, progressToken="p")
+        [inquiry] = house.opened()
+        house.stop() if gracefully else house.crash()
+        house.start()
+        house.answer(inquiry.id, "2")
+        assert someone.reply(1)["result"]["structuredContent"]["id"] == inquiry.id
+        assert house.history().count("asked") == 1
+        assert not someone.has_reply("init")
+        assert "tools" in someone.ask(2, "tools/list")["result"]
+
+
+def test_an_answer_given_while_the_pipe_was_cut_off_arrives(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.send("server/discover", {"_meta": MODERN}, request_id="d")
+        someone.reply("d")
+        someone.call(1, "ask_human", QUESTION, **MODERN)
+        [inquiry] = house.opened()
+        # The pipe does not find the daemon before its runtime file is there, so the answer comes first.
+        house.crash()
+        house.start(announced=False)
+        house.answer(inquiry.id, "2")
+        house.announce()
+        result = someone.reply(1)["result"]
+        assert result["structuredContent"]["answers"] == [["None"]]
+        assert result["resultType"] == "complete"
+
+
+def test_a_call_made_while_there_is_no_daemon_waits_for_the_restart(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        house.stop()
+        # Alive, but not listening: what a daemon looks like while it is being replaced.
+        told = f'{{"pid": {os.getpid()}, "url": "", "pipe_port": 1, "token": "", "version": ""}}'
+        house.home.write_private(house.home.runtime_file, told)
+        someone.call(1, "ask_human", QUESTION)
+        house.start()
+        house.answer(house.opened()[0].id, "1")
+        assert "result" in someone.reply(1)
+        assert house.history().count("asked") == 1
+
+
+def test_putting_upcall_down_parks_the_calls_and_starts_nothing(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        house.home.write_private(house.home.down_mark, "")
+        house.stop(end=True)
+        parked = someone.reply(1)["result"]
+        assert parked["structuredContent"] == {"status": "parked", "id": inquiry.id, "ref": inquiry.ref}
+        assert not parked["isError"]
+        someone.call(2, "ask_human", QUESTION)
+        refused = someone.reply(2)["result"]
+        assert refused["isError"]
+        assert "upcall up" in refused["content"][0]["text"]
+        assert "upcall up" in someone.ask(3, "tools/list")["error"]["message"]
+        assert not house.home.log_file.exists()
+
+
+def test_a_daemon_that_vanished_for_good_leaves_its_calls_parked_by_name(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        someone.ask("settle", "ping")
+        house.home.write_private(house.home.down_mark, "")
+        house.crash()
+        parked = someone.reply(1)["result"]
+        assert parked["structuredContent"] == {"status": "parked", "id": inquiry.id, "ref": inquiry.ref}
+        assert inquiry.id in parked["content"][0]["text"]
+        assert house.home.running() is None
+
+
+def test_after_being_put_down_and_up_again_the_same_pipe_works_again(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        house.home.write_private(house.home.down_mark, "")
+        house.stop(end=True)
+        assert "error" in someone.ask(1, "tools/list")
+        house.home.down_mark.unlink()
+        house.start()
+        assert "result" in someone.ask(2, "tools/list")
+
+
+def test_hanging_up_ends_the_pipe_and_leaves_the_question_open(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        assert someone.hang_up() == 0
+        assert house.run(house.broker.store.get(inquiry.id)).is_open
+
+
+def test_what_needs_no_human_is_answered_even_after_hanging_up(house: House) -> None:
+    with agent(house.home) as someone:
+        someone.send("initialize", {"protocolVersion": "2025-06-18"}, request_id=1)
+        someone.send("ping", request_id=2)
+        assert someone.hang_up() == 0
+        assert someone.reply(2)["result"] == {}
+        assert someone.reply(1)["error"]["code"] == -32602
+
+
+def test_progress_only_grows_for_the_agent_across_a_restart(tmp_path: Path) -> None:
+    house = House(tmp_path / "home")
+    house.beat = 0.1
+    house.start()
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION, progressToken="p")
+        values = [someone.notifications.get(timeout=PATIENCE)["params"]["progress"] for _ in range(2)]
+        house.stop()
+        house.start()
+        values += [someone.notifications.get(timeout=PATIENCE)["params"]["progress"] for _ in range(2)]
+        assert values == sorted(set(values))
+    house.stop()
+
+
+def test_a_daemon_that_cannot_be_started_is_an_error_for_every_request(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    home.config_file.write_text("this is not [ TOML")
+    with agent(home) as someone:
+        for number, method in enumerate(["initialize", "tools/list", "tools/call"]):
+            someone.send(method, {"name": "ask_human"}, request_id=number)
+            error = someone.reply(number)["error"]
+            assert "could not be started" in error["message"]
+
+
+def test_a_daemon_is_started_when_none_runs_and_only_once(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    with agent(home) as first, agent(home) as second:
+        try:
+            assert "result" in first.ask(1, "server/discover", {"_meta": MODERN})
+            assert "result" in second.ask(1, "server/discover", {"_meta": MODERN})
+            running = home.running()
+            assert running is not None
+        finally:
+            stop(home)
+
+
+def stop(home: Home) -> None:
+    """End a daemon that a pipe has started, and wait until it has ended."""
+    from upcall.instance import stop_running
+
+    assert stop_running(home)
+
+
+def test_an_older_pipe_is_served_by_a_newer_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upcall.doors.pipe_server.PIPE_PROTOCOL", 7)
+    with agent(house.home) as someone:
+        assert "result" in someone.ask(1, "server/discover", {"_meta": MODERN})
+
+
+def test_a_daemon_too_old_for_the_pipe_is_said_plainly(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upcall.doors.pipe_server.PIPE_PROTOCOL", 0)
+    monkeypatch.setattr("upcall.doors.conversation.Conversation.receive", lambda self, line: None)
+    with agent(house.home) as someone:
+        assert "--replace" in someone.ask(1, "tools/list", {"_meta": MODERN})["error"]["message"]
+
+
+def test_a_token_that_is_unknown_is_said_plainly(house: House) -> None:
+    assert house.run(house.access.revoke("local"))
+    with agent(house.home) as someone:
+        assert "token" in someone.ask(1, "ping")["error"]["message"]
+
+
+def test_a_token_that_is_revoked_ends_the_connection(house: House) -> None:
+    with agent(house.home) as someone:
+        someone.initialize()
+        assert house.run(house.access.revoke("local"))
+        assert "token" in someone.ask(1, "ping")["error"]["message"]
+
+
+def test_an_id_that_is_used_again_is_another_question(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        for word in ("first", "second"):
+            someone.call(1, "ask_human", {"question": word})
+            house.answer(house.opened()[0].id, word)
+            assert someone.reply(1)["result"]["structuredContent"]["answers"] == [[word]]
+
+
+def test_malformed_lines_are_answered_and_the_pipe_goes_on(house: House) -> None:
+    with agent(house.home) as someone:
+        for line, code in [
+            (b"{", -32700),
+            (b"\xff\xfe", -32700),
+            (b"[" * 100_000, -32700),
+            (b"[]", -32600),
+            (b"5", -32600),
+            (b"{}", -32600),
+            (b'{"method": "ping", "id": 1.5}', -32600),
+            (b'{"method": "ping", "id": null}', -32600),
+            (b"x" * (9 * 1024 * 1024), -32600),
+        ]:
+            someone.send_line(line)
+            assert someone.reply(None)["error"]["code"] == code
+        someone.send_line(b"")
+        assert someone.ask(1, "ping")["result"] == {}
+
+
+def test_a_remote_daemon_is_reached_over_http(house: House, tmp_path: Path) -> None:
+    elsewhere = Home(tmp_path / "elsewhere")
+    environ = {"UPCALL_URL": house.url, "UPCALL_TOKEN": OTHER_TOKEN, "UPCALL_WAIT": "block"}
+    with agent(elsewhere, **environ) as someone:
+        someone.initialize()
+        assert "tools" in someone.ask(1, "tools/list")["result"]
+        someone.call(2, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        house.answer(inquiry.id, "1")
+        assert someone.reply(2)["result"]["structuredContent"]["answers"] == [["Redis"]]
+        assert inquiry.origin.agent == "other"
+        assert "result" in someone.ask(3, "ping")
+        assert house.happened("collected").inquiry == inquiry.id
+
+
+def test_a_remote_call_is_sent_again_when_its_connection_breaks(house: House, tmp_path: Path) -> None:
+    gate = Gate(house.port)
+    environ = {"UPCALL_URL": gate.url, "UPCALL_TOKEN": AGENT_TOKEN, "UPCALL_WAIT": "block"}
+    with gate, agent(Home(tmp_path / "elsewhere"), **environ) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        gate.cut()
+        house.answer(inquiry.id, "1")
+        assert someone.reply(1)["result"]["structuredContent"]["answers"] == [["Redis"]]
+        assert house.history().count("asked") == 1
+        house.run(house.tools.evidence.settled())
+        assert "collected" not in house.history()
+
+
+def test_a_remote_call_that_is_taken_back_detaches(house: House, tmp_path: Path) -> None:
+    environ = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN, "UPCALL_WAIT": "block"}
+    with agent(Home(tmp_path / "elsewhere"), **environ) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        someone.send("notifications/cancelled", {"requestId": 1})
+        assert someone.ask(2, "ping")["result"] == {}
+        assert house.run(house.broker.store.get(inquiry.id)).is_open
+        assert not someone.has_reply(1)
+
+
+def test_a_remote_daemon_with_another_token_says_so(house: House, tmp_path: Path) -> None:
+    environ = {"UPCALL_URL": house.url, "UPCALL_TOKEN": "wrong"}
+    with agent(Home(tmp_path / "elsewhere"), **environ) as someone:
+        assert "token" in someone.ask(1, "ping")["error"]["message"]
+
+
+class Gate:
+    """A way to the daemon that can be cut."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self.cut()
+
+    def cut(self) -> None:
+        for end in self._open:
+            hung_up(end)
+        for end in self._open:
+            end.close()
+        self._open.clear()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listening.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self._to))
+            self._open += [near, far]
+            for source, target in ((near, far), (far, near)):
+                threading.Thread(target=carry, args=(source, target), daemon=True).start()
+
+
+def carry(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+    except OSError:
+        pass
+    hung_up(target)
+
+
+def hung_up(end: socket.socket) -> None:
+    try:
+        end.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return
+
+
+def test_the_pipe_sends_nothing_of_its_environment(house: House) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    told = (
+        f'{{"pid": {os.getpid()}, "url": "", "pipe_port": {server.getsockname()[1]}, '
+        f'"token": "t", "version": ""}}'
+    )
+    home = Home(house.home.path.parent / "spied")
+    home.create()
+    home.write_private(home.runtime_file, told)
+    with server, agent(home, ANTHROPIC_API_KEY="sk-very-secret") as someone:
+        someone.send("ping", request_id=1)
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(PATIENCE)
+            heard = b""
+            while heard.count(b"\n") < 2:
+                heard += connection.recv(65536)
+    assert b"sk-very-secret" not in heard

@@ -1,0 +1,337 @@
+"""The tools themselves, without any transport."""
+
+import asyncio
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from upcall.broker import Broker, Policy, Reply
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.limits import Limits
+from upcall.domain.roles import Caller, Role
+from upcall.doors.catalogue import definitions
+from upcall.doors.evidence import Handed
+from upcall.doors.meta import meta_of, request_key_of, session_of, wait_of
+from upcall.doors.progress import Beat
+from upcall.doors.tools import Asker, ToolResult, Tools, Watching
+from upcall.ports import Query
+
+PERSON = Caller(name="ada", role=Role.PERSON)
+AGENT = Caller(name="local", role=Role.AGENT)
+ASKER = Asker(caller=AGENT, session="local", door="mcp", wait=math.inf)
+HASTY = replace(ASKER, wait=0.001)
+PATIENCE = 30
+
+
+def tools(broker: Broker) -> Tools:
+    return Tools(broker)
+
+
+async def asked(broker: Broker) -> Inquiry:
+    """The one open inquiry, once there is one."""
+    after = 0
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = (await broker.store.find(Query(state="open"))).items
+            if found:
+                return found[0]
+            for event in await broker.store.events(after, wait=PATIENCE):
+                after = event.seq
+
+
+async def answered(
+    broker: Broker, name: str, arguments: object, text: str, asker: Asker = ASKER
+) -> ToolResult:
+    """Call a tool and let a person answer with `text`."""
+    call = asyncio.create_task(tools(broker).call(name, arguments, asker))
+    inquiry = await asked(broker)
+    await broker.receive(inquiry.id, Reply(text=text), PERSON)
+    async with asyncio.timeout(PATIENCE):
+        return await call
+
+
+def error_code(result: ToolResult) -> object:
+    error = result.structured.get("error")
+    return error.get("code") if isinstance(error, dict) else None
+
+
+async def test_an_answer_comes_back_as_a_sentence_and_as_data(broker: Broker) -> None:
+    result = await answered(broker, "ask_human", {"question": "Cache?", "options": ["Redis", "None"]}, "1")
+    assert "Redis" in result.text
+    assert result.structured["status"] == "answered"
+    assert result.structured["answers"] == [["Redis"]]
+    assert set(result.structured) == {"status", "id", "ref", "answers"}
+    assert not result.is_error
+
+
+async def test_several_questions_are_answered_one_by_one(broker: Broker) -> None:
+    questions = [{"question": "Cache?", "options": ["Redis"]}, {"question": "Name?"}]
+    result = await answered(broker, "ask_human", {"questions": questions}, "1) Redis\n2) shop")
+    assert result.structured["answers"] == [["Redis"], ["shop"]]
+
+
+async def test_a_denied_approval_is_an_answer_that_says_deny(broker: Broker) -> None:
+    arguments = {"action": "rm -rf build", "reason": "stale", "details": "3 GB"}
+    result = await answered(broker, "confirm_action", arguments, "no")
+    assert result.structured["status"] == "answered"
+    assert result.structured["answers"] == [["Deny"]]
+    assert result.text.startswith("The user denied")
+
+
+async def test_an_approval_shows_the_whole_action_with_its_reasons(broker: Broker) -> None:
+    call = asyncio.create_task(
+        tools(broker).call(
+            "confirm_action", {"action": "drop table", "reason": "old", "details": "why"}, HASTY
+        )
+    )
+    inquiry = await asked(broker)
+    assert inquiry.questions[0].text == "drop table"
+    assert inquiry.context == "old\n\nwhy"
+    assert (await call).structured["status"] == "parked"
+
+
+async def test_a_client_that_cannot_block_is_parked_and_takes_it_up_again(broker: Broker) -> None:
+    door = tools(broker)
+    parked = await door.call("ask_human", {"question": "Name?"}, HASTY)
+    assert parked.structured["status"] == "parked"
+    assert "answers" not in parked.structured
+    assert not parked.is_error
+    for name in ("id", "ref"):
+        again = await door.call("wait_for_answer", {"id": parked.structured[name]}, HASTY)
+        assert again.structured == parked.structured
+    await broker.receive(str(parked.structured["id"]), Reply(text="shop"), PERSON)
+    settled = await door.call("wait_for_answer", {"id": parked.structured["ref"]}, HASTY)
+    assert settled.structured["answers"] == [["shop"]]
+
+
+async def test_the_end_of_the_block_can_be_an_error_by_policy(broker: Broker) -> None:
+    broker.policy = Policy(block_timeout=0.001, on_block_end="error")
+    result = await tools(broker).call("ask_human", {"question": "Name?"}, ASKER)
+    assert result.is_error
+    assert error_code(result) == "timeout"
+    assert (await asked(broker)).id in result.text
+
+
+async def test_cancelling_a_call_leaves_the_question_open(broker: Broker) -> None:
+    call = asyncio.create_task(tools(broker).call("ask_human", {"question": "Name?"}, ASKER))
+    inquiry = await asked(broker)
+    call.cancel()
+    await asyncio.wait({call}, timeout=PATIENCE)
+    assert call.cancelled()
+    assert (await broker.store.get(inquiry.id)).is_open
+    assert broker.waiting == 0
+
+
+async def test_the_same_key_rejoins_instead_of_asking_twice(broker: Broker) -> None:
+    door, asker = tools(broker), replace(HASTY, request_key="toolu_1")
+    first = await door.call("ask_human", {"question": "Name?"}, asker)
+    again = await door.call("ask_human", {"question": "Name?"}, asker)
+    other = await door.call("ask_human", {"question": "Age?"}, asker)
+    assert again.structured["id"] == first.structured["id"]
+    assert error_code(other) == "key_conflict"
+
+
+async def test_another_agent_is_never_given_what_this_one_asked(broker: Broker) -> None:
+    door = tools(broker)
+    mine = replace(HASTY, session="thread-1", named_session=True, request_key="call_1")
+    theirs = replace(mine, caller=Caller(name="other", role=Role.AGENT))
+    parked = await door.call("ask_human", {"question": "Name?"}, mine)
+    rejoined = await door.call("ask_human", {"question": "Name?"}, theirs)
+    waited = await door.call("wait_for_answer", {"id": parked.structured["id"]}, theirs)
+    assert rejoined.is_error
+    assert error_code(waited) == "unknown_inquiry"
+
+
+async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_time(broker: Broker) -> None:
+    mine = replace(HASTY, session="thread-1", named_session=True)
+    parked = await tools(broker).call("confirm_action", {"action": "deploy"}, mine)
+    await broker.receive(str(parked.structured["id"]), Reply(text="yes"), PERSON)
+    wanted = {"id": parked.structured["id"]}
+    elsewhere = await tools(broker).call("wait_for_answer", wanted, replace(mine, session="thread-2"))
+    assert error_code(elsewhere) == "unknown_inquiry"
+    in_time = await tools(broker).call("wait_for_answer", wanted, mine)
+    assert in_time.structured["answers"] == [["Approve"]]
+    tomorrow = Tools(broker, clock=lambda: 9e9)
+    too_late = await tomorrow.call("wait_for_answer", wanted, mine)
+    assert error_code(too_late) == "approval_lapsed"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "says"),
+    [
+        ("ask_human", None, "invalid_inquiry", "question"),
+        ("ask_human", [1], "invalid_inquiry", "arguments"),
+        ("ask_human", "nonsense", "invalid_inquiry", "arguments"),
+        ("ask_human", {"question": ""}, "invalid_inquiry", "1 to 2000"),
+        (
+            "ask_human",
+            {"question": "?", "options": list("abcdefghijk")},
+            "invalid_inquiry",
+            "at most 10, got 11",
+        ),
+        ("ask_human", {"questions": []}, "invalid_inquiry", "1 to 4"),
+        ("ask_human", {"question": "?", "ttl": "soon"}, "invalid_request", "24h"),
+        ("ask_human", {"question": "?", "agent_id": "root"}, "unknown_agent", "unknown agent_id"),
+        ("confirm_action", {}, "invalid_inquiry", "action"),
+        ("confirm_action", {"action": "x" * 2001}, "invalid_inquiry", "at most 2000"),
+        ("confirm_action", {"action": "x", "details": 5}, "invalid_inquiry", "details"),
+        ("wait_for_answer", {}, "invalid_inquiry", "id"),
+        ("wait_for_answer", {"id": "zz9"}, "unknown_inquiry", "zz9"),
+        ("notify_human", {"message": " "}, "invalid_inquiry", "message"),
+        ("format_disk", {}, "invalid_request", "ask_human"),
+    ],
+)
+async def test_a_bad_call_is_told_what_is_wrong_and_nothing_is_asked(
+    broker: Broker, name: str, arguments: object, code: str, says: str
+) -> None:
+    result = await tools(broker).call(name, arguments, ASKER)
+    error = result.structured["error"]
+    assert isinstance(error, dict)
+    assert result.is_error
+    assert error["code"] == code
+    assert error["hint"]
+    assert says in result.text
+    assert not (await broker.store.find(Query(state="open"))).items
+
+
+async def test_an_approval_never_has_approve_for_a_default(broker: Broker) -> None:
+    arguments = {"kind": "approval", "question": "Deploy?", "default": "Approve"}
+    result = await tools(broker).call("ask_human", arguments, ASKER)
+    assert result.is_error
+    assert "Deny" in result.text
+
+
+async def test_a_failure_inside_is_an_error_with_a_code_and_not_silence(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(broker, "ask", broken)
+    result = await tools(broker).call("ask_human", {"question": "?"}, ASKER)
+    assert result.is_error
+    assert error_code(result) == "internal"
+
+
+async def test_notifying_returns_at_once_and_masks_secrets(broker: Broker) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    result = await tools(broker).call("notify_human", {"message": f"done, token {secret}"}, ASKER)
+    [event] = await broker.store.events(0)
+    assert result.structured == {"status": "notified"}
+    assert event.type == "notified"
+    assert secret not in str(event.data)
+
+
+async def test_a_broker_that_closes_parks_whoever_waits(broker: Broker) -> None:
+    call = asyncio.create_task(tools(broker).call("ask_human", {"question": "Name?"}, ASKER))
+    await asked(broker)
+    await broker.close()
+    async with asyncio.timeout(PATIENCE):
+        assert (await call).structured["status"] == "parked"
+
+
+async def test_a_waiting_call_shows_signs_of_life_that_only_grow(broker: Broker) -> None:
+    beats: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
+    door = Tools(broker, beat=Beat(interval=0.015))
+    watching = Watching(progress=lambda count, text: beats.put_nowait((count, text)))
+    call = asyncio.create_task(door.call("ask_human", {"question": "Name?"}, ASKER, watching))
+    async with asyncio.timeout(PATIENCE):
+        seen = [await beats.get() for _ in range(3)]
+    call.cancel()
+    assert [count for count, _ in seen] == [1, 2, 3]
+    assert (await asked(broker)).ref in seen[0][1]
+
+
+async def test_one_that_cannot_be_shown_life_does_not_silence_the_others() -> None:
+    beat, heard = Beat(interval=0.015), asyncio.Event()
+
+    def broken(count: int) -> None:
+        raise OSError
+
+    leave_first = beat.join(broken)
+    leave_second = beat.join(lambda count: heard.set())
+    async with asyncio.timeout(PATIENCE):
+        await heard.wait()
+    leave_first()
+    leave_second()
+
+
+async def test_a_later_message_proves_that_an_answer_arrived() -> None:
+    collected: asyncio.Queue[str] = asyncio.Queue()
+
+    async def collect(inquiry: str, caller: Caller, evidence: str) -> None:
+        collected.put_nowait(inquiry)
+        if inquiry == "broken":
+            raise OSError
+
+    handed = Handed(collect)
+    for call, inquiry in enumerate(["broken", "given-up", "good"]):
+        handed.handed("here", call, inquiry, AGENT)
+    handed.handed("elsewhere", 0, "unheard", AGENT)
+    handed.handed("old", 0, "stale", AGENT, good_for=-1)
+    handed.missed("here", 1)
+    for connection in ("here", "here", "nowhere", "old"):
+        handed.heard(connection)
+    await handed.settled()
+    assert [collected.get_nowait() for _ in range(collected.qsize())] == ["broken", "good"]
+
+
+def test_the_schema_states_the_configured_limits() -> None:
+    limits = Limits(options=3, label=9, question=99)
+    by_name = {tool.name: tool.document() for tool in definitions(limits, aliases=["ask_user"])}
+    schema = str(by_name["ask_user"]["inputSchema"])
+    assert "'maxItems': 3" in schema
+    assert "'maxLength': 9}" in schema
+    assert "'maxLength': 99" in schema
+    assert list(by_name) == ["ask_human", "ask_user", "confirm_action", "wait_for_answer", "notify_human"]
+    for document in by_name.values():
+        assert "'readOnlyHint': True" in str(document["annotations"])
+        assert document["_meta"] == {"anthropic/alwaysLoad": True}
+
+
+def test_clients_name_their_calls_and_sessions_each_in_its_own_way() -> None:
+    codex = {"callId": "call_1", "x-codex-turn-metadata": {"thread_id": "t", "session_id": "s"}}
+    assert (session_of(codex), request_key_of(codex)) == ("t", "call_1")
+    claude = {"claudecode/toolUseId": "toolu_1", "upcall/requestKey": "pipe:1"}
+    assert (session_of(claude), request_key_of(claude)) == (None, "toolu_1")
+    assert request_key_of({"upcall/requestKey": "pipe:1"}) == "pipe:1"
+    assert request_key_of({"callId": 5}) is None
+    assert meta_of({"_meta": 5}) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("block", math.inf),
+        (30, 30),
+        ("45", 45),
+        ("2m", 120),
+        (None, None),
+        ("?", None),
+        (-1, None),
+        (True, None),
+    ],
+)
+def test_a_client_says_how_long_it_can_wait(said: object, seconds: float | None) -> None:
+    assert wait_of(said) == seconds
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.dictionaries(
+    st.sampled_from(["question", "questions", "options", "id", "action", "message", "ttl", "agent_id"]), JSON
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(arguments=JSON | FIELDS, name=st.sampled_from(["ask_human", "confirm_action", "wait_for_answer"]))
+async def test_whatever_is_sent_there_is_a_result(broker: Broker, arguments: object, name: str) -> None:
+    result = await tools(broker).call(name, arguments, HASTY)
+    assert result.text
+    assert ("status" in result.structured) is not result.is_error
+    assert not result.is_error or error_code(result) != "internal"

@@ -1,0 +1,67 @@
+"""The part of the log in memory stays small, and nobody notices where it ends."""
+
+import asyncio
+from dataclasses import replace
+
+from upcall.domain.inquiry import Happening
+from upcall.ports import Event
+from upcall.stores.sqlite import SqliteStore
+from upcall.stores.tail import MAX_EVENTS, Logged, Tail
+from upcall.testing.examples import NOW, an_inquiry, answering
+
+
+def entry(seq: int, weight: int = 1) -> Logged:
+    subject = replace(an_inquiry(), id=f"inquiry-{seq}")
+    event = Event(seq=seq, type="asked", inquiry=subject.id, at=NOW, data={}, subject=subject)
+    return Logged(event, "{}", weight)
+
+
+async def test_it_keeps_only_so_many_events() -> None:
+    tail = Tail(0, max_events=10, max_weight=1000)
+    for seq in range(1, 101):
+        tail.publish([entry(seq)])
+    assert len(tail) == 10
+    assert tail.last == 100
+    assert tail.since(89, 100) is None
+    assert [event.seq for event in tail.since(90, 3) or ()] == [91, 92, 93]
+    assert tail.subject("inquiry-90") is None
+    assert tail.subject("inquiry-91") is not None
+
+
+async def test_it_keeps_only_so_much_however_few_events_that_are() -> None:
+    tail = Tail(0, max_events=10, max_weight=1000)
+    tail.publish([entry(1, 400), entry(2, 400), entry(3, 400)])
+    assert tail.weight == 800
+    assert tail.since(0, 100) is None
+    tail.publish([entry(4, 2000)])
+    assert (len(tail), tail.weight, tail.last) == (0, 0, 4)
+    assert tail.since(3, 100) is None
+    assert tail.since(4, 100) == []
+
+
+async def test_what_is_older_than_the_memory_is_read_from_the_database(store: SqliteStore) -> None:
+    total = MAX_EVENTS + 1500
+    happenings = [Happening(type="tick", at=NOW + at, data={"at": at}) for at in range(total)]
+    await asyncio.gather(*[store.record(happening) for happening in happenings])
+    seen: list[Event] = []
+    while page := await store.events(len(seen), limit=700):
+        seen += page
+    assert [event.seq for event in seen] == list(range(1, total + 1))
+    assert [event.data["at"] for event in seen] == list(range(total))
+
+
+async def test_an_inquiry_is_read_as_it_is_now_whether_or_not_it_is_still_in_memory(
+    store: SqliteStore,
+) -> None:
+    added = (await store.add(an_inquiry())).inquiry
+    done = await store.update(added.id, answering())
+    assert await store.get(added.id) == done.inquiry
+    ticks = [Happening(type="tick", at=NOW, data={}) for _ in range(MAX_EVENTS)]
+    await asyncio.gather(*[store.record(tick) for tick in ticks])
+    assert await store.get(added.id) == done.inquiry
+
+
+async def test_events_from_memory_carry_their_inquiry(store: SqliteStore) -> None:
+    added = (await store.add(an_inquiry())).inquiry
+    done = await store.update(added.id, answering())
+    assert [event.subject for event in await store.events(0)] == [added, done.inquiry]
