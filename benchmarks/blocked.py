@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import uvloop
 
@@ -15,6 +15,8 @@ from benchmarks.house import Daemon
 from benchmarks.peer import Peer
 from benchmarks.probe import Probe
 from benchmarks.report import Figure, Target
+
+T = TypeVar("T")
 
 AT_ONCE = 128
 PEOPLE = 64
@@ -38,7 +40,6 @@ Block = Callable[[Daemon, str], Awaitable[tuple[Blocked, "asyncio.Future[bytes]"
 class Held:
     """What became of them."""
 
-    count: int
     kib: float
     held: int
     returned: int
@@ -131,7 +132,7 @@ async def _bare(count: int) -> float:
     return kib
 
 
-async def _gathered[T](make: Callable[[int], Awaitable[T]], count: int, at_once: int) -> list[T]:
+async def _gathered(make: Callable[[int], Awaitable[T]], count: int, at_once: int) -> list[T]:
     turns = asyncio.Semaphore(at_once)
 
     async def one(number: int) -> T:
@@ -147,47 +148,63 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
     await asyncio.sleep(bench.seconds(3, 0.5))
     before = resident(daemon.pid)
     calls = await _gathered(lambda number: block(daemon, f"question {number}"), count, AT_ONCE)
-    while await person.waiting() < count:
+    waiting = 0
+    while waiting < count:
         await asyncio.sleep(0.1)
+        waiting = await person.waiting()
     # Long enough for each to be shown a sign of life.
     await asyncio.sleep(bench.seconds(20, 1))
     held = sum(not reply.done() for _, reply in calls)
     kib = (resident(daemon.pid) - before) / count
     open_ones = await person.open_questions()
-    names = [open_ones[f"question {number}"] for number in range(count)]
-
-    async def wake(number: int, by: Person) -> float:
-        connection, reply = calls[number]
-        began = time.perf_counter()
-        settled = by.answer(names[number], f"the words for {number}.")
-        returned = await reply
-        await settled
-        assert f"the words for {number}.".encode() in returned, returned
-        return connection.arrived - began
-
+    crowd = _Crowd(calls, [open_ones[f"question {number}"] for number in range(count)])
     order = random.sample(range(count), count)
     alone = min(300, count // 4)
-    single = [await wake(number, person) for number in order[:alone]]
+    single = [await crowd.wake(number, person) for number in order[:alone]]
     people = [await Person.at(daemon) for _ in range(PEOPLE)]
-    rest = iter(order[alone:])
-
-    async def answer_all(by: Person) -> list[float]:
-        return [await wake(number, by) for number in rest]
-
     began = time.perf_counter()
-    together = [took for each in await asyncio.gather(*map(answer_all, people)) for took in each]
-    answered_in = time.perf_counter() - began
-    for connection in (*(connection for connection, _ in calls), *people, person):
+    together = await crowd.wake_all(order[alone:], people)
+    took = time.perf_counter() - began
+    for connection, _ in calls:
         connection.close()
+    for each in (*people, person):
+        each.close()
     return Held(
-        count=count,
         kib=kib,
         held=held,
         returned=len(single) + len(together),
         single=single,
         together=together,
-        answered_in=answered_in,
+        answered_in=took,
     )
+
+
+class _Crowd:
+    """Everybody who is blocked, and the ids of what they asked."""
+
+    def __init__(self, calls: "list[tuple[Blocked, asyncio.Future[bytes]]]", names: list[str]) -> None:
+        self._calls = calls
+        self._names = names
+
+    async def wake(self, number: int, by: Person) -> float:
+        """Answer one of them; the seconds until its call has returned with just that answer."""
+        connection, reply = self._calls[number]
+        words = f"the words for {number}."
+        began = time.perf_counter()
+        settled = by.answer(self._names[number], words)
+        returned = await reply
+        await settled
+        assert words.encode() in returned, returned
+        return connection.arrived - began
+
+    async def wake_all(self, order: list[int], people: list[Person]) -> list[float]:
+        """Answer all of these, each person one after the other."""
+        rest = iter(order)
+
+        async def work(person: Person) -> list[float]:
+            return [await self.wake(number, person) for number in rest]
+
+        return [took for each in await asyncio.gather(*map(work, people)) for took in each]
 
 
 async def _warm_up(daemon: Daemon, block: Block, person: Person, count: int) -> None:

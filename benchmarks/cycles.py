@@ -2,8 +2,8 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -71,28 +71,40 @@ async def _rate(opened: Open, folder: Path, concurrent: int, seconds: float) -> 
     broker = Broker(store)
     await broker.start()
     numbers = itertools.count()
-    done = 0
+    count = _Count(concurrent, seconds)
 
     async def worker() -> None:
-        nonlocal done
-        while True:
+        while not count.rate:
             await _cycle(broker, next(numbers))
-            done += 1
+            count.cycle()
 
-    workers = [asyncio.create_task(worker()) for _ in range(concurrent)]
-    loop = asyncio.get_running_loop()
-    await asyncio.sleep(seconds / 4)
-    began, before = loop.time(), done
-    await asyncio.sleep(seconds)
-    rate = (done - before) / (loop.time() - began)
-    for task in workers:
-        task.cancel()
-    for task in workers:
-        with suppress(asyncio.CancelledError):
-            await task
+    await asyncio.gather(*[worker() for _ in range(concurrent)])
     await broker.close()
     await store.close()
-    return rate
+    return count.rate
+
+
+class _Count:
+    """Counts whole rounds, one cycle of everybody each: slow stores take all asks first and all answers then."""
+
+    def __init__(self, concurrent: int, seconds: float) -> None:
+        self._concurrent = concurrent
+        self._seconds = seconds
+        self._done = 0
+        self._began = 0.0
+        self.rate = 0.0
+        """Cycles a second, once it is known."""
+
+    def cycle(self) -> None:
+        self._done += 1
+        if self._done % self._concurrent or self.rate:
+            return
+        now = time.perf_counter()
+        if not self._began:
+            # The first round warms everything up.
+            self._began, self._done = now, 0
+        elif now - self._began >= self._seconds:
+            self.rate = self._done / (now - self._began)
 
 
 async def _cycle(broker: Broker, number: int) -> None:

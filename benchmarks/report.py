@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-NAME_WIDTH = 64
+NAME_WIDTH = 74
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class Target:
     at_least: bool = False
 
     def text(self, unit: str) -> str:
-        parts = [f"{self.factor:g} ×"] if self.factor else []
+        parts = [f"{self.factor:g} {TIMES}"] if self.factor else []
         parts += [f"{self.plus:g} {unit}"] if self.plus else []
         return ("≥ " if self.at_least else "≤ ") + " + ".join(parts)
 
@@ -58,7 +59,7 @@ class Figure:
             self.name,
             f"{number(self.measured)} {self.unit}",
             "" if self.limit is None else f"{number(self.limit)} {self.unit}",
-            "" if self.ratio is None else f"{number(self.ratio)} ×",
+            "" if self.ratio is None else f"{number(self.ratio)} {TIMES}",
             "" if self.target is None else self.target.text(self.unit),
             {True: "✓", False: "✗", None: "·"}[self.met],
         )

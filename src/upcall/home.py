@@ -6,15 +6,14 @@ Imported by the pipe and by every command, so it is kept to the cheapest part of
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PIPE_PROTOCOL = 1
 """The version of what a pipe and a daemon say to each other; a newer daemon serves an older pipe."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(NamedTuple):
     """A daemon's whereabouts, as its runtime file tells them. The token is ask-only."""
 
     pid: int

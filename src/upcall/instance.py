@@ -56,6 +56,17 @@ def is_alive(home: Home) -> bool:
         return life is None
 
 
+def forget_dead(home: Home) -> bool:
+    """Drop a runtime file that outlived its daemon, whose process number may be somebody else's by now."""
+    with _nobody_starts(home):
+        life = _try(home.lock_file)
+        if life is None:
+            return False
+        home.runtime_file.unlink(missing_ok=True)
+        os.close(life)
+        return True
+
+
 def stop_running(home: Home) -> bool:
     """Tell the daemon of a home to stop and wait until it has; False when there is none."""
     with _nobody_starts(home):

@@ -38,8 +38,10 @@ def ensure_running(home: Home) -> Running:
     try:
         with os.fdopen(os.open(home.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as log:
             subprocess.run(
-                [sys.executable, "-m", "upcall", "up", "--background", "--ready-fd", str(said)],
+                # -P and the folder: an agent's project must not be what Python imports its modules from.
+                [sys.executable, "-P", "-m", "upcall", "up", "--background", "--ready-fd", str(said)],
                 check=False,
+                cwd=home.path,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

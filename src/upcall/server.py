@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from types import FrameType
 
 import uvicorn
@@ -37,7 +36,7 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Ca
     async with assembled(home, config, url) as assembly:
 
         def on_started() -> None:
-            home.write_private(home.runtime_file, json.dumps(asdict(_whereabouts(assembly))))
+            home.write_private(home.runtime_file, json.dumps(_whereabouts(assembly)._asdict()))
             # What exists by now stays; later collections need not look at it again.
             gc.freeze()
             gc.set_threshold(50_000, 50, 100)

@@ -147,6 +147,7 @@ def test_a_default_is_one_of_the_labels_where_only_those_are_allowed() -> None:
 def test_a_time_to_live_is_seconds_or_a_duration() -> None:
     assert draft(CACHE | {"ttl": 90}).ttl == 90
     assert draft(CACHE | {"ttl": "10m"}).ttl == 600
+    nonsense: object
     for nonsense in ("soon", -1, 0, [], True, "9999999h"):
         with pytest.raises(UpcallError):
             draft(CACHE | {"ttl": nonsense})

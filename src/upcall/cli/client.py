@@ -60,7 +60,9 @@ class Client:
                 self.hang_up()
                 if self.remote or self.put_down():
                     raise
-                self._look_again()
+                from upcall.instance import forget_dead
+
+                forget_dead(self.home)
             time.sleep(pause)
         return self._once(method, path, body, wait)
 
@@ -124,18 +126,6 @@ class Client:
                 f"there is no owner's token in {self.home.path}",
                 hint="set UPCALL_TOKEN to a person's token, or run `upcall up --replace` to make one",
             ) from None
-
-    def _look_again(self) -> None:
-        """Drop a runtime file that outlived its daemon, whose process number somebody else has by now."""
-        import fcntl
-
-        try:
-            with self.home.lock_file.open("rb") as life:
-                fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.home.runtime_file.unlink(missing_ok=True)
-        except OSError:
-            # The daemon lives: it is going down or coming up.
-            return
 
 
 def inquiry_path(name: str, *rest: str) -> str:

@@ -152,9 +152,7 @@ class Demo:
     def _asked(self) -> dict[str, Any]:
         """The question that comes next, as soon as it is there."""
         while True:
-            news = self._client.get(
-                "/v1/events", patience=LONGEST_LOOK, after=self._after, wait=LONGEST_LOOK
-            )
+            news = self._client.get("/v1/events", patience=LONGEST_LOOK, after=self._after, wait=LONGEST_LOOK)
             for event in news["items"]:
                 self._after = event["seq"]
                 if event["type"] == "asked":

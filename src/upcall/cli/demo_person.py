@@ -7,9 +7,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from upcall.cli.client import Client, inquiry_path
+from upcall.cli.details import WIDEST, question_lines
 from upcall.cli.failures import Refused
 from upcall.cli.terminal import paint
-from upcall.cli.details import WIDEST, question_lines
 
 
 def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[str, Any]]) -> None:

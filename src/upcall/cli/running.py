@@ -1,15 +1,9 @@
 """`upcall up` and `upcall down`."""
 
-import fcntl
-import os
-import select
-import signal
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Callable
-from contextlib import suppress
 
 from upcall.cli.command import Command
-from upcall.home import Home, Running, default_home
+from upcall.home import default_home
 
 
 def _up(args: Namespace) -> int:
@@ -36,57 +30,21 @@ def _up_arguments(parser: ArgumentParser) -> None:
 
 
 def _down(args: Namespace) -> int:
+    from upcall.instance import stop_running
+
     home = default_home()
-    if home.path.is_dir():
-        # Also when none runs: a pipe that is looking for its daemon then starts nothing.
-        home.write_private(home.down_mark, "")
-    running = home.running()
-    if running is None or not _is_held(home):
+    if not home.path.is_dir():
         print("Upcall is not running.")
         return 0
-    gone = _end_of(running, home)
-    with suppress(ProcessLookupError):
-        os.kill(running.pid, signal.SIGTERM)
-    gone()
-    print(
-        "Upcall is down. Open questions are kept; `upcall up`, or any command that needs it, starts it again."
-    )
+    # Also when none runs: a pipe that is looking for its daemon then starts nothing.
+    home.write_private(home.down_mark, "")
+    if stop_running(home):
+        print(
+            "Upcall is down. Open questions are kept; `upcall up`, or any command that needs it, starts it again."
+        )
+    else:
+        print("Upcall is not running.")
     return 0
-
-
-def _is_held(home: Home) -> bool:
-    """Whether a daemon lives: then it holds the lock, whatever a file that it left behind may say."""
-    try:
-        with home.lock_file.open("rb") as life:
-            fcntl.flock(life, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
-
-
-def _end_of(running: Running, home: Home) -> Callable[[], None]:
-    """A way to wait for the end of a process, taken hold of before it is told to end."""
-    if hasattr(os, "pidfd_open"):
-        try:
-            handle = os.pidfd_open(running.pid)
-        except OSError:
-            return lambda: None
-        return lambda: _wait_readable(handle)
-    return lambda: _wait_unlocked(home)
-
-
-def _wait_readable(handle: int) -> None:
-    try:
-        select.select([handle], [], [])
-    finally:
-        os.close(handle)
-
-
-def _wait_unlocked(home: Home) -> None:
-    with home.lock_file.open("rb") as life:
-        fcntl.flock(life, fcntl.LOCK_SH)
 
 
 COMMANDS = {

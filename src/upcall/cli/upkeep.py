@@ -1,8 +1,6 @@
 """`upcall config check`, `backup` and `restore`."""
 
-import fcntl
 import json
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -86,16 +84,15 @@ def _restore(args: Namespace) -> int:
 @contextmanager
 def _without_daemon(home: Home) -> Iterator[None]:
     """Hold the daemon's place, so that none runs meanwhile."""
-    life = os.open(home.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    from upcall.instance import Instance
+
+    instance = Instance.claim(home)
+    if instance is None:
+        raise CommandFailed("a daemon is using the database", hint="`upcall down` first, then restore")
     try:
-        fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
-    except BlockingIOError:
-        raise CommandFailed(
-            "a daemon is using the database", hint="`upcall down` first, then restore"
-        ) from None
     finally:
-        os.close(life)
+        instance.release()
 
 
 def _refuse_foreign(source: Path) -> None:

@@ -96,6 +96,8 @@ class Wire:
                 connection = ssl.create_default_context().wrap_socket(named, server_hostname=host)
         else:
             connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+            # Ours from now on: whoever gives up closes it.
+            self._socket = connection
             connection.settimeout(CONNECT_SECONDS)
             connection.connect((host, port))
         connection.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)

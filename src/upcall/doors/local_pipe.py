@@ -100,6 +100,8 @@ class LocalPipe:
                 try:
                     return self._introduce(running)
                 except OSError as problem:
+                    if needed:
+                        self._forget_if_dead()
                     if needed and time.monotonic() - began >= GIVE_UP_AFTER:
                         raise UnreachableError(_unreachable(running, problem)) from problem
             with self._pipe.changed:
@@ -124,6 +126,12 @@ class LocalPipe:
             raise UnreachableError(f"Upcall could not be started: {problem.message}{hint}") from problem
         except OSError as problem:
             raise UnreachableError(f"Upcall could not be started: {problem}") from problem
+
+    def _forget_if_dead(self) -> None:
+        # As above.
+        from upcall.instance import forget_dead  # noqa: PLC0415
+
+        forget_dead(self._home)
 
     def _introduce(self, running: Running) -> socket.socket:
         connection = socket.create_connection(("127.0.0.1", running.pipe_port), timeout=5)

@@ -1,0 +1,72 @@
+"""The benchmarks run and say what they should; what they measure is nobody's business here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.report import Figure, Target
+
+ROOT = Path(__file__).resolve().parents[2]
+FIELDS = {
+    "name",
+    "measured",
+    "limit",
+    "limit_name",
+    "unit",
+    "ratio",
+    "repetitions",
+    "target",
+    "met",
+    "details",
+}
+
+
+def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "benchmarks", "cycles", "store-wake", "--quick"]
+    places = ["--json", str(results), "--scratch", str(tmp_path / "scratch")]
+    done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(results.read_text("utf-8"))
+    assert set(written) == {"at", "seconds", "quick", "machine", "figures"}
+    assert written["quick"] is True
+    assert len(written["figures"]) == 5
+    for figure in written["figures"]:
+        assert set(figure) == FIELDS
+        assert figure["measured"] > 0
+        assert figure["limit"] > 0
+        assert figure["ratio"] == figure["measured"] / figure["limit"]
+        assert (figure["met"] is None) == (figure["target"] is None)
+        assert figure["name"] in done.stdout
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_an_unknown_figure_is_refused_with_those_that_there_are() -> None:
+    command = [sys.executable, "-m", "benchmarks", "speed"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "'speed'" in done.stderr
+    assert "store-wake" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "measured", "text", "met"),
+    [
+        (Target(factor=6), 12, "≤ 6 \N{MULTIPLICATION SIGN}", True),
+        (Target(factor=6), 12.1, "≤ 6 \N{MULTIPLICATION SIGN}", False),
+        (Target(factor=2, plus=1), 5, "≤ 2 \N{MULTIPLICATION SIGN} + 1 s", True),
+        (Target(factor=2, plus=1), 5.1, "≤ 2 \N{MULTIPLICATION SIGN} + 1 s", False),
+        (Target(plus=60), 60, "≤ 60 s", True),
+        (Target(factor=4, at_least=True), 8, "≥ 4 \N{MULTIPLICATION SIGN}", True),
+        (Target(factor=4, at_least=True), 7.9, "≥ 4 \N{MULTIPLICATION SIGN}", False),
+        (None, 1, "", None),
+    ],
+)
+def test_a_target_is_met_or_missed(
+    target: Target | None, measured: float, text: str, met: bool | None
+) -> None:
+    figure = Figure(name="any", measured=measured, limit=2, unit="s", target=target)
+    assert (figure.columns()[4], figure.met) == (text, met)
