@@ -13,7 +13,7 @@ from random import Random
 
 from upcall.domain import lifecycle, reading
 from upcall.domain.asking import Draft
-from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, UnknownInquiry
+from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
 from upcall.domain.inquiry import (
     Answer,
     Answered,
@@ -127,9 +127,6 @@ class Broker:
             if named_session:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
             self._expiry.expect(added.inquiry.expires_at)
-        elif added.inquiry.origin.agent != origin.agent:
-            # A session's name can be guessed; what another agent asked, and was told, stays its own.
-            raise KeyConflict(origin.request_key or "")
         return added
 
     async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:

@@ -73,8 +73,8 @@ class Store(Protocol):
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
         """Keep a new inquiry under a ref of the store's choosing, or rejoin the one asked under the same key.
 
-        `(session, purpose, request_key)` identifies a request, and `lifecycle.rejoins` decides whether the
-        latest inquiry with that key stands for it. `blobs` are the attachments' bytes, in order.
+        `(session, purpose, request_key)` identifies a request of one agent, and `lifecycle.rejoins` decides whether
+        the latest inquiry with that key stands for it. `blobs` are the attachments' bytes, in order.
 
         Raises:
             KeyConflict: if the key was used for something else.

@@ -20,6 +20,7 @@ from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Role
 from upcall.doors.late import LateDoor
+from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
 from upcall.home import Home
@@ -65,7 +66,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             broker=broker,
             access=access,
             settings=_web_settings(config),
-            extra_routes=door.routes(),
+            extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
             lifespan=door.lifespan,
         )
         try:

@@ -65,8 +65,6 @@ def test_an_unknown_figure_is_refused_with_those_that_there_are() -> None:
         (None, 1, "", None),
     ],
 )
-def test_a_target_is_met_or_missed(
-    target: Target | None, measured: float, text: str, met: bool | None
-) -> None:
+def test_a_target_is_met_or_missed(target: Target | None, measured: float, text: str, met: object) -> None:
     figure = Figure(name="any", measured=measured, limit=2, unit="s", target=target)
     assert (figure.columns()[4], figure.met) == (text, met)

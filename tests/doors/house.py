@@ -177,7 +177,7 @@ class House:
         )
         config = uvicorn.Config(
             self.around(app),
-            port=self.port,
+            port=0,
             log_config=None,
             lifespan="on",
             ws="none",

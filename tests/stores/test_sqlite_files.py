@@ -11,6 +11,7 @@ import pytest
 
 from upcall.domain.errors import NewerDatabase, StorageError
 from upcall.ports import Query
+from upcall.stores.connections import connect
 from upcall.stores.migrations import migrations
 from upcall.stores.sqlite import SqliteStore
 from upcall.testing.examples import an_inquiry
@@ -121,6 +122,28 @@ async def test_a_backup_replaces_the_one_before(store: SqliteStore, old_backup: 
     opened = await SqliteStore.open(old_backup)
     assert await opened.get(added.id) == added
     await opened.close()
+
+
+def test_a_commit_is_on_the_disk_before_it_is_acknowledged(path: Path) -> None:
+    opened = connect(path)
+    with closing(opened.writing), closing(opened.reading):
+        settings = {
+            name: opened.writing.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous", "fullfsync", "checkpoint_fullfsync")
+        }
+    full = 2
+    assert settings == {
+        "journal_mode": "wal",
+        "synchronous": full,
+        "fullfsync": 1,
+        "checkpoint_fullfsync": 1,
+    }
+
+
+def test_the_connection_for_reading_cannot_write(path: Path) -> None:
+    opened = connect(path)
+    with closing(opened.writing), closing(opened.reading), pytest.raises(sqlite3.OperationalError):
+        opened.reading.execute("DELETE FROM event")
 
 
 def test_migrations_are_numbered_without_gaps() -> None:

@@ -1,13 +1,16 @@
 """The part of the log in memory stays small, and nobody notices where it ends."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from upcall.domain.inquiry import Happening
 from upcall.ports import Event
 from upcall.stores.sqlite import SqliteStore
 from upcall.stores.tail import MAX_EVENTS, Logged, Tail
-from upcall.testing.examples import NOW, an_inquiry, answering
+from upcall.testing.examples import HOUR, NOW, an_inquiry, answering
 
 
 def entry(seq: int, weight: int = 1) -> Logged:
@@ -65,3 +68,20 @@ async def test_events_from_memory_carry_their_inquiry(store: SqliteStore) -> Non
     added = (await store.add(an_inquiry())).inquiry
     done = await store.update(added.id, answering())
     assert [event.subject for event in await store.events(0)] == [added, done.inquiry]
+
+
+async def test_a_log_whose_beginning_was_deleted_is_read_from_what_is_left(path: Path) -> None:
+    store = await SqliteStore.open(path)
+    for _ in range(3):
+        await store.record(Happening(type="tick", at=NOW, data={}))
+    await store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("DELETE FROM event")
+
+    store = await SqliteStore.open(path)
+    assert list(await store.events(0)) == []
+    waiting = asyncio.create_task(store.events(0, wait=HOUR))
+    await asyncio.sleep(0)
+    event = await store.record(Happening(type="tick", at=NOW, data={}))
+    assert (event.seq, list(await waiting)) == (4, [event])
+    await store.close()

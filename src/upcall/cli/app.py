@@ -115,9 +115,9 @@ def _overview() -> str:
         lines.append("")
     lines += [
         "Try:",
-        "  upcall demo                                   see it work",
-        '  upcall ask "Deploy?" -o staging -o production   ask, in one terminal',
-        "  upcall answer                                 answer, in another",
+        "  upcall demo                                    see it work",
+        '  upcall ask "Deploy?" -o staging -o production  ask, in one terminal',
+        "  upcall answer                                  answer, in another",
         "",
         "`upcall COMMAND --help` tells more about each, with examples.",
     ]

@@ -87,7 +87,7 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
             text += " (recommended)"
         if option["description"]:
             text += f" — {option['description']}"
-        line = one_line(f"{HERE if here else ' '} {box}{one_line(text)}", size.columns - 1)
+        line = f"{HERE if here else ' '} {one_line(box + text, size.columns - 3)}"
         lines.append(paint.name(line) if here else line)
     if choosing.custom:
         here = choosing.typing

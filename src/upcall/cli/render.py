@@ -85,7 +85,9 @@ def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> l
         notes.append(f"expires in {span(left)}")
     if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
         notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
-    agent = one_line(inquiry["agent"], None if width is None else max(width // 3, 10))
+    header = inquiry["questions"][0]["header"]
+    who = f"{inquiry['agent']}: {header}" if header else inquiry["agent"]
+    agent = one_line(who, None if width is None else max(width // 2, 10))
     lines = [f"  {paint.name('#' + inquiry['ref'])} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
     questions = inquiry["questions"]
     asked = [f"{number}) {each['question']}" for number, each in enumerate(questions, 1)]

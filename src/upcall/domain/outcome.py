@@ -2,7 +2,20 @@
 
 from dataclasses import dataclass
 
-from upcall.domain.inquiry import Answered, Cancelled, Expired, Failed, Inquiry, Kind, Open, Rejected
+from upcall.domain.inquiry import (
+    DENY,
+    Answer,
+    Answered,
+    Cancelled,
+    Expired,
+    Failed,
+    Inquiry,
+    Kind,
+    Open,
+    Rejected,
+)
+from upcall.domain.lifecycle import POLICY
+from upcall.domain.reading import NEGATIVE
 from upcall.domain.wording import answer_text
 
 PARKED = "parked"
@@ -25,7 +38,7 @@ def outcome(inquiry: Inquiry) -> Outcome:
         case Open():
             return _outcome(inquiry, PARKED, _parked(inquiry))
         case Answered(answer=answer):
-            text = answer_text(inquiry) + _masked(inquiry)
+            text = (_denial(inquiry, answer) or answer_text(inquiry)) + _masked(inquiry)
             return _outcome(inquiry, "answered", text, answer.values)
         case Rejected(closing=closing):
             why = f" Their reason: {closing.reason}" if closing.reason else ""
@@ -56,6 +69,15 @@ def _outcome(
     inquiry: Inquiry, status: str, text: str, answers: tuple[tuple[str, ...], ...] | None = None
 ) -> Outcome:
     return Outcome(status=status, id=inquiry.id, ref=inquiry.ref, text=text, answers=answers)
+
+
+def _denial(inquiry: Inquiry, answer: Answer) -> str | None:
+    """A person's no, in words that leave nothing to read into them; what else they said goes with it."""
+    by_policy = isinstance(inquiry.state, Answered) and inquiry.state.closing.by == POLICY
+    if inquiry.kind is not Kind.APPROVAL or answer.values != ((DENY,),) or by_policy:
+        return None
+    said = "" if answer.text.casefold() in NEGATIVE else f" Their words: {answer.text}"
+    return f"The user denied this. Do not perform the action.{said}"
 
 
 def _parked(inquiry: Inquiry) -> str:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from upcall.access import Access
+from upcall.doors.bearer import Guarded
 from upcall.doors.tools import Tools
 
 PATHS = ("/mcp", "/sse", "/messages/")
@@ -29,7 +30,8 @@ class LateDoor:
 
     def routes(self) -> list[Route]:
         """Where clients knock."""
-        return [Route(path, _Knock(self, path)) for path in PATHS]
+        # Strangers are turned away before anything is imported for them.
+        return [Route(path, Guarded(self._access, _Knock(self, path))) for path in PATHS]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:

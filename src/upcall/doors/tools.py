@@ -17,13 +17,11 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import (
     InvalidInquiry,
     InvalidRequest,
-    KeyConflict,
     UnknownAgent,
     UnknownInquiry,
     UpcallError,
 )
-from upcall.domain.inquiry import DENY, Answer, Answered, Inquiry, Kind, Origin
-from upcall.domain.lifecycle import POLICY
+from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
 from upcall.domain.outcome import outcome
 from upcall.domain.redaction import redact
 from upcall.domain.roles import Caller
@@ -149,9 +147,6 @@ class Tools:
         added = await self._broker.ask(
             draft(fields, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
         )
-        if added.inquiry.origin.agent != asker.caller.name:
-            # Two agents may name the same session; one is never given what the other asked.
-            raise KeyConflict(asker.request_key or "")
         return added.inquiry
 
     async def _confirm(self, fields: Fields, asker: Asker) -> Inquiry:
@@ -230,7 +225,7 @@ def result(inquiry: Inquiry) -> ToolResult:
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
     collectable = None if told.answers is None else told.id
-    return ToolResult(text=_denial(inquiry) or told.text, structured=structured, collectable=collectable)
+    return ToolResult(text=told.text, structured=structured, collectable=collectable)
 
 
 def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
@@ -238,19 +233,6 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
     text = f"Error: {message}." + (f" {hint[:1].upper()}{hint[1:]}." if hint else "")
     structured: Fields = {"error": {"code": code, "message": message, "hint": hint}}
     return ToolResult(text=text, structured=structured, is_error=True)
-
-
-def _denial(inquiry: Inquiry) -> str | None:
-    """A person's no, in words that leave nothing to read into them; what else they said goes with it."""
-    match inquiry.state:
-        case Answered(answer=Answer(values=((label,),), text=text), closing=closing) if (
-            inquiry.kind is Kind.APPROVAL and label == DENY and closing.by != POLICY
-        ):
-            words = text.strip()
-            said = f" Their words: {words}" if len(words) > len("rejected") else ""
-            return f"The user denied this. Do not perform the action.{said}"
-        case _:
-            return None
 
 
 def _origin(asker: Asker) -> Origin:

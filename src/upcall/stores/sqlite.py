@@ -9,7 +9,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import ParamSpec, Self, TypeVar
@@ -19,38 +18,16 @@ from upcall.domain.inquiry import Happening, Inquiry
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Page, Query, Updated
 from upcall.stores import codec
-from upcall.stores.backup import copy, create_private, sync
+from upcall.stores.backup import copy
+from upcall.stores.connections import connect
 from upcall.stores.faults import in_our_words
-from upcall.stores.migrations import migrate, refuse_unfit
-from upcall.stores.reads import Reads, last_seq
+from upcall.stores.reads import Reads
 from upcall.stores.tail import Tail
 from upcall.stores.writer import MAX_GROUP, Writer
 from upcall.stores.writes import Writes
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-BUSY_MS = 5000
-# FULL with WAL syncs each commit; `fullfsync` is what a sync needs to mean that on macOS. Checkpoints are the
-# writer's business, except that a log of 64 MiB is too long however few rows it is made of.
-_WRITER_PRAGMAS = f"""
-    PRAGMA busy_timeout = {BUSY_MS};
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA fullfsync = ON;
-    PRAGMA checkpoint_fullfsync = ON;
-    PRAGMA wal_autocheckpoint = 16384;
-    PRAGMA cache_size = -16384;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA trusted_schema = OFF;
-"""
-_READER_PRAGMAS = f"""
-    PRAGMA busy_timeout = {BUSY_MS};
-    PRAGMA query_only = ON;
-    PRAGMA cache_size = -8192;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA trusted_schema = OFF;
-"""
 
 
 class SqliteStore:
@@ -85,14 +62,14 @@ class SqliteStore:
             StorageError: if it is not ours, or cannot be opened.
         """
         path = Path(path)
-        writing, reading, last = await asyncio.to_thread(_connect, path, max_pages)
-        tail = Tail(last)
+        opened = await asyncio.to_thread(connect, path, max_pages)
+        tail = Tail(opened.last_seq)
         # Refs are names, not secrets.
-        writes = Writes(writing, clock, random or Random())  # noqa: S311
+        writes = Writes(opened.writing, clock, random or Random())  # noqa: S311
         writer = Writer(
-            writing, writes, tail.publish, lambda error: in_our_words(error, path), max_group=max_group
+            opened.writing, writes, tail.publish, lambda error: in_our_words(error, path), max_group=max_group
         )
-        return cls(path, tail, Reads(reading), writes, writer)
+        return cls(path, tail, Reads(opened.reading), writes, writer)
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
         """See `Store.add`."""
@@ -202,33 +179,3 @@ def _refuse_broken_text(inquiry: Inquiry) -> None:
                 text.encode()
             except UnicodeEncodeError as error:
                 raise InvalidRequest(f"{text!r} is not text") from error
-
-
-def _connect(path: Path, max_pages: int | None) -> tuple[sqlite3.Connection, sqlite3.Connection, int]:
-    opened: list[sqlite3.Connection] = []
-    try:
-        with suppress(FileExistsError):
-            create_private(path)
-            sync(path.parent)
-        # Each connection is used by one thread at a time, but not by the one that made it.
-        writing = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        opened.append(writing)
-        refuse_unfit(writing)
-        writing.executescript(_WRITER_PRAGMAS)
-        migrate(writing)
-        if max_pages is not None:
-            writing.execute(f"PRAGMA max_page_count = {max_pages:d}")
-        uri = path.absolute().as_uri() + "?mode=ro"
-        reading = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        opened.append(reading)
-        reading.executescript(_READER_PRAGMAS)
-        last = last_seq(reading)
-    except BaseException as error:
-        for connection in opened:
-            connection.close()
-        if isinstance(error, sqlite3.Error):
-            raise in_our_words(error, path) from error
-        if isinstance(error, OSError):
-            raise StorageError(f"cannot open {str(path)!r}: {error.strerror}") from error
-        raise
-    return writing, reading, last

@@ -24,7 +24,7 @@ MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 # What is put into these statements is a constant of ours; values are always bound.
 _SAME_REQUEST = f"""
     SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
-    WHERE session = ? AND purpose = ? AND request_key = ? ORDER BY number DESC LIMIT 1
+    WHERE session = ? AND purpose = ? AND request_key = ? AND agent = ? ORDER BY number DESC LIMIT 1
 """  # noqa: S608 - our own constant; values are bound
 # Adds nothing if the ref is an open inquiry's, or that of one closed not long enough ago.
 _INSERT = f"""
@@ -158,7 +158,7 @@ class Writes:
         origin = inquiry.origin
         if origin.request_key is None:
             return None
-        key = (origin.session, origin.purpose, origin.request_key)
+        key = (origin.session, origin.purpose, origin.request_key, origin.agent)
         row = self._db.execute(_SAME_REQUEST, key).fetchone()
         return None if row is None else codec.decode(row)
 

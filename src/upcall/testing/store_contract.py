@@ -78,16 +78,24 @@ class AddingContract(StoreHarness):
             await store.get(other.id)
         assert await store.last_seq() == 1
 
-    async def test_a_key_counts_within_its_session_and_purpose(self, store: Store) -> None:
+    async def test_a_key_counts_within_its_agent_session_and_purpose(self, store: Store) -> None:
         """Without one, every request is its own."""
         asked = [
             an_inquiry(request_key="1"),
+            an_inquiry(request_key="1", agent="another"),
             an_inquiry(request_key="1", session="another"),
             an_inquiry(request_key="1", purpose="plan"),
             an_inquiry(),
             an_inquiry(),
         ]
-        assert [(await store.add(inquiry)).created for inquiry in asked] == [True] * 5
+        assert [(await store.add(inquiry)).created for inquiry in asked] == [True] * 6
+
+    async def test_agents_that_use_the_same_names_each_rejoin_their_own(self, store: Store) -> None:
+        """What one was told is never another's."""
+        mine = await store.add(an_inquiry(request_key="1"))
+        theirs = await store.add(an_inquiry(request_key="1", agent="another"))
+        assert (await store.add(an_inquiry(request_key="1"))).inquiry == mine.inquiry
+        assert (await store.add(an_inquiry(request_key="1", agent="another"))).inquiry == theirs.inquiry
 
     async def test_a_yes_is_not_handed_out_past_its_time(self, store: Store) -> None:
         """An approval asked again after its ttl is a new one, and from then on the one with that key."""
