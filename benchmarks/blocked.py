@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 AT_ONCE = 128
 PEOPLE = 64
+PATIENCE = 60
+"""Seconds after which something is lost."""
 WARM_UP, WARM_UP_AT_ONCE = 2500, 32
 """Enough for every cache of fixed size to be full before memory is looked at, and few enough at once that what
 they leave behind is no room for those that are counted."""
@@ -90,8 +93,7 @@ def _figures(bench: Bench, what: str, block: Block, target: Target) -> Iterator[
         repetitions=count,
         target=target,
     )
-    counts = {"all held": went.held, "answered, none lost": went.returned}
-    for name, number in counts.items():
+    for name, number in {"all held": went.held, "answered, none lost": went.returned}.items():
         yield Figure(
             name=f"{count:,} {what}: {name}",
             measured=number,
@@ -148,10 +150,11 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
     await asyncio.sleep(bench.seconds(3, 0.5))
     before = resident(daemon.pid)
     calls = await _gathered(lambda number: block(daemon, f"question {number}"), count, AT_ONCE)
-    waiting = 0
-    while waiting < count:
-        await asyncio.sleep(0.1)
-        waiting = await person.waiting()
+    async with asyncio.timeout(PATIENCE):
+        waiting = 0
+        while waiting < count:
+            await asyncio.sleep(0.1)
+            waiting = await person.waiting()
     # Long enough for each to be shown a sign of life.
     await asyncio.sleep(bench.seconds(20, 1))
     held = sum(not reply.done() for _, reply in calls)
@@ -202,7 +205,13 @@ class _Crowd:
         rest = iter(order)
 
         async def work(person: Person) -> list[float]:
-            return [await self.wake(number, person) for number in rest]
+            took: list[float] = []
+            for number in rest:
+                # One that is lost is not counted, which is what the figure is about.
+                with suppress(TimeoutError, ConnectionError, AssertionError):
+                    async with asyncio.timeout(PATIENCE):
+                        took.append(await self.wake(number, person))
+            return took
 
         return [took for each in await asyncio.gather(*map(work, people)) for took in each]
 

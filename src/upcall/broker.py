@@ -116,7 +116,7 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
-        if named_session and origin.request_key is None:
+        if named_session:
             earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
             if earlier is not None:
                 return Added(inquiry=await self.store.get(earlier), created=False)

@@ -21,6 +21,7 @@ class _Repeats:
     inquiry: str
     since: float
     count: int
+    keys: set[str | None]
 
 
 class Pacing:
@@ -61,6 +62,9 @@ class Pacing:
         seen = self._repeats.get((origin.agent, origin.session, digest))
         if seen is None or now - seen.since > self._same_within or seen.count < self._same:
             return None
+        if origin.request_key is not None and origin.request_key in seen.keys:
+            # Not asked once more, only sent once more: it rejoins its own.
+            return None
         if approval:
             raise RateLimited(
                 f"the same approval was asked {seen.count} times in {self._same_within / 60:g} minutes",
@@ -73,9 +77,10 @@ class Pacing:
         key = (origin.agent, origin.session, digest)
         seen = self._repeats.get(key)
         if seen is None or now - seen.since > self._same_within:
-            self._repeats[key] = _Repeats(inquiry, now, 1)
+            self._repeats[key] = _Repeats(inquiry, now, 1, {origin.request_key})
         else:
             seen.inquiry, seen.count = inquiry, seen.count + 1
+            seen.keys.add(origin.request_key)
         self._repeats.move_to_end(key)
         while len(self._repeats) > REMEMBERED:
             self._repeats.popitem(last=False)

@@ -93,7 +93,7 @@ def policy(config: Config) -> Policy:
 
 
 def database_path(home: Home, config: Config) -> Path:
-    """Where the database is.
+    """Where the database is; a name that is not absolute counts from the home.
 
     Raises:
         InvalidSetting: if the address is of a kind that this version does not speak.
@@ -102,13 +102,14 @@ def database_path(home: Home, config: Config) -> Path:
     if not address:
         return home.database_file
     parts = urlsplit(address)
-    if parts.scheme == "sqlite":
-        return Path(parts.path.removeprefix("/") if parts.path.startswith("//") else parts.path)
+    if parts.scheme == "sqlite" and not parts.netloc:
+        # As everywhere: three slashes and a relative name, or four and an absolute one.
+        return home.path / parts.path.removeprefix("/")
     if "://" not in address:
-        return Path(address).expanduser()
+        return home.path / Path(address).expanduser()
     raise InvalidSetting(
         f"database: {parts.scheme!r} is not a store of this version",
-        hint="use a file name or sqlite:///path",
+        hint="use a file name, or sqlite:////absolute/path",
     )
 
 

@@ -344,6 +344,21 @@ async def test_a_session_in_a_loop_gets_the_earlier_outcome(store: SqliteStore, 
     assert ids[1] == ids[2] == ids[3]
 
 
+async def test_a_loop_is_seen_through_fresh_keys_and_a_repeated_key_rejoins_its_own(
+    store: SqliteStore, clock: Clock
+) -> None:
+    broker = Broker(store, clock=clock, pacing=Pacing(same=2))
+    await broker.start()
+    asked = [
+        (await broker.ask(draft(CACHE), an_origin(request_key=key), named_session=True)).inquiry.id
+        for key in ("call-1", "call-2", "call-3", "call-1")
+    ]
+    await broker.close()
+
+    assert asked[2] == asked[1]
+    assert asked[3] == asked[0] != asked[1]
+
+
 async def test_a_token_asks_no_faster_than_its_allowance(store: SqliteStore, clock: Clock) -> None:
     broker = Broker(store, clock=clock, pacing=Pacing(per_second=1, burst=2))
     await broker.start()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command
 from upcall.cli.demo_person import at_the_terminal
+from upcall.cli.details import WIDEST, question_lines
 from upcall.cli.render import given
 from upcall.cli.terminal import Paint, is_terminal, paint
 from upcall.cli.times import moment
@@ -25,6 +26,7 @@ from upcall.testing.agent import StdioAgent, text_of
 from upcall.testing.human import ScriptedHuman
 
 LONGEST_LOOK = 30.0
+SETTLED_WITHIN = 5.0
 
 
 class Step(NamedTuple):
@@ -104,10 +106,8 @@ class Demo:
         started = time.monotonic()
         running = ensure_running(self._home)
         print(self._paint.bold("An agent asks, a person answers, the agent goes on."))
-        print(
-            f"The daemon is up at {running.url}, in a scratch home. Whoever answers first wins: you here, or"
-        )
-        print(f"another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
+        print(f"The daemon is up at {running.url}, in a scratch home. Whoever answers first wins:")
+        print(f"you here, or another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
         with (
             self._human(),
             ThreadPoolExecutor(1) as threads,
@@ -122,32 +122,37 @@ class Demo:
         return {"UPCALL_HOME": str(self._home.path), "UPCALL_URL": "", "UPCALL_TOKEN": ""}
 
     def _show(self, step: Step, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
-        print(f"{self._paint.name('agent')}  {step.says}")
+        self._says("agent", step.says)
         call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
         inquiry = self._asked()
-        print(
-            f"       {self._paint.dim(f'calls {step.tool} over MCP and blocks; the question is #' + inquiry['ref'])}"
-        )
+        self._notes(f"calls {step.tool} over MCP and blocks; the question is #{inquiry['ref']}:")
+        print("\n".join(question_lines(inquiry, self._paint, WIDEST)) + "\n")
         if step.restart:
             stop_running(self._home)
             ensure_running(self._home)
-            print(f"       {self._paint.dim('the daemon was just restarted; the agent did not notice')}")
+            self._notes("(the daemon was just restarted, and the agent did not notice)")
         self._shown.set()
         if not self._scripted:
             at_the_terminal(self._client, inquiry, call)
         result = call.result()
         woken = time.time()
         self._shown.clear()
-        settled = self._client.get(inquiry_path(inquiry["id"]))
-        if settled["answer"] is not None:
-            by, late = settled["answer"]["by"], (woken - moment(settled["answer"]["at"])) * 1000
-            print(f"{self._paint.good(by)}  {given(settled)}")
-            print(
-                f"{self._paint.name('agent')}  {self._paint.dim(f'has it {late:.0f} ms later:')} {one_line(text_of(result))}\n"
-            )
-        else:
-            print(f"{self._paint.name('agent')}  {one_line(text_of(result))}\n")
+        answer = self._client.get(inquiry_path(inquiry["id"]))["answer"]
+        if answer is not None:
+            if self._scripted:
+                self._says("human", answer["text"])
+            self._notes(f"{(woken - moment(answer['at'])) * 1000:.0f} ms later the agent reads:")
+        self._says(
+            "agent", f"\N{LEFT DOUBLE QUOTATION MARK}{text_of(result)}\N{RIGHT DOUBLE QUOTATION MARK}\n"
+        )
         return str(inquiry["id"])
+
+    def _says(self, who: str, words: str) -> None:
+        name = self._paint.name(who) if who == "agent" else self._paint.good(who)
+        print(f"{name}  {words}")
+
+    def _notes(self, words: str) -> None:
+        print(f"       {self._paint.dim(words)}")
 
     def _asked(self) -> dict[str, Any]:
         """The question that comes next, as soon as it is there."""
@@ -179,24 +184,34 @@ class Demo:
         return running.url, self._home.owner_token_file.read_text().strip()
 
     def _sum_up(self, ids: list[str], seconds: float) -> int:
-        events = self._client.get("/v1/events", after=0)["items"]
-        asked = [event for event in events if event["type"] == "asked"]
-        collected = {event["inquiry"] for event in events if event["type"] == "collected"}
-        settled = [self._client.get(inquiry_path(name)) for name in ids]
+        asked, collected = self._log_of(set(ids))
         print(self._paint.bold("What happened"))
-        for inquiry in settled:
-            question = one_line(inquiry["questions"][0]["question"], 38)
-            has_it = (
-                self._paint.good("the agent has it") if inquiry["id"] in collected else "not collected yet"
-            )
-            print(f"  #{inquiry['ref']:<4} {question:<38}  {inquiry['state']}: {given(inquiry)}  ({has_it})")
-        once = len(asked) == len(ids)
+        for name in ids:
+            inquiry = self._client.get(inquiry_path(name))
+            question = one_line(inquiry["questions"][0]["question"], 36)
+            has_it = self._paint.good("the agent has it") if name in collected else "not collected yet"
+            print(f"  #{inquiry['ref']:<4} {question:<36}  {one_line(given(inquiry), 30):<30}  {has_it}")
+        once = asked == len(ids)
         print(
-            f"  {len(ids)} questions, each asked {'once' if once else 'MORE THAN ONCE'} although the daemon"
+            f"  Each asked {'once' if once else 'MORE THAN ONCE'}, although the daemon was restarted in the middle;"
         )
-        print(f"  was restarted in the middle; {seconds:.1f} s in all.\n")
-        print("Next: connect your own agent, for example: claude mcp add upcall -- upcall mcp --wait block")
+        print(f"  {seconds:.1f} s in all.\n")
+        print("Next: connect your own agent, for example")
+        print("  claude mcp add upcall -- upcall mcp --wait block")
         return 0 if once and collected == set(ids) else 1
+
+    def _log_of(self, ids: set[str]) -> tuple[int, set[str]]:
+        """How often was asked, and what was collected: read until everything is, or for long enough."""
+        asked, collected, after = 0, set[str](), 0
+        while news := self._client.get(
+            "/v1/events", patience=SETTLED_WITHIN, after=after, wait=SETTLED_WITHIN
+        )["items"]:
+            asked += sum(event["type"] == "asked" for event in news)
+            collected |= {event["inquiry"] for event in news if event["type"] == "collected"}
+            after = news[-1]["seq"]
+            if collected >= ids:
+                break
+        return asked, collected
 
 
 COMMANDS = {

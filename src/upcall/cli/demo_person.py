@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from upcall.cli.client import Client, inquiry_path
-from upcall.cli.details import WIDEST, question_lines
 from upcall.cli.failures import Refused
 from upcall.cli.terminal import paint
 
@@ -18,8 +17,7 @@ def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[s
     with woken, wake:
         call.add_done_callback(lambda _: wake.send(b"."))
         while not call.done():
-            print("\n".join(question_lines(inquiry, paint(), WIDEST)))
-            print("you    > ", end="", flush=True)
+            print(f"{paint().good('you')}    ", end="", flush=True)
             ready, _, _ = select.select([sys.stdin, woken], [], [])
             if woken in ready:
                 print("(answered elsewhere)")

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 USAGE = 2
 HELP = """\
-usage: upcall mcp [--wait block|SECONDS]
+usage: upcall mcp [--wait block|TIME]
 
 The MCP server on standard input and output: put `upcall mcp` into your agent's list of MCP servers. It passes
 everything on to the daemon, starts one when none runs, and survives its restarts.
 
 options:
   --wait block      hold a call until there is an answer, as long as the settings allow
-  --wait SECONDS    hold a call this long, then tell the agent to wait again
+  --wait TIME       hold a call this long (90, 90s, 10m), then tell the agent to wait again
   -h, --help        show this help
 
 UPCALL_URL and UPCALL_TOKEN lead to a daemon elsewhere; UPCALL_HOME chooses the installation here.
@@ -38,8 +38,10 @@ def run_pipe(argv: Sequence[str]) -> int:
         if word != "--wait":
             return _refuse(f"unknown argument {word!r}", "upcall mcp --help")
         wait = words.pop(0) if words else ""
-        if wait != "block" and not _is_seconds(wait):
-            return _refuse(f"--wait takes `block` or a number of seconds, not {wait!r}", "upcall mcp --help")
+        if wait != "block" and not _is_time(wait):
+            return _refuse(
+                f"--wait takes `block` or a time such as 90s or 10m, not {wait!r}", "upcall mcp --help"
+            )
         os.environ["UPCALL_WAIT"] = wait
     from upcall.doors.pipe import main
     from upcall.home import default_home
@@ -47,8 +49,9 @@ def run_pipe(argv: Sequence[str]) -> int:
     return main(default_home())
 
 
-def _is_seconds(word: str) -> bool:
-    return word.isascii() and word.isdigit() and 0 < int(word) <= 86400
+def _is_time(word: str) -> bool:
+    number = word[:-1] if word[-1:] in ("s", "m", "h", "d") else word
+    return number.isascii() and number.isdigit() and 0 < int(number) <= 86400
 
 
 def _refuse(message: str, hint: str) -> int:

@@ -1,6 +1,7 @@
 """`upcall up` and `upcall down`."""
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
+from pathlib import Path
 
 from upcall.cli.command import Command
 from upcall.home import default_home
@@ -14,8 +15,12 @@ def _up(args: Namespace) -> int:
         detach()
     from upcall.daemon import Start, serve
 
+    database = args.database
+    if database is not None and "://" not in database:
+        # What is typed counts from where it is typed.
+        database = str(Path(database).expanduser().absolute())
     start = Start(
-        host=args.host, port=args.port, database=args.database, replace=args.replace, ready_fd=args.ready_fd
+        host=args.host, port=args.port, database=database, replace=args.replace, ready_fd=args.ready_fd
     )
     return serve(default_home(), start)
 
@@ -23,7 +28,9 @@ def _up(args: Namespace) -> int:
 def _up_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (the one it had before)")
-    parser.add_argument("--database", metavar="URL", help="a file, or an address like sqlite:///path")
+    parser.add_argument(
+        "--database", metavar="URL", help="a file, or an address like sqlite:////absolute/path"
+    )
     parser.add_argument("--replace", action="store_true", help="end the daemon that runs, and take its place")
     parser.add_argument("--background", action="store_true", help=SUPPRESS)
     parser.add_argument("--ready-fd", type=int, help=SUPPRESS)

@@ -58,6 +58,8 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
     default = _default(fields.get("default"), kind, questions)
     digest = _digest(kind, questions, context, files, default)
     masked, shown, redacted = _masked(questions, context)
+    if default is not None:
+        default = redact(default).text
     return Draft(
         kind=kind,
         questions=masked,

@@ -1,6 +1,7 @@
 """The way from a pipe to the daemon on the same machine: one connection, made again whenever it breaks."""
 
 import json
+import os
 import socket
 import threading
 import time
@@ -137,7 +138,9 @@ class LocalPipe:
         connection = socket.create_connection(("127.0.0.1", running.pipe_port), timeout=5)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.settimeout(None)
-        hello = introduction(self._pipe, PIPE_PROTOCOL) | {"token": running.token}
+        hello = introduction(self._pipe, PIPE_PROTOCOL) | {
+            "token": os.environ.get("UPCALL_TOKEN") or running.token
+        }
         with self._sending:
             with self._pipe.changed:
                 requests = list(self._pipe.outstanding.values())

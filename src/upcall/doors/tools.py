@@ -174,7 +174,7 @@ class Tools:
         masked = redact(message)
         await self._broker.notify(masked.text, _origin(asker))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
-        return ToolResult(text=f"The user has been told.{note}", structured={"status": "notified"})
+        return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
     async def _until_settled(self, inquiry: Inquiry, asker: Asker, watching: Watching) -> ToolResult:
         if watching.opened is not None:

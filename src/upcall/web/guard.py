@@ -91,7 +91,7 @@ class Guard:
             if origin not in self._origins and _authority(origin) != called:
                 raise ForeignOrigin(
                     f"requests from pages of {origin!r} are not taken",
-                    hint="open Upcall's own address, or name the origin in `allowed_origins`",
+                    hint="open Upcall's own address, or set `public_url` to the address that people use",
                 )
 
     def _check_length(self, length: bytes) -> None:

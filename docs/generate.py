@@ -1,0 +1,138 @@
+"""Writes `docs/commands.md` from the parsers themselves: `python docs/generate.py`.
+
+Not from their help texts, whose layout changes with the version of Python.
+"""
+# ruff: noqa: INP001 - a script beside the pages, not a package
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from upcall.cli.app import GROUPS, load
+from upcall.cli.command import Command, parser_of
+from upcall.cli.mcp import HELP as MCP_HELP
+
+PAGE = Path(__file__).with_name("commands.md")
+INTRODUCTION = """\
+# Commands
+
+Written by `python docs/generate.py`; do not edit. `upcall COMMAND --help` says the same.
+
+A REF is what `upcall status` shows after the #; an inquiry's id will do too. A SPAN is seconds, or `90s`, `10m`, `24h`,
+`2d`. `--json` prints JSON on standard output, for programs."""
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [INTRODUCTION]
+    for title, group in GROUPS.items():
+        parts.append(f"## {title[:1].upper()}{title[1:]}")
+        for name, (module, summary) in group.items():
+            parts.append(f"### upcall {name}")
+            if name == "mcp":
+                # It reads its arguments itself, for the sake of a fast start.
+                parts += [_sentence(summary), f"```text\n{MCP_HELP}\n```"]
+            else:
+                parts += _command(name, summary, load(name, module))
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(name: str, summary: str, command: Command) -> Iterator[str]:
+    parser = parser_of(name, summary, command)
+    yield _sentence(summary)
+    inner = list(_inner(parser))
+    if inner:
+        for word, help_text, action in inner:
+            yield f"`{_usage(f'upcall {name} {word}', action)}`: {help_text}"
+            yield from _table(action)
+    else:
+        yield f"`{_usage(f'upcall {name}', parser)}`"
+        yield from _table(parser)
+    yield from _examples(command.examples)
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[:1].upper()}{summary[1:]}."
+
+
+def _inner(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Commands of a command, such as `tokens create`."""
+    for action in _actions(parser):
+        if isinstance(action.choices, Mapping):
+            parsers = cast("Mapping[str, argparse.ArgumentParser]", action.choices)
+            # argparse keeps the helps of inner parsers apart from the parsers, and neither in public.
+            helps = cast("list[argparse.Action]", vars(action)["_choices_actions"])
+            for told in helps:
+                yield told.dest, told.help or "", parsers[told.dest]
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """What a parser takes and shows, except for the help that all of them have."""
+    # argparse keeps no public list of it.
+    every = parser._actions  # noqa: SLF001
+    return [action for action in every if action.help != argparse.SUPPRESS and action.dest != "help"]
+
+
+def _usage(name: str, parser: argparse.ArgumentParser) -> str:
+    words = [name]
+    for action in _actions(parser):
+        word = f"{action.option_strings[-1]}{_value(action)}" if action.option_strings else _metavar(action)
+        if action.nargs == "*":
+            word = f"[{word} …]"
+        elif action.nargs == "?" or (action.option_strings and not action.required):
+            word = f"[{word}]"
+        # What `append` collects can be given again.
+        repeated = action.option_strings and isinstance(action.default, list)
+        words.append(f"{word}…" if repeated else word)
+    return " ".join(words)
+
+
+def _table(parser: argparse.ArgumentParser) -> Iterator[str]:
+    rows = [f"| `{_name(action)}` | {_help(action)} |" for action in _actions(parser)]
+    if rows:
+        yield "\n".join(["| argument | meaning |", "|---|---|", *rows])
+
+
+def _name(action: argparse.Action) -> str:
+    name = (
+        f"{', '.join(action.option_strings)}{_value(action)}" if action.option_strings else _metavar(action)
+    )
+    return name.replace("|", "\\|")
+
+
+def _help(action: argparse.Action) -> str:
+    return (action.help or "").replace("|", "\\|")
+
+
+def _value(action: argparse.Action) -> str:
+    return "" if action.nargs == 0 else f" {_metavar(action)}"
+
+
+def _metavar(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "|".join(str(choice) for choice in action.choices)
+    return action.dest.upper().replace("_", "-")
+
+
+def _examples(text: str) -> Iterator[str]:
+    """What follows a gap on a line of examples is a remark; lines that are no command are said below."""
+    lines = [line.strip() for line in text.splitlines()]
+    commands = [_GAP.split(line, maxsplit=1) for line in lines if "upcall " in line]
+    remarks = " ".join(line for line in lines if line and "upcall " not in line)
+    if commands:
+        width = max((len(words[0]) for words in commands if words[1:]), default=0)
+        shown = [f"{words[0]:<{width}}  # {words[1]}" if words[1:] else words[0] for words in commands]
+        yield "```sh\n" + "\n".join(shown) + "\n```"
+    if remarks:
+        yield _sentence(remarks)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"wrote {PAGE}\n")

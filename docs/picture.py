@@ -1,0 +1,196 @@
+"""Draws `docs/demo.svg`, the README's picture, from what `upcall demo --scripted` prints: `python docs/picture.py`.
+
+The demo runs under a terminal of its own, with colours. What differs from run to run (ports, folders, refs, who you
+are, milliseconds) is replaced, so that the picture changes only when the demo does.
+"""
+# ruff: noqa: INP001 - a script beside the pages, not a package
+
+import fcntl
+import itertools
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+PICTURE = Path(__file__).with_name("demo.svg")
+COLUMNS, ROWS = 96, 60
+COMMAND = "upcall demo --scripted"
+PROGRAM = (sys.executable, "-m", "upcall")
+
+FONT = "ui-monospace, SFMono-Regular, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
+SIZE, WIDE, HIGH = 14, 8.4, 20
+MARGIN, BAR = 20, 36
+BACKGROUND, BORDER, TEXT = "#16181d", "#3b404a", "#d8dce4"
+STYLES = {
+    "1": "fill:#ffffff;font-weight:600",
+    "2": "fill:#8b93a3",
+    "31": "fill:#f0707c",
+    "32": "fill:#7fd18a",
+    "36": "fill:#6cc7e0",
+}
+
+REFS = ("a7", "k3", "m9", "t4", "x2", "d6")
+REPLACED = [
+    (re.compile(r"http://127\.0\.0\.1:[0-9]+"), "http://127.0.0.1:7391"),
+    (re.compile(r"/\S*upcall-demo-\w+"), "/tmp/upcall-demo"),  # noqa: S108 - drawn, never opened
+    (re.compile(r"\b[0-9]+ ms later"), "moments later"),
+    (re.compile(r"\b[0-9.]+ s in all"), "a few seconds in all"),
+]
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Of several plain spaces a browser draws one."""
+
+LEFT_OUT = re.compile(r"^The daemon is up at .*\n(?:.+\n)*", re.MULTILINE)
+"""What only helps whoever sits at that very terminal."""
+
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+_SEQUENCE = re.compile(r"\x1b\[([0-9;]*)m")
+
+
+class Run(NamedTuple):
+    """Some characters of one line that look the same."""
+
+    column: int
+    text: str
+    style: str
+
+
+def recorded(program: tuple[str, ...] = PROGRAM) -> str:
+    """What the demo prints to a terminal.
+
+    Raises:
+        SystemExit: if it does not come to a good end.
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    dropped = ("UPCALL_", "NO_COLOR", "COLUMNS")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    demo = subprocess.Popen(
+        [*program, "demo", "--scripted"],
+        stdin=theirs,
+        stdout=theirs,
+        env=environment | {"TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    printed = b"".join(_read(ours))
+    os.close(ours)
+    if demo.wait():
+        sys.exit(f"the demo failed with {demo.returncode}:\n{printed.decode()}")
+    return printed.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> Iterator[bytes]:
+    while True:
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            # How Linux says that nobody has the other end open any more.
+            return
+        if not data:
+            return
+        yield data
+
+
+def settled(printed: str) -> str:
+    """The same text for every run and everybody."""
+    printed = LEFT_OUT.sub("", printed)
+    for pattern, instead in REPLACED:
+        printed = pattern.sub(instead, printed)
+    found = dict.fromkeys(re.findall(r"#([a-z][a-z0-9]{1,5})\b", printed))
+    refs = dict(zip(found, REFS, strict=False))
+    printed = re.sub(
+        r"#([a-z][a-z0-9]{1,5})\b( *)",
+        # A longer ref has less room behind it, where there is a table.
+        lambda ref: f"#{refs[ref[1]]}".ljust(len(ref[0])) if ref[2] else f"#{refs[ref[1]]}",
+        printed,
+    )
+    # Whoever answered is green at the beginning of a line.
+    return re.sub(r"^\x1b\[32m[^\x1b]+\x1b\[0m *", "\x1b[32myou\x1b[0m    ", printed, flags=re.MULTILINE)
+
+
+def lines(printed: str) -> Iterator[list[Run]]:
+    """What is on each line; one that is too long goes on below, as deep as it began."""
+    style = ""
+    for line in printed.rstrip("\n").split("\n"):
+        column, runs = 0, list[Run]()
+        for number, part in enumerate(_SEQUENCE.split(line)):
+            if number % 2:
+                style = STYLES.get(part, "")
+            elif part:
+                runs.append(Run(column, part, style))
+                column += len(part)
+        yield from _folded(runs)
+
+
+def _folded(runs: list[Run]) -> Iterator[list[Run]]:
+    text = "".join(run.text for run in runs)
+    styles = [run.style for run in runs for _ in run.text]
+    indent = len(text) - len(text.lstrip())
+    while indent + len(text.strip()) > COLUMNS:
+        cells = [gap.end() for gap in _GAP.finditer(text, indent, COLUMNS + 1)]
+        # A table's last cell goes below the one before it, words of a sentence below its beginning.
+        end = cells[-1] if len(cells) > 1 else text.rfind(" ", indent + 1, COLUMNS + 1) + 1 or COLUMNS
+        yield _cut(text[:end], styles)
+        indent = cells[-2] if len(cells) > 1 else indent
+        text, styles = " " * indent + text[end:], [""] * indent + styles[end:]
+    yield _cut(text, styles)
+
+
+def _cut(text: str, styles: list[str]) -> list[Run]:
+    runs: list[Run] = []
+    column = 0
+    for style, group in itertools.groupby(styles[: len(text)]):
+        length = len(list(group))
+        runs.append(Run(column, text[column : column + length], style))
+        column += length
+    return runs
+
+
+def drawn(content: list[list[Run]]) -> str:
+    """The picture."""
+    width = round(2 * MARGIN + COLUMNS * WIDE)
+    height = BAR + len(content) * HIGH + MARGIN
+    dots = "".join(f'<circle cx="{MARGIN + 18 * dot}" cy="18" r="5.5"/>' for dot in range(3))
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-labelledby="title">\n'
+        f'<title id="title">{COMMAND}: an agent asks, a person answers, the agent goes on</title>\n'
+        f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="10" fill="{BACKGROUND}" stroke="{BORDER}"/>\n'
+        f'<g fill="{BORDER}">{dots}</g>\n'
+        f'<g font-family="{FONT}" font-size="{SIZE}" fill="{TEXT}">\n'
+    )
+    rows = [_row(runs, BAR + HIGH * number + SIZE) for number, runs in enumerate(content)]
+    return head + "".join(rows) + "</g>\n</svg>\n"
+
+
+def _row(runs: list[Run], y: int) -> str:
+    return "".join(f"{_text(run, y)}\n" for run in runs if run.text.strip())
+
+
+def _text(run: Run, y: int) -> str:
+    """Each run at its column and as wide as its columns, whatever font there is."""
+    before = len(run.text) - len(run.text.lstrip())
+    text = run.text.strip()
+    x, length = MARGIN + (run.column + before) * WIDE, len(text) * WIDE
+    style = f' style="{run.style}"' if run.style else ""
+    return (
+        f'<text x="{x:.1f}" y="{y}" textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs"{style}>'
+        f"{escape(text, quote=False).replace(' ', NO_BREAK)}</text>"
+    )
+
+
+def main() -> None:
+    """Run the demo and draw it."""
+    typed = f"\x1b[32m$\x1b[0m \x1b[1m{COMMAND}\x1b[0m\n\n"
+    PICTURE.write_text(drawn(list(lines(typed + settled(recorded())))), encoding="utf-8")
+    sys.stdout.write(f"wrote {PICTURE}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""What the pages say is true: links lead somewhere, examples are well-formed, lists are complete."""
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import upcall
+from docs import generate
+from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
+from upcall.cli.app import commands, load
+from upcall.cli.command import parser_of
+from upcall.config import keys as settings
+from upcall.domain.errors import UpcallError
+from upcall.domain.wording import duration
+from upcall.web.errors import STATUSES
+
+
+def parsed(arguments: list[str]) -> None:
+    """Have the real parser read a command's arguments.
+
+    Raises:
+        SystemExit: if it does not like them.
+    """
+    name, *rest = arguments
+    if name == "mcp":
+        # It reads its arguments itself, and then begins to work.
+        assert not rest or (rest[0] == "--wait" and (rest[1] == "block" or rest[1].isdigit())), rest
+        return
+    module, summary = commands()[name]
+    command = load(name, module)
+    parser = parser_of(name, summary, command)
+    parser.parse_intermixed_args(rest) if command.mixed else parser.parse_args(rest)
+
+
+def broken(page: Path) -> Iterator[str]:
+    for link in links(page):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        name, _, anchor = unquote(link).partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    assert list(broken(page)) == []
+
+
+def test_every_page_is_on_the_map() -> None:
+    on_the_map = {link.partition("#")[0] for link in links(ROOT / "docs/index.md")}
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert pages <= on_the_map
+
+
+def test_every_upcall_in_a_shell_example_has_a_command_and_options_that_exist(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    read = 0
+    for block in blocks("sh"):
+        for arguments in upcalls(block.content):
+            try:
+                parsed(arguments)
+            except (SystemExit, KeyError):
+                pytest.fail(f"{block.place}: upcall {' '.join(arguments)}: {capsys.readouterr().err}")
+            read += 1
+    assert read > 40
+
+
+def test_every_command_is_shown_in_an_example() -> None:
+    shown = {arguments[0] for block in blocks("sh") for arguments in upcalls(block.content) if arguments}
+    # It needs no example to be understood.
+    assert set(commands()) - shown <= {"version", "mcp"}
+
+
+def test_every_json_example_is_json() -> None:
+    examples = list(blocks("json"))
+    assert examples
+    for block in examples:
+        try:
+            json.loads(block.content)
+        except ValueError as problem:
+            pytest.fail(f"{block.place}: {problem}")
+
+
+def test_every_toml_example_is_toml() -> None:
+    examples = list(blocks("toml"))
+    assert examples
+    for block in examples:
+        try:
+            tomllib.loads(block.content)
+        except ValueError as problem:
+            pytest.fail(f"{block.place}: {problem}")
+
+
+def as_documented(cell: str, default: object) -> object:
+    """A default of the table as the value it stands for."""
+    match default:
+        case float():
+            return duration(cell)
+        case int():
+            return int(cell)
+        case _:
+            return cell
+
+
+def test_the_configuration_page_lists_every_setting_with_its_variable_and_default() -> None:
+    defaults = {key: default for key, _, default in settings()}
+    documented = [
+        (key, variable, as_documented(default, defaults.get(key, "")))
+        for key, variable, default, meaning in rows("configuration.md", "key")
+        if meaning
+    ]
+    assert documented == list(settings())
+
+
+def every_error() -> set[type[UpcallError]]:
+    """The errors of every module of the package, whether or not anything else has imported it."""
+    for module in pkgutil.walk_packages(upcall.__path__, "upcall."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found, new = {UpcallError}, [UpcallError]
+    while new:
+        new = [each for error in new for each in error.__subclasses__() if each not in found]
+        found |= set(new)
+    return {error for error in found if error.__module__.startswith("upcall.")}
+
+
+def test_the_errors_page_lists_every_code_with_its_status_and_a_next_step() -> None:
+    codes = {error.code for error in every_error()} | set(STATUSES)
+    table = rows("errors.md", "code")
+    documented = {code: status for code, status, meaning, following in table if meaning and following}
+    assert len(documented) == len(table)
+    assert documented == {code: str(STATUSES.get(code, "–")) for code in codes}  # noqa: RUF001 - a dash, as printed
+
+
+def test_the_commands_page_is_what_the_parsers_say() -> None:
+    assert generate.PAGE.read_text("utf-8") == generate.page(), "run: python docs/generate.py"
+
+
+def test_the_commands_page_does_not_depend_on_the_terminal(tmp_path: Path) -> None:
+    script = "from docs import generate; import sys; sys.stdout.write(generate.page())"
+    printed = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env={"COLUMNS": "40", "PATH": "", "HOME": str(tmp_path), "PYTHONUTF8": "1"},
+    )
+    assert printed.stdout.decode() == generate.page()
