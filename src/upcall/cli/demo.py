@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command
 from upcall.cli.demo_person import at_the_terminal
-from upcall.cli.details import WIDEST, question_lines
 from upcall.cli.render import given
 from upcall.cli.terminal import Paint, is_terminal, paint
 from upcall.cli.times import moment
@@ -125,12 +124,12 @@ class Demo:
         self._says("agent", step.says)
         call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
         inquiry = self._asked()
-        self._notes(f"calls {step.tool} over MCP and blocks; the question is #{inquiry['ref']}:")
-        print("\n".join(question_lines(inquiry, self._paint, WIDEST)) + "\n")
+        self._notes(f"calls {step.tool} over MCP and blocks")
+        print("\n".join(_card(inquiry, self._paint)))
         if step.restart:
             stop_running(self._home)
             ensure_running(self._home)
-            self._notes("(the daemon was just restarted, and the agent did not notice)")
+            self._notes("the daemon was just restarted, and the agent did not notice")
         self._shown.set()
         if not self._scripted:
             at_the_terminal(self._client, inquiry, call)
@@ -212,6 +211,19 @@ class Demo:
             if collected >= ids:
                 break
         return asked, collected
+
+
+def _card(inquiry: dict[str, Any], paint: Paint) -> list[str]:
+    question = inquiry["questions"][0]
+    lines = [f"  {paint.name('#' + inquiry['ref'])}  {paint.bold(question['question'])}"]
+    if inquiry["context"]:
+        lines.append(f"       {inquiry['context']}")
+    for number, option in enumerate(question["options"], 1):
+        about = f" {paint.dim('— ' + option['description'])}" if option["description"] else ""
+        lines.append(f"       {number}. {option['label']}{about}")
+    if question["multiSelect"]:
+        lines.append(f"       {paint.dim('(any number of them)')}")
+    return lines
 
 
 COMMANDS = {
