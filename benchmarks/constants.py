@@ -60,6 +60,7 @@ async def main() -> None:
             access_log=False,
             log_config=None,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
     )

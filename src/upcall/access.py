@@ -25,12 +25,15 @@ class Access:
         self._store = store
         self._clock = clock
         self._callers: dict[str, Caller] = {}
+        # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
+        self._seen: dict[str, Caller] = {}
 
     async def load(self) -> None:
         """Read the tokens into memory, where every request looks them up."""
         self._callers = {
             token.digest: Caller(name=token.name, role=token.role) for token in await self._store.tokens()
         }
+        self._seen.clear()
 
     def identify(self, secret: str) -> Caller:
         """Who holds this token.
@@ -38,7 +41,11 @@ class Access:
         Raises:
             Unauthenticated: if nobody does.
         """
-        caller = self._callers.get(digest(secret))
+        caller = self._seen.get(secret)
+        if caller is None:
+            caller = self._callers.get(digest(secret))
+            if caller is not None:
+                self._seen[secret] = caller
         if caller is None:
             raise Unauthenticated(
                 "the token is missing, unknown or revoked",

@@ -39,28 +39,32 @@ class Expiry:
 
     def expect(self, deadline: float) -> None:
         """Take note of a deadline that may be nearer than all others."""
-        if deadline < self._nearest:
-            self._nearest = deadline
-            self._nearer.set()
+        # One that has been settled since costs a look in vain; asking the store each time would cost more.
+        self._nearest = min(self._nearest, deadline)
+        self._nearer.set()
 
     async def _sweep_for_ever(self) -> None:
         while True:
             try:
+                # What is expected while the store is being asked counts as well.
+                self._nearest = float("inf")
+                self.expect(await self._store.next_expiry() or float("inf"))
+                await self._nap()
                 await self._sweep()
             except StorageError:
                 log.exception("cannot expire what is due; trying again in a second")
                 await asyncio.sleep(1)
 
-    async def _sweep(self) -> None:
-        self._nearer.clear()
-        self._nearest = await self._store.next_expiry() or float("inf")
-        nap = min(self._nearest - self._clock(), LONGEST_NAP)
-        if nap > 0:
+    async def _nap(self) -> None:
+        """Sleep until the nearest deadline, which may come nearer meanwhile."""
+        while (left := self._nearest - self._clock()) > 0:
+            self._nearer.clear()
             with suppress(TimeoutError):
                 # Not `wait_for`, which may swallow the cancellation that ends us.
-                async with asyncio.timeout(nap):
+                async with asyncio.timeout(min(left, LONGEST_NAP)):
                     await self._nearer.wait()
-            return
+
+    async def _sweep(self) -> None:
         now = self._clock()
         due = await self._store.due(now, AT_ONCE)
         await asyncio.gather(*(self._store.update(name, partial(lifecycle.expire, now=now)) for name in due))

@@ -63,6 +63,8 @@ class _Server(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
+                # What a stranger writes into X-Forwarded-For is no address of anybody.
+                proxy_headers=False,
                 backlog=4096,
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=GRACE,

@@ -13,7 +13,7 @@ from upcall.domain.errors import InvalidInquiry
 from upcall.domain.forms import EXAMPLE, Fields
 from upcall.domain.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question
 from upcall.domain.limits import Limits
-from upcall.domain.redaction import redact
+from upcall.domain.redaction import may_hold_secrets, redact
 from upcall.domain.uploads import Upload, uploads
 from upcall.domain.wording import duration
 
@@ -204,6 +204,8 @@ def _on_expiry(sent: object, default: str | None) -> OnExpiry | None:
 
 
 def _masked(questions: Sequence[Question], context: str) -> tuple[tuple[Question, ...], str, int]:
+    if not may_hold_secrets("\n".join(_texts(questions, context))):
+        return tuple(questions), context, 0
     found = 0
 
     def mask(text: str) -> str:
@@ -236,5 +238,17 @@ def _masked(questions: Sequence[Question], context: str) -> tuple[tuple[Question
 def _digest(
     kind: Kind, questions: Sequence[Question], context: str, files: tuple[Upload, ...], default: str | None
 ) -> str:
-    content = repr((kind.value, tuple(questions), context, [upload.attachment for upload in files], default))
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    content = [kind.value, *_texts(questions, context), repr(default)]
+    content += [f"{question.multi}{question.custom}{len(question.options)}" for question in questions]
+    content += [f"{upload.attachment.name}\0{upload.attachment.digest}" for upload in files]
+    return hashlib.sha256("\0\n".join(content).encode("utf-8", "replace")).hexdigest()
+
+
+def _texts(questions: Sequence[Question], context: str) -> list[str]:
+    """Every word that will be shown."""
+    texts = [context]
+    for question in questions:
+        texts += (question.text, question.header)
+        for option in question.options:
+            texts += (option.label, option.description, option.preview or "")
+    return texts

@@ -1,12 +1,15 @@
 """An inquiry as others see it in JSON: the names here are relied upon and do not change."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from upcall.domain.inquiry import Answered, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
 
 
+# An inquiry is shown several times in its life, each time with the same moments.
+@lru_cache(maxsize=4096)
 def timestamp(at: float) -> str:
     """A moment in UTC, to the millisecond, as ISO 8601."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

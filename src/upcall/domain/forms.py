@@ -73,7 +73,11 @@ def flag(sent: object, path: str, *, default: bool) -> bool:
 
 def first(fields: Fields, *names: str) -> object:
     """The first of several spellings that was used."""
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
+    for name in names:
+        sent = fields.get(name)
+        if sent is not None:
+            return sent
+    return None
 
 
 def _named(sent: object) -> str:

@@ -23,6 +23,7 @@ _INLINE_MARKS = [
 _PAIRS = "\"\" '' “” ““ ”” „“ „” ‘’ ‘‘ ’’ ‚‘ ‚’ «» »« ‹› ›‹ 「」 『』 ＂＂"  # noqa: RUF001
 _QUOTES = frozenset(_PAIRS.split())
 _EMPHASIS = ("***", "**", "*", "__", "_", "~~", "``", "`")
+_OPENING = frozenset(mark[0] for mark in (*_QUOTES, *_EMPHASIS))
 _DEEPEST = 8
 
 
@@ -144,7 +145,8 @@ def _all(found: Iterable[int | None]) -> set[int]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return " ".join(text.casefold().split())
 
 
 def _core(text: str) -> str:
@@ -163,6 +165,8 @@ def _peeled(text: str, goes: Callable[[str, str], bool]) -> str:
 
 def _layer(text: str) -> tuple[str, str]:
     """The outermost pair of marks and what they surround; no marks if there are none."""
+    if text[:1] not in _OPENING:
+        return "", text
     if len(text) > 1 and text[0] + text[-1] in _QUOTES:
         return text[0] + text[-1], text[1:-1]
     for mark in _EMPHASIS:

@@ -76,13 +76,18 @@ _STANDS_FOR = re.compile(
 )
 
 
-# Whatever is recognised below has one of these; most questions have none, and are spared the rest.
+# Whatever is recognised has one of these; most questions have none, and are spared the rest.
 _SUSPICIOUS = re.compile(r"[:=]|--|[\w.~+/-]{12}")
+
+
+def may_hold_secrets(text: str) -> bool:
+    """Whether it is worth looking: cheap, and never wrong when it says no."""
+    return _SUSPICIOUS.search(text) is not None
 
 
 def redact(text: str) -> Redacted:
     """The text with every secret that is known by its form or name replaced by what it was."""
-    if not _SUSPICIOUS.search(text):
+    if not may_hold_secrets(text):
         return Redacted(text=text, count=0)
     text, count = _without_private_keys(text)
     for name, pattern in _TOKENS:
@@ -110,7 +115,7 @@ Span = tuple[int, int, str]
 
 def _without_private_keys(text: str) -> tuple[str, int]:
     pieces: list[str] = []
-    at, complete = 0, True
+    at, complete, count = 0, True, 0
     while begin := _KEY_BEGIN.search(text, at):
         end = _KEY_END.search(text, begin.end()) if complete else None
         complete = end is not None
@@ -119,9 +124,10 @@ def _without_private_keys(text: str) -> tuple[str, int]:
         if end is not None:
             stop = end.end()
         is_key = stop > begin.end()
+        count += is_key
         pieces += [text[at : begin.start()], "[redacted: private key]" if is_key else begin[0]]
         at = stop
-    return "".join([*pieces, text[at:]]), sum(piece == "[redacted: private key]" for piece in pieces)
+    return "".join([*pieces, text[at:]]), count
 
 
 def _mask_header(match: re.Match[str]) -> Span | None:

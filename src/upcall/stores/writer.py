@@ -75,7 +75,8 @@ class Writer:
         self._translate = translate
         self._max_group = max_group
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Task] | None] = SimpleQueue()
+        self._gathered: list[_Task] = []
         self._stopped: asyncio.Future[None] = self._loop.create_future()
         self._stopping = False
         self._commits = 0
@@ -88,23 +89,32 @@ class Writer:
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(_Task(work, future))
+        if not self._gathered:
+            # What is submitted in one turn of the loop wakes the thread once.
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(_Task(work, future))
         return future
 
     async def stop(self) -> None:
         """Do what was submitted, then end the thread and close its connection."""
         if not self._stopping:
             self._stopping = True
+            self._hand_over()
             self._queue.put(None)
         await asyncio.shield(self._stopped)
         self._thread.join()
 
+    def _hand_over(self) -> None:
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self._queue.put(gathered)
+
     def _run(self) -> None:
         more = True
         while more:
-            group, more = self._take()
-            if group:
-                self._settle(group)
+            tasks, more = self._take()
+            for start in range(0, len(tasks), self._max_group):
+                self._settle(tasks[start : start + self._max_group])
                 self._checkpoint_if_long()
         self._checkpoint()
         with suppress(sqlite3.Error):
@@ -112,17 +122,15 @@ class Writer:
         self._call(_settle_stopped, self._stopped)
 
     def _take(self) -> tuple[list[_Task], bool]:
-        task = self._queue.get()
-        group: list[_Task] = []
-        while task is not None:
-            group.append(task)
-            if len(group) >= self._max_group:
-                return group, True
+        tasks: list[_Task] = []
+        more = self._queue.get()
+        while more is not None:
+            tasks += more
             try:
-                task = self._queue.get_nowait()
+                more = self._queue.get_nowait()
             except Empty:
-                return group, True
-        return group, False
+                return tasks, True
+        return tasks, False
 
     def _settle(self, group: list[_Task]) -> None:
         try:

@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain.asking import draft
-from upcall.domain.document import document
 from upcall.domain.errors import InvalidRequest, UnknownAgent
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
 from upcall.ports import Query
 from upcall.web import fields
-from upcall.web.call import Body, Call, Json
+from upcall.web.call import Body, Call
+from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 
 PAGE, LARGEST_PAGE = 50, 200
@@ -29,8 +29,9 @@ _TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
 class Inquiries:
     """The handlers of everything under `/v1/inquiries` that answers at once."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, documents: Documents) -> None:
         self._broker = broker
+        self._documents = documents
 
     async def ask(self, call: Call) -> Response:
         """Put a question; 200 instead of 201 when it is one that was put before."""
@@ -41,7 +42,7 @@ class Inquiries:
         added = await self._broker.ask(
             draft(body, self._broker.policy.limits), origin, named_session=named_session
         )
-        return Json(document(added.inquiry), 201 if added.created else 200)
+        return self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
         """A page of inquiries."""
@@ -57,11 +58,11 @@ class Inquiries:
             cursor=sent.get("cursor") or None,
         )
         page = await self._broker.find(query, call.caller)
-        return Json({"items": [document(inquiry) for inquiry in page.items], "next": page.next})
+        return self._documents.page(page)
 
     async def get(self, call: Call) -> Response:
         """One inquiry."""
-        return Json(document(await self._broker.get(call.name, call.caller)))
+        return self._documents.one(await self._broker.get(call.name, call.caller))
 
     async def attachment(self, call: Call) -> Response:
         """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
@@ -88,7 +89,7 @@ class Inquiries:
     async def answer(self, call: Call) -> Response:
         """Take a person's answer."""
         body = await call.body()
-        return _settled(await self._broker.receive(call.name, _reply(body), call.caller))
+        return self._documents.settled(await self._broker.receive(call.name, _reply(body), call.caller))
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
@@ -101,16 +102,16 @@ class Inquiries:
     async def snooze(self, call: Call) -> Response:
         """Keep quiet about a question for a while."""
         span = self._span(await call.body())
-        return _settled(await self._broker.snooze(call.name, call.caller, span))
+        return self._documents.settled(await self._broker.snooze(call.name, call.caller, span))
 
     async def extend(self, call: Call) -> Response:
         """Give a question more time."""
         span = self._span(await call.body())
-        return _settled(await self._broker.extend(call.name, call.caller, span))
+        return self._documents.settled(await self._broker.extend(call.name, call.caller, span))
 
     async def collect(self, call: Call) -> Response:
         """Let the asker acknowledge that it has its answer."""
-        return _settled(await self._broker.collect(call.name, call.caller, "acknowledged"))
+        return self._documents.settled(await self._broker.collect(call.name, call.caller, "acknowledged"))
 
     async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
         body = await call.body()
@@ -121,7 +122,7 @@ class Inquiries:
             via=fields.via(body),
             key=fields.text(body, "key"),
         )
-        return _settled(settled)
+        return self._documents.settled(settled)
 
     def _span(self, body: Body) -> float:
         for name in ("for", "seconds"):
@@ -198,10 +199,6 @@ def _kind(sent: str | None) -> Kind | None:
     except ValueError:
         kinds = ", ".join(kind.value for kind in Kind)
         raise InvalidRequest(f"kind: one of {kinds}, got {sent[:40]!r}") from None
-
-
-def _settled(settled: Settled) -> Json:
-    return Json({"accepted": settled.accepted, "inquiry": document(settled.inquiry)})
 
 
 def _served_as(media_type: str) -> str:

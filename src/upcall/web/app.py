@@ -10,6 +10,7 @@ from upcall.access import Access
 from upcall.broker import Broker
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
+from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
 from upcall.web.service import Service
@@ -39,7 +40,8 @@ def create_app(
 
 def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
-    inquiries, live = Inquiries(broker), Live(broker, access, settings)
+    documents = Documents()
+    inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, service = Tokens(access), Service(broker, settings)
     one = "/v1/inquiries/{name}"
     return [

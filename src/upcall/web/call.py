@@ -100,13 +100,13 @@ class Resource:
 
 
 class Json(Response):
-    """A document, written compactly."""
+    """A document: text is sent as it is, anything else is written compactly."""
 
     # The framework's constructor is general; this one runs for every request.
     def __init__(self, document: object, status: int = 200) -> None:
         self.status_code = status
         self.background = None
-        self.body = _encode(document).encode()
+        self.body = (document if isinstance(document, str) else encode(document)).encode()
         self.raw_headers = [
             (b"content-length", b"%d" % len(self.body)),
             (b"content-type", b"application/json"),
@@ -127,7 +127,7 @@ def _refuse_constant(name: str) -> object:
 
 
 # Made once: `json.dumps` and `json.loads` with options make a new one for each call.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 

@@ -16,12 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
-from upcall.domain.document import Document, document, timestamp
+from upcall.domain.document import Document, timestamp
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownInquiry
 from upcall.domain.roles import Caller
 from upcall.ports import Event
 from upcall.web import fields
 from upcall.web.call import Call, Json, bearer
+from upcall.web.documents import Documents
 from upcall.web.settings import WebSettings
 
 T = TypeVar("T")
@@ -36,25 +37,31 @@ MOMENTS = ("until", "expires_at")
 
 
 class Presence:
-    """Whether the other side is still there. As a context it listens for the client to hang up."""
+    """Whether the other side is still there. As a context it listens for the client to hang up.
+
+    Whatever waits in it does so in the request's own task, which is woken when the wait is pointless.
+    """
 
     def __init__(self, receive: Receive, closing: asyncio.Event | None = None) -> None:
         self._receive = receive
         self._closing = closing
-        self._ends: list[asyncio.Task[object]] = []
+        self._watchers: list[asyncio.Task[None]] = []
+        self._waiting: asyncio.Task[object] | None = None
+        self._over = False
+        self._broken: Exception | None = None
         self.gone = False
 
     async def __aenter__(self) -> Self:
-        self._ends.append(asyncio.create_task(self._hang_up()))
+        self._watchers.append(asyncio.create_task(self._hang_up()))
         if self._closing is not None:
-            self._ends.append(asyncio.create_task(self._closing.wait()))
+            self._watchers.append(asyncio.create_task(self._close(self._closing)))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for end in self._ends:
-            end.cancel()
+        for watcher in self._watchers:
+            watcher.cancel()
 
     async def during(self, work: Coroutine[Any, Any, T]) -> T | None:
         """What `work` comes to, or None when it is over before.
@@ -62,35 +69,55 @@ class Presence:
         Raises:
             ClientDisconnect: if nobody is there any more to be told.
         """
-        task = asyncio.create_task(work)
+        if self._over:
+            work.close()
+            self._end()
+            return None
+        self._waiting = asyncio.current_task()
         try:
-            await asyncio.wait({task, *self._ends}, return_when=asyncio.FIRST_COMPLETED)
+            return await work
+        except asyncio.CancelledError:
+            if not self._over or self._waiting is None or self._waiting.uncancel():
+                raise
+            self._end()
+            return None
         finally:
-            if not task.done():
-                task.cancel()
-        if task.done():
-            return task.result()
-        for end in self._ends:
-            # Whatever broke the connection is told like any other error.
-            if end.done():
-                end.result()
+            self._waiting = None
+
+    def _end(self) -> None:
+        # Whatever broke the connection is told like any other error.
+        if self._broken is not None:
+            raise self._broken
         if self.gone:
             raise ClientDisconnect
-        return None
+
+    def _interrupt(self) -> None:
+        self._over = True
+        if self._waiting is not None:
+            self._waiting.cancel()
 
     async def _hang_up(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self.gone = True
+        try:
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+            self.gone = True
+        except Exception as error:  # noqa: BLE001 - handed to the task that waits
+            self._broken = error
+        self._interrupt()
+
+    async def _close(self, closing: asyncio.Event) -> None:
+        await closing.wait()
+        self._interrupt()
 
 
 class Live:
     """The handlers that wait."""
 
-    def __init__(self, broker: Broker, access: Access, settings: WebSettings) -> None:
+    def __init__(self, broker: Broker, access: Access, settings: WebSettings, documents: Documents) -> None:
         self._broker = broker
         self._access = access
         self._settings = settings
+        self._documents = documents
         self._owners: OrderedDict[str, str | None] = OrderedDict()
 
     async def wait(self, call: Call) -> Response:
@@ -103,7 +130,7 @@ class Live:
                 inquiry = await presence.during(self._broker.wait(inquiry, timeout)) or inquiry
             # An hour later the token may not be good any more.
             self._access.identify(bearer(call.scope))
-        return Json(document(inquiry))
+        return self._documents.one(inquiry)
 
     async def events(self, call: Call) -> Response:
         """The log after a number; with `wait`, not before there is something to tell."""

@@ -1,0 +1,48 @@
+"""Inquiries as the JSON that is sent, remembered for as long as they are likely to be asked for again.
+
+An answer is shown at least twice: to the person who gave it and to the agent that waited for it.
+"""
+
+from collections import OrderedDict
+
+from upcall.broker import Settled
+from upcall.domain.document import document
+from upcall.domain.inquiry import Inquiry
+from upcall.ports import Page
+from upcall.web.call import Json, encode
+
+REMEMBERED = 1024
+
+
+class Documents:
+    """Writes inquiries; each is written once while it stays the same value."""
+
+    def __init__(self) -> None:
+        # By identity, which is safe because the value is held here too, and cheap because it is not compared.
+        self._written: OrderedDict[int, tuple[Inquiry, str]] = OrderedDict()
+
+    def one(self, inquiry: Inquiry, status: int = 200) -> Json:
+        """An inquiry."""
+        return Json(self._text(inquiry), status)
+
+    def settled(self, settled: Settled) -> Json:
+        """An inquiry, and whether the request that it replies to has settled it."""
+        return Json(
+            f'{{"accepted":{"true" if settled.accepted else "false"},"inquiry":{self._text(settled.inquiry)}}}'
+        )
+
+    def page(self, page: Page) -> Json:
+        """A page of inquiries."""
+        items = ",".join([self._text(inquiry) for inquiry in page.items])
+        return Json(f'{{"items":[{items}],"next":{encode(page.next)}}}')
+
+    def _text(self, inquiry: Inquiry) -> str:
+        key = id(inquiry)
+        kept = self._written.get(key)
+        if kept is not None:
+            return kept[1]
+        text = encode(document(inquiry))
+        self._written[key] = (inquiry, text)
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
+        return text
