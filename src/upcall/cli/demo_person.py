@@ -4,6 +4,7 @@ import select
 import socket
 import sys
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from upcall.cli.client import Client, inquiry_path
@@ -14,8 +15,14 @@ from upcall.cli.terminal import paint
 def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[str, Any]]) -> None:
     """Ask for an answer until one counts, or until the agent's call has returned with somebody else's."""
     woken, wake = socket.socketpair()
+
+    def returned(_: object) -> None:
+        # Whoever has left the demo meanwhile need not be woken.
+        with suppress(OSError):
+            wake.send(b".")
+
     with woken, wake:
-        call.add_done_callback(lambda _: wake.send(b"."))
+        call.add_done_callback(returned)
         while not call.done():
             print(f"{paint().good('you')}    ", end="", flush=True)
             ready, _, _ = select.select([sys.stdin, woken], [], [])
@@ -28,6 +35,7 @@ def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[s
             try:
                 client.post(inquiry_path(inquiry["id"], "answer"), {"text": line, "via": "terminal"})
             except Refused as refused:
-                print(f"       {refused.message}. {refused.hint or ''}")
+                print(f"       {refused.message}: {refused.hint}")
                 continue
-            return
+            # The agent's call returns now, whoever's answer it was.
+            woken.recv(1)

@@ -1,0 +1,65 @@
+"""`upcall demo`, with a scripted human and with a person at a real terminal."""
+
+import re
+import signal
+
+from tests.cli.conftest import Program
+from tests.cli.test_terminal import Terminal
+
+
+def test_a_scripted_human_sees_the_demo_through(upcall: Program) -> None:
+    done = upcall("demo", "--scripted")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("the agent has it") == 4
+    assert "Each asked once" in done.stdout
+    assert not done.stderr
+
+
+def test_without_a_terminal_nobody_is_asked(upcall: Program) -> None:
+    assert upcall("demo").returncode == 0
+
+
+PROMPT = "you    "
+
+
+def plain_demo(upcall: Program) -> Terminal:
+    return Terminal(upcall, "demo", columns=100, NO_COLOR="1")
+
+
+def test_a_person_answers_in_their_own_way(upcall: Program) -> None:
+    with plain_demo(upcall) as terminal:
+        # The empty one is refused, and asked again.
+        for reply in ("2", "lint, tests", "perhaps", "", "Use Memcached"):
+            terminal.until(PROMPT)
+            terminal.type(f"{reply}\n")
+        terminal.until("in all")
+
+        assert terminal.end() == 0
+    assert "Traceback" not in terminal.seen
+    for said in ("answered: Memcached", "answered: lint, tests", "The user denied this", "not an answer"):
+        assert said in terminal.seen
+
+
+def test_somebody_in_another_terminal_may_be_faster(upcall: Program) -> None:
+    with plain_demo(upcall) as terminal:
+        terminal.until(PROMPT)
+        home = re.search(r"UPCALL_HOME=(\S+)", terminal.seen)
+        ref = re.search(r"#(\w+)  Which cache", terminal.seen)
+        assert home
+        assert ref
+        assert upcall("answer", ref[1], "1", UPCALL_HOME=home[1]).returncode == 0
+        terminal.until(PROMPT)
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.end()
+    assert "(answered elsewhere)" in terminal.seen
+    assert "The user answered: Redis" in terminal.seen
+
+
+def test_leaving_in_the_middle_leaves_nothing_behind(upcall: Program) -> None:
+    with plain_demo(upcall) as terminal:
+        terminal.until(PROMPT)
+        terminal.process.send_signal(signal.SIGINT)
+
+        assert terminal.end() == 130
+    assert "Traceback" not in terminal.seen
