@@ -27,14 +27,14 @@ def parsed(sent: object) -> object:
 def mapping(sent: object, path: str) -> Fields:
     """An object."""
     if not isinstance(sent, Mapping):
-        raise InvalidInquiry(path, f"an object, got {_named(sent)}", hint=EXAMPLE)
+        raise InvalidInquiry(path, f"an object, got {kind_of(sent)}", hint=EXAMPLE)
     return cast("Fields", sent)
 
 
 def sequence(sent: object, path: str) -> Sequence[object]:
     """A list."""
     if not isinstance(sent, list | tuple):
-        raise InvalidInquiry(path, f"a list, got {_named(sent)}", hint=EXAMPLE)
+        raise InvalidInquiry(path, f"a list, got {kind_of(sent)}", hint=EXAMPLE)
     return cast("Sequence[object]", sent)
 
 
@@ -43,7 +43,7 @@ def text(sent: object, path: str) -> str:
     if sent is None:
         return ""
     if isinstance(sent, bool) or not isinstance(sent, str | int | float):
-        raise InvalidInquiry(path, f"text, got {_named(sent)}", hint=EXAMPLE)
+        raise InvalidInquiry(path, f"text, got {kind_of(sent)}", hint=EXAMPLE)
     # A lone surrogate cannot be stored or sent on; it is shown as what it is, unknown.
     return str(sent).encode("utf-8", "replace").decode()
 
@@ -68,7 +68,7 @@ def flag(sent: object, path: str, *, default: bool) -> bool:
         case "false" | "False" | "":
             return False
         case _:
-            raise InvalidInquiry(path, f"true or false, got {_named(sent)}", hint=EXAMPLE)
+            raise InvalidInquiry(path, f"true or false, got {kind_of(sent)}", hint=EXAMPLE)
 
 
 def first(fields: Fields, *names: str) -> object:
@@ -80,7 +80,8 @@ def first(fields: Fields, *names: str) -> object:
     return None
 
 
-def _named(sent: object) -> str:
+def kind_of(sent: object) -> str:
+    """What a JSON value is called."""
     match sent:
         case None:
             return "nothing"

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent
+from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
 from upcall.ports import Query
@@ -163,7 +164,7 @@ def _reply(body: Body) -> Reply:
         raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
     text = body.get("text")
     if text is not None and not isinstance(text, str):
-        raise InvalidRequest(f"text: text, got {fields.kind_of(text)}", hint='for example {"text": "yes"}')
+        raise InvalidRequest(f"text: text, got {kind_of(text)}", hint='for example {"text": "yes"}')
     choices = body.get("choices")
     return Reply(
         text=text,
@@ -182,9 +183,7 @@ def _answers(sent: object) -> list[list[str]] | None:
         return None
     example = '{"answers": [["Redis"]]}: one list of texts for each question'
     if not isinstance(sent, list):
-        raise InvalidRequest(
-            f"answers: a list of lists, got {fields.kind_of(sent)}", hint=f"for example {example}"
-        )
+        raise InvalidRequest(f"answers: a list of lists, got {kind_of(sent)}", hint=f"for example {example}")
     return [
         list(fields.strings(values, f"answers[{number}]", example=example))
         for number, values in enumerate(cast("list[object]", sent))

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import cast
 
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.forms import kind_of
 from upcall.domain.wording import duration
 
 NAME_LENGTH = 200
@@ -128,20 +129,3 @@ def moment(value: object, name: str) -> float:
     if found.tzinfo is None:
         raise InvalidRequest(f"{name}: the offset is missing: {value[:40]!r}", hint=example)
     return at
-
-
-def kind_of(value: object) -> str:
-    """What a JSON value is called."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
