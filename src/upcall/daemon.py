@@ -70,6 +70,8 @@ def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    # It announces each step of its start and end; ours is the one line that matters.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     with suppress(FileNotFoundError):
         home.down_mark.unlink()
 
