@@ -29,13 +29,10 @@ def looks_like_ref(name: str) -> bool:
     return REF.fullmatch(name) is not None
 
 
-def candidates(random: Random, *, start: int = SHORTEST, tries: int = 4) -> Iterator[str]:
-    """Refs to try, a few of each length, the shortest first; the last length is tried for ever."""
-    length = start
+def candidates(random: Random, length: int) -> Iterator[str]:
+    """Refs of one length to try, for ever."""
     while True:
-        for _ in range(tries):
-            yield _ref(random, length)
-        length = min(length + 1, LONGEST)
+        yield _ref(random, length)
 
 
 def _ref(random: Random, length: int) -> str:
