@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from upcall.domain.inquiry import (
     STATE_NAMES,
     Answer,
@@ -74,7 +76,7 @@ def body(inquiry: Inquiry) -> str:
         made["redacted"] = inquiry.redacted
     if inquiry.digest:
         made["digest"] = inquiry.digest
-    return dumps(made)
+    return _text(made)
 
 
 class Outcome(NamedTuple):
@@ -120,7 +122,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
     name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, became, made = (
         values
     )
-    read: Json = loads(made)
+    read: Json = _read(made)
     get = read.get
     return Inquiry(
         id=name,
@@ -150,6 +152,21 @@ def decode(values: Sequence[Any]) -> Inquiry:
         digest=get("digest", ""),
         state=_state_in(state, {} if became is None else loads(became)),
     )
+
+
+def _text(made: Json) -> str:
+    try:
+        return orjson.dumps(made).decode()
+    except TypeError:
+        return dumps(made)  # half a character, which only plain ASCII can carry
+
+
+def _read(text: str) -> Json:
+    try:
+        read: Json = orjson.loads(text)
+    except ValueError:
+        read = loads(text)
+    return read
 
 
 def _question_out(question: Question) -> Json:
