@@ -141,7 +141,7 @@ def _options(sent: object, path: str, limits: Limits) -> tuple[Option, ...]:
             f"at most {limits.options}, got {len(items)}",
             hint="offer the best few; free text is always possible",
         )
-    options = tuple(_option(item, f"{path}options[{number}]", limits) for number, item in enumerate(items))
+    options = tuple([_option(item, f"{path}options[{number}]", limits) for number, item in enumerate(items)])
     if len({option.label for option in options}) < len(options):
         raise InvalidInquiry(f"{path}options", "two options have the same label", hint=EXAMPLE)
     return options
@@ -149,22 +149,24 @@ def _options(sent: object, path: str, limits: Limits) -> tuple[Option, ...]:
 
 def _option(sent: object, path: str, limits: Limits) -> Option:
     if isinstance(sent, str):
-        sent = {"label": sent}
+        return Option(label=_label(sent, path, limits))
     fields = forms.mapping(sent, path)
-    label = forms.text(
-        forms.first(fields, "label", "text", "title", "name", "value"), f"{path}.label"
-    ).strip()
-    if not 1 <= len(label) <= limits.label:
-        raise InvalidInquiry(
-            f"{path}.label", f"1 to {limits.label} characters, got {len(label)}", hint=EXAMPLE
-        )
     preview = fields.get("preview")
     return Option(
-        label=label,
+        label=_label(forms.first(fields, "label", "text", "title", "name", "value"), path, limits),
         description=forms.bounded(fields.get("description"), f"{path}.description", limits.description),
         recommended=forms.flag(fields.get("recommended"), f"{path}.recommended", default=False),
         preview=None if preview is None else forms.bounded(preview, f"{path}.preview", limits.preview),
     )
+
+
+def _label(sent: object, path: str, limits: Limits) -> str:
+    label = forms.text(sent, f"{path}.label").strip()
+    if not 1 <= len(label) <= limits.label:
+        raise InvalidInquiry(
+            f"{path}.label", f"1 to {limits.label} characters, got {len(label)}", hint=EXAMPLE
+        )
+    return label
 
 
 def _default(sent: object, kind: Kind, questions: Sequence[Question]) -> str | None:

@@ -47,7 +47,7 @@ class Question:
     @property
     def labels(self) -> tuple[str, ...]:
         """The options' labels in the order shown."""
-        return tuple(option.label for option in self.options)
+        return tuple([option.label for option in self.options])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,8 @@ def well_formed(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing to see in it."""
+    if text.isprintable() and not text.isspace():
+        return not text  # the usual case: there is something, or nothing at all
     return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text)
 
 
@@ -54,19 +56,19 @@ class Choices:
     """Labels, to be found by name or by position."""
 
     def __init__(self, labels: Sequence[str], *, position_first: bool = False) -> None:
-        self._count = len(labels)
+        self._labels = labels
         self._position_first = position_first
-        # The closest likeness wins, and among equals the option that comes first.
-        self._names: list[tuple[Callable[[str], str], dict[str, int]]] = []
-        for likeness in (str.strip, _folded, _core):
-            names = {likeness(label): index for index, label in reversed(list(enumerate(labels)))}
-            self._names.append((likeness, names))
-        self._most_parts = 1 + max((len(_BETWEEN_LABELS.findall(label)) for label in labels), default=0)
+        # For each likeness that was needed so far.
+        self._names: list[dict[str, int]] = []
 
     def named(self, text: str) -> int | None:
         """The option with this label, ignoring case, spacing and marks around it."""
-        for likeness, names in self._names:
-            if (index := names.get(likeness(text))) is not None:
+        # The closest likeness wins, and among equals the option that comes first.
+        for depth, likeness in enumerate(_LIKENESSES):
+            if depth == len(self._names):
+                in_reverse = reversed(list(enumerate(self._labels)))
+                self._names.append({likeness(label): index for index, label in in_reverse})
+            if (index := self._names[depth].get(likeness(text))) is not None:
                 return index
         return None
 
@@ -75,7 +77,7 @@ class Choices:
         number = NUMBER.fullmatch(bare(text))
         if number is None:
             return self.named(text)
-        position = int(number[1]) - 1 if 0 < int(number[1]) <= self._count else None
+        position = int(number[1]) - 1 if 0 < int(number[1]) <= len(self._labels) else None
         if self._position_first and position is not None:
             return position
         for name in (text, number[1]):
@@ -97,6 +99,7 @@ class Choices:
         cuts = [cut.span() for cut in _BETWEEN_LABELS.finditer(text)]
         starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
         one = cache(self.one)  # a long list mostly repeats itself
+        most_parts = 1 + max((len(_BETWEEN_LABELS.findall(label)) for label in self._labels), default=0)
         found: set[int] = set()
         at = 0
         while at < len(starts):
@@ -104,7 +107,7 @@ class Choices:
                 at += 1
                 continue
             # A label may hold commas itself: the longest one that fits is meant.
-            for stop in range(min(at + self._most_parts, len(starts)), at, -1):
+            for stop in range(min(at + most_parts, len(starts)), at, -1):
                 if (index := one(text[starts[at] : ends[stop - 1]])) is not None:
                     found.add(index)
                     at = stop
@@ -151,6 +154,9 @@ def _folded(text: str) -> str:
 
 def _core(text: str) -> str:
     return _folded(bare(text))
+
+
+_LIKENESSES: tuple[Callable[[str], str], ...] = (str.strip, _folded, _core)
 
 
 def _peeled(text: str, goes: Callable[[str, str], bool]) -> str:

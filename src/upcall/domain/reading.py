@@ -129,14 +129,15 @@ def _reply(inquiry: Inquiry, index: int, raw: str, rules: ReadingRules) -> Value
     question = inquiry.questions[index]
     if inquiry.kind is Kind.TEXT or not question.options:
         return (raw,)
-    options = Choices(question.labels, position_first=rules.numbers == "position")
+    labels = question.labels
+    options = Choices(labels, position_first=rules.numbers == "position")
     if question.multi:
         found = options.several(raw)
     else:
         one = options.one(raw)
         found = set() if one is None else {one}
     if found:
-        return _in_order(question, [question.labels[each] for each in found])
+        return _in_order(question, [labels[each] for each in found])
     if _is_closed(question):
         raise _unreadable(inquiry, index, "that is not one of the choices")
     words = without_marks(raw)
@@ -166,6 +167,8 @@ def _taken(inquiry: Inquiry, index: int, values: Sequence[str]) -> Values:
 
 def _in_order(question: Question, values: Sequence[str]) -> Values:
     """Each value once: labels in the order of the options, then words of one's own as they came."""
+    if len(values) == 1:
+        return tuple(values)
     places = {label: place for place, label in enumerate(question.labels)}
     return tuple(sorted(dict.fromkeys(values), key=lambda value: places.get(value, len(places))))
 

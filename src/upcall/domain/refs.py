@@ -16,12 +16,13 @@ REF_REST_DAYS = 30
 
 SHORTEST, LONGEST = 2, 6
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 def inquiry_id(now_ms: int, entropy: int) -> str:
     """A sortable unique id: 48 bits of milliseconds and 80 of entropy, as 26 base-32 characters."""
     number = (now_ms & (1 << 48) - 1) << 80 | entropy & (1 << 80) - 1
-    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def looks_like_ref(name: str) -> bool:
@@ -29,16 +30,13 @@ def looks_like_ref(name: str) -> bool:
     return REF.fullmatch(name) is not None
 
 
-def candidates(random: Random, *, start: int = SHORTEST, tries: int = 4) -> Iterator[str]:
-    """Refs to try, a few of each length, the shortest first; the last length is tried for ever."""
-    length = start
+def candidates(random: Random, length: int) -> Iterator[str]:
+    """Refs of one length to try, for ever."""
     while True:
-        for _ in range(tries):
-            yield _ref(random, length)
-        length = min(length + 1, LONGEST)
+        yield _ref(random, length)
 
 
 def _ref(random: Random, length: int) -> str:
-    characters = [random.choice(LETTERS + DIGITS) for _ in range(length - 1)]
+    characters = random.choices(LETTERS + DIGITS, k=length - 1)
     characters[random.randrange(length - 1)] = random.choice(DIGITS)
     return random.choice(LETTERS) + "".join(characters)

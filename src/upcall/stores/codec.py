@@ -1,11 +1,13 @@
-"""Inquiries as rows and back. What is searched by has a column, everything else is one compact JSON body.
+"""Inquiries as rows and back. What is searched by has a column, everything else is compact JSON.
 
-Defaults are left out of the body, and it is pure ASCII, so that any text a caller sends comes back as it was.
+What was asked is the body, which is written once; what became of it is the outcome. Defaults are left out of both.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import orjson
 
 from upcall.domain.inquiry import (
     STATE_NAMES,
@@ -28,7 +30,7 @@ from upcall.domain.inquiry import (
     State,
 )
 
-COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, body"
+COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, outcome, body"
 """What `decode` reads, in its order."""
 
 Json = dict[str, Any]
@@ -47,13 +49,8 @@ dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 loads = json.JSONDecoder().decode
 
 
-def closed_at(inquiry: Inquiry) -> float | None:
-    """When an inquiry ended; None while it is open."""
-    return None if isinstance(inquiry.state, Open) else inquiry.state.closing.at
-
-
 def body(inquiry: Inquiry) -> str:
-    """Everything about an inquiry that has no column of its own."""
+    """What was asked, as far as it has no column of its own."""
     origin = inquiry.origin
     made: Json = {
         "questions": [_question_out(question) for question in inquiry.questions],
@@ -79,33 +76,53 @@ def body(inquiry: Inquiry) -> str:
         made["redacted"] = inquiry.redacted
     if inquiry.digest:
         made["digest"] = inquiry.digest
-    _state_out(inquiry.state, made)
-    return dumps(made)
+    return _text(made)
+
+
+class Outcome(NamedTuple):
+    """What can change about an inquiry: the columns of those names, `text` being that of the outcome."""
+
+    state: str
+    expires_at: float
+    closed_at: float | None
+    text: str | None
+
+
+def outcome(inquiry: Inquiry) -> Outcome:
+    """What became of an inquiry so far."""
+    state = inquiry.state
+    made = _state_out(state)
+    closed_at = None if isinstance(state, Open) else state.closing.at
+    return Outcome(STATE_NAMES[type(state)], inquiry.expires_at, closed_at, dumps(made) if made else None)
 
 
 def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
     """The values of `COLUMNS` for an inquiry and its `body`."""
     origin = inquiry.origin
+    state, expires_at, closed_at, became = outcome(inquiry)
     return (
         inquiry.id,
         inquiry.ref,
-        STATE_NAMES[type(inquiry.state)],
+        state,
         inquiry.kind.value,
         origin.agent,
         origin.session,
         origin.purpose,
         origin.request_key,
         inquiry.asked_at,
-        inquiry.expires_at,
-        closed_at(inquiry),
+        expires_at,
+        closed_at,
+        became,
         made,
     )
 
 
 def decode(values: Sequence[Any]) -> Inquiry:
     """The inquiry that a row of `COLUMNS` holds."""
-    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, made = values
-    read: Json = loads(made)
+    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, became, made = (
+        values
+    )
+    read: Json = _read(made)
     get = read.get
     return Inquiry(
         id=name,
@@ -133,8 +150,23 @@ def decode(values: Sequence[Any]) -> Inquiry:
         secret=get("secret", False),
         redacted=get("redacted", 0),
         digest=get("digest", ""),
-        state=_state_in(state, read),
+        state=_state_in(state, {} if became is None else loads(became)),
     )
+
+
+def _text(made: Json) -> str:
+    try:
+        return orjson.dumps(made).decode()
+    except TypeError:
+        return dumps(made)  # half a character, which only plain ASCII can carry
+
+
+def _read(text: str) -> Json:
+    try:
+        read: Json = orjson.loads(text)
+    except ValueError:
+        read = loads(text)
+    return read
 
 
 def _question_out(question: Question) -> Json:
@@ -161,17 +193,16 @@ def _option_out(option: Option) -> Json:
     return made
 
 
-def _state_out(state: State, made: Json) -> None:
+def _state_out(state: State) -> Json:
     if isinstance(state, Open):
-        if state.snoozed_until is not None:
-            made["snoozed_until"] = state.snoozed_until
-        return
+        return {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
     closing = state.closing
-    made["closing"] = [closing.by, closing.via, closing.at, closing.reason, closing.key]
+    made: Json = {"closing": [closing.by, closing.via, closing.at, closing.reason, closing.key]}
     if isinstance(state, Answered):
         made["answer"] = {"values": state.answer.values, "text": state.answer.text}
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
+    return made
 
 
 def _question_in(read: Mapping[str, Any]) -> Question:

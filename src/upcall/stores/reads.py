@@ -50,6 +50,12 @@ def last_seq(db: sqlite3.Connection) -> int:
     return 0 if row is None else row[0]
 
 
+def last_number(db: sqlite3.Connection) -> int:
+    """The highest number that an inquiry has; 0 when there is none."""
+    row = db.execute("SELECT max(number) FROM inquiry").fetchone()
+    return row[0] or 0
+
+
 class Reads:
     """Questions to one read-only connection."""
 

@@ -19,7 +19,7 @@ class Documents:
 
     def __init__(self) -> None:
         # By identity, which is safe because the value is held here too, and cheap because it is not compared.
-        self._written: OrderedDict[int, tuple[Inquiry, str]] = OrderedDict()
+        self._written: OrderedDict[int, tuple[Inquiry, bytes]] = OrderedDict()
 
     def one(self, inquiry: Inquiry, status: int = 200) -> Json:
         """An inquiry."""
@@ -27,16 +27,15 @@ class Documents:
 
     def settled(self, settled: Settled) -> Json:
         """An inquiry, and whether the request that it replies to has settled it."""
-        return Json(
-            f'{{"accepted":{"true" if settled.accepted else "false"},"inquiry":{self._text(settled.inquiry)}}}'
-        )
+        accepted = b"true" if settled.accepted else b"false"
+        return Json(b'{"accepted":%b,"inquiry":%b}' % (accepted, self._text(settled.inquiry)))
 
     def page(self, page: Page) -> Json:
         """A page of inquiries."""
-        items = ",".join([self._text(inquiry) for inquiry in page.items])
-        return Json(f'{{"items":[{items}],"next":{encode(page.next)}}}')
+        items = b",".join([self._text(inquiry) for inquiry in page.items])
+        return Json(b'{"items":[%b],"next":%b}' % (items, encode(page.next)))
 
-    def _text(self, inquiry: Inquiry) -> str:
+    def _text(self, inquiry: Inquiry) -> bytes:
         key = id(inquiry)
         kept = self._written.get(key)
         if kept is not None:

@@ -4,7 +4,6 @@ Each ends at once when its client goes, when its token is revoked and when the b
 """
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Coroutine, Sequence
 from types import TracebackType
@@ -21,7 +20,7 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownInquiry
 from upcall.domain.roles import Caller
 from upcall.ports import Event
 from upcall.web import fields
-from upcall.web.call import Call, Json, bearer
+from upcall.web.call import Call, Json, bearer, encode
 from upcall.web.documents import Documents
 from upcall.web.settings import WebSettings
 
@@ -253,5 +252,4 @@ def _document(event: Event) -> Document:
 
 
 def _frame(event: Event) -> bytes:
-    data = json.dumps(_document(event), ensure_ascii=False, separators=(",", ":"))
-    return f"id: {event.seq}\nevent: {event.type}\ndata: {data}\n\n".encode()
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.seq, event.type.encode(), encode(_document(event)))

@@ -1,7 +1,8 @@
 -- "UPCL": lets us tell our own file from somebody else's SQLite database.
 PRAGMA application_id = 0x5550434c;
 
--- `number` is the order of asking. Columns are what is searched by; `body` is the rest, as JSON.
+-- `number` is the order of asking. Columns are what is searched by; the rest is JSON: `body` never changes, `outcome`
+-- is what became of it so far.
 CREATE TABLE inquiry (
     number      INTEGER PRIMARY KEY,
     id          TEXT NOT NULL UNIQUE,
@@ -15,6 +16,7 @@ CREATE TABLE inquiry (
     asked_at    REAL NOT NULL,
     expires_at  REAL NOT NULL,
     closed_at   REAL,
+    outcome     TEXT,
     body        TEXT NOT NULL
 );
 
