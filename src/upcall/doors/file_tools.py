@@ -55,7 +55,7 @@ class NotPickedUp(UpcallError):
 
 
 class Lost(UpcallError):
-    """The task is gone from the folder, and there is no response."""
+    """The task is gone from the folder, and there is no response, or none that can be read."""
 
     code = "lost"
 
@@ -71,6 +71,7 @@ class FileTools:
         limits: Limits = Limits(),
         slice_seconds: float = 50.0,
         block_timeout: float = 1800.0,
+        grace: float = GRACE,
         beat: Beat | None = None,
     ) -> None:
         self.evidence = Handed(self._collected)
@@ -80,6 +81,7 @@ class FileTools:
         self._limits = limits
         self._slice = slice_seconds
         self._block = block_timeout
+        self._grace = grace
         self._beat = beat or Beat()
         self._does: dict[str, Callable[[Fields, Asker, Watching], Awaitable[ToolResult]]] = {
             ASK: self._ask,
@@ -140,7 +142,7 @@ class FileTools:
     async def _answered(self, kind: str, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
         patience = self._patience(asker)
         task = _task(kind, fields, asker) | {"timeout": patience}
-        return await self._exchanged(task, patience + GRACE, watching)
+        return await self._exchanged(task, patience + self._grace, watching)
 
     async def _exchanged(self, task: Fields, patience: float, watching: Watching) -> ToolResult:
         """Put a task into the folder, and come back with its response or with why there is none."""
@@ -173,6 +175,11 @@ class FileTools:
             raise NotPickedUp(
                 "no Upcall picked this up, so nothing was asked",
                 hint="report that nobody can be reached; ask again later",
+            )
+        if self._exchange.has(RESPONSES, request + SUFFIX):
+            raise Lost(
+                "there is a response, but it cannot be read here",
+                hint="report this: the folder has to be open to the user that this runs as",
             )
         if self._exchange.has(TAKEN, request + SUFFIX):
             return _parked(request)

@@ -64,6 +64,11 @@ class FolderWatch:
 
         return end
 
+    @property
+    def polls(self) -> bool:
+        """Whether there is a folder that has to be looked into now and then."""
+        return self._timer is not None
+
     def close(self) -> None:
         """Watch nothing any more."""
         self._watched.clear()
