@@ -12,6 +12,7 @@ from benchmarks import (
     baselines,
     blocked,
     cycles,
+    files,
     http_cycles,
     pipe,
     restart,
@@ -31,6 +32,7 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "blocked-mcp": blocked.run_mcp,
     "blocked-pipes": blocked.run_pipes,
     "pipe": pipe.run,
+    "files": files.run,
     "status": status.run,
     "restart": restart.run,
 }

@@ -31,6 +31,13 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where containers without network leave their questions; empty is `ipc` in the home."""
+
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -49,6 +56,7 @@ class Config:
     numbers: Literal["label_first", "position"] = "label_first"
     limits: Limits = Limits()
     rates: Rates = Rates()
+    files: Files = Files()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -136,6 +144,8 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
         if given not in get_args(hint):
             raise ValueError(f"one of {', '.join(get_args(hint))}; got {given!r}")
         return given
+    if get_origin(hint) is tuple:
+        return _listed(given)
     if hint is str:
         if not isinstance(given, str):
             raise ValueError(f"text, got {given!r}")
@@ -147,6 +157,14 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
     if number < 0:
         raise ValueError(f"not negative, got {given!r}")
     return number
+
+
+def _listed(given: object) -> tuple[str, ...]:
+    """Several texts: a list in the file, in a variable separated as in PATH or by commas."""
+    items = given.replace(os.pathsep, ",").split(",") if isinstance(given, str) else given
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise ValueError(f'a list such as ["one", "two"], got {given!r}')
+    return tuple(stripped for item in items if (stripped := str(item).strip()))
 
 
 def _variable(key: str) -> str:

@@ -79,6 +79,11 @@ class Home:
         """What a daemon in the background has to say."""
         return self.path / "daemon.log"
 
+    @property
+    def ipc_folder(self) -> Path:
+        """Where containers without network leave their questions, unless the settings name another place."""
+        return self.path / "ipc"
+
     def create(self) -> None:
         """Make the folder, or make it private again."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

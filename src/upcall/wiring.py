@@ -19,6 +19,7 @@ from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Role
+from upcall.doors.files import FileDoor
 from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
@@ -40,11 +41,13 @@ class Assembly:
     app: ASGIApp
     broker: Broker
     pipes: PipeServer
+    files: FileDoor
     agent_token: str
 
     async def settle(self, *, end: bool) -> None:
         """Give everybody who waits a typed result. Pipes survive a restart, so they are told only of an end."""
         await self.pipes.close(end=end)
+        await self.files.close(end=end)
         await self.broker.close()
 
 
@@ -61,6 +64,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         tools = Tools(broker, slice_seconds=config.slice)
         pipes = PipeServer(tools, access)
         await pipes.start()
+        files = FileDoor(tools, broker.collect, file_roots(home, config))
+        await files.start()
         door = LateDoor(tools, access)
         app = create_app(
             broker=broker,
@@ -71,9 +76,10 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         )
         try:
             agent_token = home.agent_token_file.read_text().strip()
-            yield Assembly(url=url, app=app, broker=broker, pipes=pipes, agent_token=agent_token)
+            yield Assembly(url=url, app=app, broker=broker, pipes=pipes, files=files, agent_token=agent_token)
         finally:
             await pipes.close(end=False)
+            await files.close(end=False)
             await broker.close()
     finally:
         await store.close()
@@ -111,6 +117,11 @@ def database_path(home: Home, config: Config) -> Path:
         f"database: {parts.scheme!r} is not a store of this version",
         hint="use a file name, or sqlite:////absolute/path",
     )
+
+
+def file_roots(home: Home, config: Config) -> list[Path]:
+    """Where to look for the folders of groups; a name that is not absolute counts from the home."""
+    return [home.path / Path(root).expanduser() for root in config.files.roots] or [home.ipc_folder]
 
 
 def _web_settings(config: Config) -> WebSettings:

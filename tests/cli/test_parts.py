@@ -167,7 +167,8 @@ def test_the_version_is_told(words: list[str], capsys: pytest.CaptureFixture[str
         (["snooze", "a7", "later"], "upcall snooze --help"),
         (["show"], "upcall show --help"),
         (["status", "--jsno"], "upcall status --help"),
-        (["mcp", "--ipc", "dir"], "UPCALL_URL"),
+        (["mcp", "--ipc", "no such folder"], "mount it"),
+        (["mcp", "--ipc"], "mount it"),
         (["mcp", "--wait", "long"], "upcall mcp --help"),
         (["mcp", "--wait"], "upcall mcp --help"),
         (["mcp", "serve"], "upcall mcp --help"),
@@ -198,7 +199,7 @@ def test_a_fault_of_ours_is_one_line_too(
 
 def test_mcp_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["mcp", "--help"]) == 0
-    assert "upcall mcp [--wait block|TIME]" in capsys.readouterr().out
+    assert "upcall mcp [--wait block|TIME] [--ipc DIR]" in capsys.readouterr().out
 
 
 def test_service_files_survive_odd_paths() -> None:

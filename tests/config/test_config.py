@@ -1,5 +1,6 @@
 """Settings from the file and from variables, and errors that name the key, the problem and the way out."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("host = 5", "host: text, got 5"),
         ("on_restart = 'forget'", "on_restart: one of keep, cancel, fail; got 'forget'"),
         ("limits = 3", "limits: a table [limits], got 3"),
+        ("[files]\nroots = 3", "files.roots: a list such as"),
+        ("[files]\nroots = ['a', 3]", "files.roots: a list such as"),
         ("port =", "upcall.toml: cannot be read"),
     ],
 )
@@ -58,6 +61,14 @@ def test_every_problem_is_reported_at_once_and_a_variable_by_its_name(tmp_path: 
 
     assert len(refused.value.message.splitlines()) == 3
     assert "UPCALL_TTL: " in refused.value.message
+
+
+def test_a_list_is_a_list_in_the_file_and_separated_in_a_variable(tmp_path: Path) -> None:
+    home = a_home(tmp_path, "[files]\nroots = ['/srv/ipc', 'more']\n")
+
+    assert load(home, {}).files.roots == ("/srv/ipc", "more")
+    assert load(home, {"UPCALL_FILES_ROOTS": f"/a{os.pathsep}/b, /c"}).files.roots == ("/a", "/b", "/c")
+    assert load(home, {"UPCALL_FILES_ROOTS": ""}).files.roots == ()
 
 
 def test_every_setting_has_a_key_and_a_variable() -> None:

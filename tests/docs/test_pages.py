@@ -32,7 +32,10 @@ def parsed(arguments: list[str]) -> None:
     name, *rest = arguments
     if name == "mcp":
         # It reads its arguments itself, and then begins to work.
-        assert not rest or (rest[0] == "--wait" and (rest[1] == "block" or rest[1].isdigit())), rest
+        options = dict(zip(rest[::2], rest[1::2], strict=True))
+        wait = options.get("--wait", "block")
+        assert options.keys() <= {"--wait", "--ipc"}, rest
+        assert wait == "block" or wait.isdigit(), rest
         return
     module, summary = commands()[name]
     command = load(name, module)
@@ -108,6 +111,8 @@ def as_documented(cell: str, default: object) -> object:
             return duration(cell)
         case int():
             return int(cell)
+        case tuple():
+            return tuple(cell.split())
         case _:
             return cell
 

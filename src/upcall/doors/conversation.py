@@ -6,16 +6,18 @@ it back. A call that waits is one task.
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.doors import wire
+from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
+from upcall.doors.evidence import Handed
 from upcall.doors.meta import meta_of, progress_token_of, request_key_of, session_of
-from upcall.doors.tools import Asker, Tools, Watching, failure, result
+from upcall.doors.tools import Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 
 log = logging.getLogger(__name__)
@@ -32,13 +34,31 @@ class Peer:
     wait: float | None = None
 
 
+class Toolbox(Protocol):
+    """What a client can be offered: the tools of a broker, or of whatever leads to one."""
+
+    @property
+    def definitions(self) -> Sequence[Definition]:
+        """The tools as they are listed."""
+        ...
+
+    @property
+    def evidence(self) -> Handed:
+        """Told of every answer that went out and of everything that was heard."""
+        ...
+
+    async def call(self, name: str, arguments: object, asker: Asker, watching: Watching = ...) -> ToolResult:
+        """Do what a tool says. Never raises, except when it is cancelled."""
+        ...
+
+
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
     __slots__ = ("_calls", "_era", "_initialized", "_peer", "_tools", "_write")
 
     def __init__(
-        self, tools: Tools, peer: Peer, write: Callable[[bytes], None], *, initialized: bool = False
+        self, tools: Toolbox, peer: Peer, write: Callable[[bytes], None], *, initialized: bool = False
     ) -> None:
         self._tools = tools
         self._peer = peer

@@ -4,27 +4,19 @@ A call always comes back with a result: an outcome that a model can act upon, or
 right form. Cancelling a call only detaches it; the question stays open.
 """
 
-import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from upcall.broker import Broker
 from upcall.domain.asking import draft
-from upcall.domain.errors import (
-    InvalidInquiry,
-    InvalidRequest,
-    UnknownAgent,
-    UnknownInquiry,
-    UpcallError,
-)
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
 from upcall.domain.outcome import outcome
 from upcall.domain.redaction import redact
 from upcall.domain.roles import Caller
+from upcall.doors.arguments import Fields, approval_in, fields_of, message_in, name_in
 from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
 from upcall.doors.evidence import Handed
 from upcall.doors.progress import Beat
@@ -32,13 +24,7 @@ from upcall.doors.progress import Beat
 SLICE = 50.0
 """How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
 
-CONFIRM_EXAMPLE = 'for example {"action": "git push --force origin main", "reason": "history was rewritten"}'
-WAIT_EXAMPLE = 'for example {"id": "a7"}, with the id or ref that a parked result named'
-NOTIFY_EXAMPLE = 'for example {"message": "The migration is done, all tests pass."}'
-
 log = logging.getLogger(__name__)
-
-Fields = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +125,7 @@ class Tools:
             raise InvalidRequest(
                 f"there is no tool {name[:100]!r}", hint=f"the tools are {', '.join(self._does)}"
             )
-        fields = _fields(arguments)
+        fields = fields_of(arguments)
         _check_agent(fields.pop("agent_id", None), asker.caller)
         return await does(fields, asker)
 
@@ -150,18 +136,10 @@ class Tools:
         return added.inquiry
 
     async def _confirm(self, fields: Fields, asker: Asker) -> Inquiry:
-        limit = self._broker.policy.limits.question
-        action = _text(fields, "action", CONFIRM_EXAMPLE, limit)
-        why = [_text(fields, name, CONFIRM_EXAMPLE, optional=True) for name in ("reason", "details")]
-        question: Fields = {
-            "kind": Kind.APPROVAL.value,
-            "question": action,
-            "context": "\n\n".join(part for part in why if part),
-        }
-        return await self._ask(question, asker)
+        return await self._ask(approval_in(fields, self._broker.policy.limits), asker)
 
     async def _wait(self, fields: Fields, asker: Asker) -> Inquiry:
-        name = _text(fields, "id", WAIT_EXAMPLE, 100).strip()
+        name = name_in(fields)
         inquiry = await self._broker.get(name, asker.caller)
         if inquiry.origin.agent != asker.caller.name:
             raise UnknownInquiry(name)
@@ -170,7 +148,7 @@ class Tools:
         return inquiry
 
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
-        message = _text(fields, "message", NOTIFY_EXAMPLE, self._broker.policy.limits.question)
+        message = message_in(fields, self._broker.policy.limits)
         masked = redact(message)
         await self._broker.notify(masked.text, _origin(asker))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
@@ -245,37 +223,6 @@ def _origin(asker: Asker) -> Origin:
     )
 
 
-def _fields(arguments: object) -> Fields:
-    if arguments is None:
-        return {}
-    if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):
-            arguments = cast("object", json.loads(arguments))
-    if not isinstance(arguments, Mapping):
-        raise InvalidInquiry(
-            "arguments",
-            f"an object, got {type(arguments).__name__}",
-            hint='for example {"question": "Which cache?"}',
-        )
-    return dict(cast("Mapping[str, object]", arguments))
-
-
 def _check_agent(sent: object, caller: Caller) -> None:
     if sent not in (None, "", caller.name):
         raise UnknownAgent(str(sent)[:100])
-
-
-def _text(
-    fields: Fields, name: str, example: str, limit: int | None = None, *, optional: bool = False
-) -> str:
-    sent = fields.get(name)
-    if sent is None and optional:
-        return ""
-    if not isinstance(sent, str):
-        raise InvalidInquiry(name, "text is required" if sent is None else "must be text", hint=example)
-    text = sent.strip()
-    if not optional and not text:
-        raise InvalidInquiry(name, "must not be empty", hint=example)
-    if limit is not None and len(text) > limit:
-        raise InvalidInquiry(name, f"at most {limit} characters, got {len(text)}", hint=example)
-    return text
