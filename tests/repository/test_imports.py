@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-HEAVY = {"asyncio", "http.client", "mcp", "mcp_types", "pydantic", "starlette", "uvicorn"}
+HEAVY = {"asyncio", "http.client", "mcp", "mcp_types", "orjson", "pydantic", "starlette", "uvicorn"}
 
 LOADED_BY_THE_PIPE = """
 import sys
