@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import (
     STATE_NAMES,
     Answer,
@@ -45,6 +46,21 @@ _KINDS = {kind.value: kind for kind in Kind}
 # What we encode is made here or is a flat event, so looking for circles would be half of the work for nothing.
 dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 loads = json.JSONDecoder().decode
+
+
+def refuse_broken_text(inquiry: Inquiry) -> None:
+    """Make sure that what has a column is text: JSON can carry half a surrogate pair, and the body keeps it.
+
+    Raises:
+        InvalidRequest: if a database could not keep it.
+    """
+    origin = inquiry.origin
+    for text in (inquiry.id, origin.agent, origin.session, origin.purpose, origin.request_key or ""):
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidRequest(f"{text!r} is not text") from error
 
 
 def closed_at(inquiry: Inquiry) -> float | None:

@@ -11,13 +11,11 @@ from upcall.domain.inquiry import Happening, Inquiry
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Updated
 from upcall.stores import codec
+from upcall.stores.lengths import RefLengths
 from upcall.stores.reads import last_seq, locate
-from upcall.stores.tail import Logged
+from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 DAY = 86400
-FORGET_LENGTH = 3600
-EVENT_WEIGHT = 2000
-"""About what an event and its inquiry take in memory besides their text."""
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 """How many inquiries are remembered to save reading them, and how big the body of one may be."""
 
@@ -73,8 +71,7 @@ class Writes:
         self._recent = Recent()
         self._version = -1
         self._last_seq = 0
-        self._length = refs.SHORTEST
-        self._length_known_until = 0.0
+        self._lengths = RefLengths()
 
     def begin(self) -> None:
         """Take up a transaction that has just begun."""
@@ -163,17 +160,14 @@ class Writes:
         return None if row is None else codec.decode(row)
 
     def _insert(self, inquiry: Inquiry, body: str) -> tuple[int, Inquiry]:
-        # The shortest lengths fill up first and stay full for weeks; for an hour we need not find that out again.
         now = self._clock()
-        if now >= self._length_known_until:
-            self._length, self._length_known_until = refs.SHORTEST, now + FORGET_LENGTH
         rested = now - refs.REF_REST_DAYS * DAY
-        for ref in refs.candidates(self._random, start=self._length):
+        for ref in refs.candidates(self._random, start=self._lengths.start(now)):
             named = replace(inquiry, ref=ref)
             done = self._db.execute(_INSERT, (*codec.row(named, body), ref, rested))
             if done.rowcount:
                 assert done.lastrowid is not None
-                self._length = len(ref)
+                self._lengths.used(ref)
                 return done.lastrowid, named
         raise AssertionError  # pragma: no cover - there is always another candidate
 
