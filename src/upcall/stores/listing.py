@@ -16,7 +16,7 @@ class Listing(NamedTuple):
 
     wheres: list[str]
     values: list[object]
-    index: str | None
+    using: str | None
     by: str
 
     @property

@@ -122,7 +122,7 @@ def statement(query: Query) -> tuple[str, list[object]]:
         InvalidRequest: if the state, the limit or the cursor is not one.
     """
     made = listing(query)
-    index = "NOT INDEXED" if made.index is None else f"INDEXED BY {made.index}"
+    index = "NOT INDEXED" if made.using is None else f"INDEXED BY {made.using}"
     # Every part is one of our own constants.
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM inquiry {index}
