@@ -33,7 +33,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def running_postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server for the whole run."""
     installed = binaries()
     require(installed, "PostgreSQL")
@@ -42,3 +42,10 @@ def postgres() -> Iterator[PostgresServer]:
     server.start()
     yield server
     server.remove()
+
+
+@pytest.fixture
+def postgres(running_postgres: PostgresServer) -> Iterator[PostgresServer]:
+    """That server, without a trace of it after the test."""
+    yield running_postgres
+    running_postgres.drop_databases()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 
+MADE = "upcall_"
 OPTIONS = (
     "-c listen_addresses= -c max_connections=60 -c superuser_reserved_connections=3 -c max_prepared_transactions=0"
     " -c fsync=off -c shared_buffers=32MB -c autovacuum_naptime=5s"
@@ -80,11 +81,18 @@ class PostgresServer:
 
     def database(self, of: object) -> str:
         """The address of the database that belongs to this test or folder; made if there is none yet."""
-        name = "t" + sha256(str(of).encode()).hexdigest()[:20]
+        name = MADE + sha256(str(of).encode()).hexdigest()[:20]
         with psycopg.connect(self.address(), autocommit=True) as admin:
             if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
                 admin.execute(f"CREATE DATABASE {name} TEMPLATE template0".encode())
         return self.address(name)
+
+    def drop_databases(self) -> None:
+        """Remove every database that was made here, whoever still uses it."""
+        with psycopg.connect(self.address(), autocommit=True) as admin:
+            found = admin.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", (MADE,))
+            for (name,) in found.fetchall():
+                admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(

@@ -123,9 +123,8 @@ def statement(query: Query) -> tuple[str, list[object]]:
     """
     made = listing(query)
     index = "NOT INDEXED" if made.using is None else f"INDEXED BY {made.using}"
-    # Every part is one of our own constants.
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM inquiry {index}
         WHERE {made.where} ORDER BY {made.by} LIMIT ?
-    """  # noqa: S608
+    """  # noqa: S608 - every part is one of our own constants
     return sql, [*made.values, query.limit + 1]

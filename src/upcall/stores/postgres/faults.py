@@ -89,6 +89,5 @@ def too_many(where: str) -> StorageError:
 def said(error: BaseException) -> str:
     """The reason in one line; of several attempts the last."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if isinstance(error, Error) and error.sqlstate is not None:
-        return lines[0] if lines else type(error).__name__
-    return lines[-1] if lines else type(error).__name__
+    attempts = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+    return (attempts or lines[:1] or [type(error).__name__])[-1]

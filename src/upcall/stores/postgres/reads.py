@@ -119,7 +119,7 @@ class Reads:
                 if names:
                     found = Found(await self._rows(*located(names), closing=True))
             # Whatever it is, those who wait have to hear of it.
-            except Exception as error:  # noqa: BLE001 - see above
+            except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
             for name, futures in wanted.items():
                 row = found.get(name)
@@ -182,11 +182,10 @@ def statement(query: Query) -> tuple[bytes, list[object]]:
     made = listing(query)
     where = made.where.replace("?", "%s")
     values = [keep(value) if isinstance(value, str) else value for value in made.values]
-    # Every part is one of our own constants.
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM upcall.inquiry
         WHERE {where} ORDER BY {made.by} LIMIT %s
-    """  # noqa: S608
+    """  # noqa: S608 - every part is one of our own constants
     return sql.encode(), [*values, min(query.limit + 1, MOST)]
 
 

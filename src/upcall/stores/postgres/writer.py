@@ -295,7 +295,7 @@ def _decided(group: Group, task: _Task) -> _Outcome:
     try:
         return _Outcome(task.future, group.run(task.work), None)
     # Whatever a decision raises belongs to its caller; this task has to go on.
-    except BaseException as error:  # noqa: BLE001 - see above
+    except BaseException as error:  # noqa: BLE001 - a future carries it on
         return _Outcome(task.future, None, error)
 
 
