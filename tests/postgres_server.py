@@ -14,7 +14,7 @@ import psycopg
 MADE = "upcall_"
 OPTIONS = (
     "-c listen_addresses= -c max_connections=60 -c superuser_reserved_connections=3 -c max_prepared_transactions=0"
-    " -c fsync=off -c shared_buffers=32MB -c autovacuum_naptime=5s"
+    " -c shared_buffers=32MB -c autovacuum_naptime=5s"
 )
 
 
@@ -30,10 +30,12 @@ def binaries() -> Path | None:
 class PostgresServer:
     """A server of our own, and databases in it. PostgreSQL refuses to be root, so root lends it to nobody."""
 
-    def __init__(self, installed: Path) -> None:
+    def __init__(self, installed: Path, *, durable: bool = False) -> None:
         # Not pytest's own folder: another user could not enter it, and its name is too long for a socket.
         self.folder = Path(tempfile.mkdtemp(prefix="upcall-pg-"))
         self.data = self.folder / "data"
+        # Only a loss of power could tell the difference, and only a benchmark pays for it.
+        self._options = f"{OPTIONS} -c fsync={'on' if durable else 'off'}"
         self.data.mkdir(mode=0o700)
         self._user: int | None = None
         self._programs = installed
@@ -62,7 +64,7 @@ class PostgresServer:
             "-l",
             str(self.folder / "log"),
             "-o",
-            f"{OPTIONS} -k {self.folder}",
+            f"{self._options} -k {self.folder}",
             "start",
         )
 

@@ -149,7 +149,7 @@ async def open_store(home: Home, config: Config) -> Store:
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
     except ImportError as error:
         raise InvalidSetting(
-            f"database: PostgreSQL needs a driver that is not installed ({error})",
+            f"database: PostgreSQL needs the driver psycopg, which cannot be loaded: {str(error).splitlines()[0]}",
             hint="pip install 'upcall[postgres]'",
         ) from error
     return await PostgresStore.open(config.database, direct=config.database_direct)

@@ -4,6 +4,7 @@ import asyncio
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from tests.postgres_server import PostgresServer
 from tests.stores.wire_tap import WireTap
@@ -222,6 +223,22 @@ async def test_a_database_that_is_away_too_long_is_an_error_and_comes_back_by_it
     await tap.start()
     assert (await store.update(added.id, answering())).applied
     assert (await store.get(added.id)).state_name == "answered"
+    await store.close()
+
+
+async def test_a_server_that_only_reads_is_left_for_another_as_soon_as_there_is_one(
+    postgres: PostgresServer, address: str, clock: Clock
+) -> None:
+    store = await PostgresStore.open(address, clock=clock, patience=0.05)
+    name = conninfo_to_dict(address)["dbname"]
+    with psycopg.connect(postgres.address(), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
+        drop_connections(address)
+        with pytest.raises(StorageError, match="can only be read"):
+            await store.add(an_inquiry())
+        admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only".encode())
+    # No connection was kept that would go on refusing.
+    assert (await store.add(an_inquiry())).created
     await store.close()
 
 

@@ -156,6 +156,17 @@ async def test_what_another_store_wrote_is_read_at_once(shared: PostgresStore, o
     assert await shared.get(added.ref) == done.inquiry
 
 
+async def test_an_event_of_another_store_comes_with_the_inquiry_that_it_left(
+    shared: PostgresStore, other: PostgresStore
+) -> None:
+    waiting = asyncio.create_task(shared.events(0, wait=HOUR))
+    await asyncio.sleep(0)
+    asked = an_inquiry()
+    _, done = await asyncio.gather(other.add(asked), other.update(asked.id, answering()))
+    # The two were one transaction; between them nobody has ever seen the inquiry.
+    assert [event.subject for event in await waiting] == [None, done.inquiry]
+
+
 async def test_open_inquiries_of_two_stores_never_share_a_ref(
     shared: PostgresStore, other: PostgresStore
 ) -> None:

@@ -13,14 +13,12 @@ from contextlib import suppress
 from psycopg import Error, Notify
 
 from upcall.domain.errors import StorageError
-from upcall.ports import Event
-from upcall.stores import codec
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Connection, Link, Pauses
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.statements import CHANNEL
-from upcall.stores.tail import EVENT_WEIGHT, Logged, Tail
+from upcall.stores.tail import Logged, Tail
 
 SAFETY = 3.0
 """Seconds after which the log is looked at though nobody said that there is news."""
@@ -71,8 +69,8 @@ class Follower:
 
     async def _catch_up(self) -> None:
         while True:
-            found = await self._reads.events(self._tail.last, AT_ONCE)
-            self._take([_logged(event) for event in found])
+            found = await self._reads.news(self._tail.last, AT_ONCE)
+            self._take(found)
             if len(found) < AT_ONCE:
                 return
 
@@ -139,8 +137,3 @@ async def _readable(connection: Connection, seconds: float) -> bool:
     finally:
         timer.cancel()
         loop.remove_reader(socket)
-
-
-def _logged(event: Event) -> Logged:
-    data = codec.dumps(event.data)
-    return Logged(event, data, EVENT_WEIGHT + len(data))

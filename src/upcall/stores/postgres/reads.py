@@ -6,6 +6,7 @@ A read changes nothing, so one whose connection was lost is simply done again on
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, LiteralString, TypeVar
 
 from psycopg import Error
@@ -19,6 +20,7 @@ from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Connection, Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 T = TypeVar("T")
 CONNECTIONS = 4
@@ -28,6 +30,12 @@ DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s O
 NEXT_EXPIRY = "SELECT min(expires_at) FROM upcall.inquiry WHERE state = 'open'"
 COUNT_OPEN = "SELECT count(*) FROM upcall.inquiry WHERE state = 'open'"
 EVENTS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq > %s ORDER BY seq LIMIT %s"
+# Both in one statement, which sees one moment: the inquiry is as its last event left it.
+NEWS = f"""
+    SELECT seq, type, inquiry, at, data, {", ".join(f"about.{column}" for column in codec.COLUMNS.split(", "))}
+    FROM upcall.event LEFT JOIN upcall.inquiry AS about ON about.id = event.inquiry
+    WHERE seq > %s ORDER BY seq LIMIT %s
+"""  # noqa: S608 - our own constant; values are bound
 ATTACHMENT = "SELECT content FROM upcall.attachment WHERE inquiry = %s AND position = %s"
 TOKENS = "SELECT name, role, digest, created_at FROM upcall.token ORDER BY name"
 
@@ -89,6 +97,13 @@ class Reads:
     async def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
         return [_event(row) for row in await self._rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+
+    async def news(self, after: int, limit: int) -> list[Logged]:
+        """The log after that number, for memory: inquiries that are at hand come with their last event."""
+        rows = await self._rows(NEWS, (after, limit))
+        # What was cut off by the limit may have changed them again.
+        last = {row[2]: row[0] for row in rows} if len(rows) < limit else {}
+        return [_logged(row, subject=row[0] == last.get(row[2])) for row in rows]
 
     async def tokens(self) -> list[Token]:
         """Every token."""
@@ -194,6 +209,13 @@ def _event(row: tuple[Any, ...]) -> Event:
     return Event(
         seq=seq, type=kind, inquiry=None if about is None else plain(about), at=at, data=codec.loads(data)
     )
+
+
+def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
+    event, weight = _event(row[:5]), EVENT_WEIGHT + len(row[4])
+    if subject and row[5] is not None:
+        return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    return Logged(event, row[4], weight)
 
 
 async def _let_go(connection: Connection) -> None:

@@ -15,7 +15,7 @@ PAUSED = 5
 LOCKED = 10
 """Seconds to wait for a lock that somebody else holds."""
 
-BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # Only for this transaction: behind a pooler the session is not ours. A server that is told to acknowledge before it
 # has written would break our promise; stricter settings of the administrator stay.
 SETTINGS = """

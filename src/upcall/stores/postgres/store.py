@@ -115,7 +115,7 @@ class PostgresStore:
         return await self._reads.attachment(name, index)
 
     async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
-        """See `Store.events`. Only events of this process, served from memory, carry their `subject`."""
+        """See `Store.events`. Only events served from memory carry their `subject`, and not all of them."""
         return await self._tail.read_on(after, wait, limit, self._reads.events)
 
     async def last_seq(self) -> int:
