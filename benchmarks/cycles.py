@@ -45,7 +45,7 @@ def run(bench: Bench) -> Iterator[Figure]:
             for name, opened in STORES.items():
                 with collecting_as_the_daemon():
                     folder = bench.folder("cycles")
-                    rates[name].append(uvloop.run(_rate(opened, folder, concurrent, seconds)))
+                    rates[name].append(uvloop.run(rate(opened, folder, concurrent, seconds)))
         medians = {name: median(found) for name, found in rates.items()}
         yield from _figures(concurrent, medians, rounds, targets=concurrent == many)
 
@@ -67,7 +67,8 @@ def _figures(concurrent: int, rates: dict[str, float], rounds: int, *, targets: 
         )
 
 
-async def _rate(opened: Open, folder: Path, concurrent: int, seconds: float) -> float:
+async def rate(opened: Open, folder: Path, concurrent: int, seconds: float) -> float:
+    """Cycles a second of so many who go on for so long."""
     store = await opened(folder)
     broker = Broker(store)
     await broker.start()

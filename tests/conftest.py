@@ -1,9 +1,12 @@
 """What every test may use; fixtures of one area live in that area's own conftest."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.postgres_server import PostgresServer, binaries
 
 # A slow machine is not a wrong answer.
 settings.register_profile("upcall", settings.get_profile(settings.get_current_profile_name()), deadline=None)
@@ -27,3 +30,22 @@ def require(found: object, what: str) -> None:
 def anyio_backend() -> str:
     """The daemon runs on asyncio, so tests do too."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for the whole run."""
+    installed = binaries()
+    require(installed, "PostgreSQL")
+    assert installed is not None
+    server = PostgresServer(installed)
+    server.start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def postgres(running_postgres: PostgresServer) -> Iterator[PostgresServer]:
+    """That server, without a trace of it after the test."""
+    yield running_postgres
+    running_postgres.drop_databases()

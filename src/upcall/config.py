@@ -44,6 +44,7 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 0
     database: str = ""
+    database_direct: str = ""
     public_url: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)

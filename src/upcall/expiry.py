@@ -12,7 +12,7 @@ from upcall.ports import Store
 
 AT_ONCE = 500
 LONGEST_NAP = 30.0
-"""The wall clock may be set: it is looked at again at least this often, in seconds."""
+"""The wall clock may be set, and others may ask in the same store: both are looked at this often, in seconds."""
 
 log = logging.getLogger("upcall.expiry")
 
@@ -56,12 +56,14 @@ class Expiry:
                 await asyncio.sleep(1)
 
     async def _nap(self) -> None:
-        """Sleep until the nearest deadline, which may come nearer meanwhile."""
-        while (left := self._nearest - self._clock()) > 0:
+        """Sleep until the nearest deadline, which may come nearer meanwhile, but not for long."""
+        loop = asyncio.get_running_loop()
+        wakes = loop.time() + LONGEST_NAP
+        while (left := min(self._nearest - self._clock(), wakes - loop.time())) > 0:
             self._nearer.clear()
             with suppress(TimeoutError):
                 # Not `wait_for`, which may swallow the cancellation that ends us.
-                async with asyncio.timeout(min(left, LONGEST_NAP)):
+                async with asyncio.timeout(left):
                     await self._nearer.wait()
 
     async def _sweep(self) -> None:

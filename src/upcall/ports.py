@@ -153,7 +153,8 @@ class Store(Protocol):
         """Write a consistent copy of everything to `path` while work goes on.
 
         Raises:
-            StorageError: if the copy cannot be made; then there is no file left behind.
+            StorageError: if the copy cannot be made, or the database has better tools for it, which are named; then
+                there is no file left behind.
         """
         ...
 

@@ -1,5 +1,7 @@
 """The only place where the parts meet: settings in, a running broker with its doors out."""
 
+import asyncio
+import logging
 import os
 import pwd
 import secrets
@@ -15,7 +17,7 @@ from upcall import __version__
 from upcall.access import Access, digest
 from upcall.broker import Broker, Policy
 from upcall.config import Config
-from upcall.domain.errors import InvalidSetting
+from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Role
@@ -26,11 +28,17 @@ from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
 from upcall.home import Home
 from upcall.pacing import Pacing
+from upcall.ports import Store
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
+
+TOKENS_EVERY = 5.0
+"""Seconds after which a token that was made or revoked at another daemon is known here."""
+
+log = logging.getLogger("upcall.wiring")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +62,12 @@ class Assembly:
 @asynccontextmanager
 async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
     """Put everything together for one home; it is taken apart in the opposite order."""
-    store = await SqliteStore.open(database_path(home, config))
+    store = await open_store(home, config)
     try:
         access = Access(store)
         await access.load()
-        await _adopt_local_tokens(home, access)
+        shared = is_postgres(config.database)
+        await _adopt_local_tokens(home, access, shared=shared)
         broker = Broker(store, policy(config), pacing=Pacing(**asdict(config.rates)))
         await broker.start()
         tools = Tools(broker, slice_seconds=config.slice)
@@ -74,6 +83,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
             lifespan=door.lifespan,
         )
+        refreshing = asyncio.create_task(_refresh(access)) if shared else None
         try:
             agent_token = home.agent_token_file.read_text().strip()
             yield Assembly(url=url, app=app, broker=broker, pipes=pipes, files=files, agent_token=agent_token)
@@ -81,6 +91,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await pipes.close(end=False)
             await files.close(end=False)
             await broker.close()
+            if refreshing is not None:
+                refreshing.cancel()
     finally:
         await store.close()
 
@@ -107,6 +119,11 @@ def database_path(home: Home, config: Config) -> Path:
     address = config.database
     if not address:
         return home.database_file
+    if is_postgres(address):
+        raise InvalidSetting(
+            "database: a PostgreSQL database is not a file",
+            hint="back it up with pg_dump and restore it with pg_restore, or as its server's other databases are",
+        )
     parts = urlsplit(address)
     if parts.scheme == "sqlite" and not parts.netloc:
         # As everywhere: three slashes and a relative name, or four and an absolute one.
@@ -115,13 +132,43 @@ def database_path(home: Home, config: Config) -> Path:
         return home.path / Path(address).expanduser()
     raise InvalidSetting(
         f"database: {parts.scheme!r} is not a store of this version",
-        hint="use a file name, or sqlite:////absolute/path",
+        hint="use a file name, sqlite:////absolute/path, or postgresql://role@host/name",
     )
 
 
 def file_roots(home: Home, config: Config) -> list[Path]:
     """Where to look for the folders of groups; a name that is not absolute counts from the home."""
     return [home.path / Path(root).expanduser() for root in config.files.roots] or [home.ipc_folder]
+
+
+async def open_store(home: Home, config: Config) -> Store:
+    """The store that the settings name, ready for use.
+
+    Raises:
+        InvalidSetting: if they name none, or something that it cannot do.
+        StorageError: if it cannot be opened.
+    """
+    if not is_postgres(config.database):
+        return await SqliteStore.open(database_path(home, config))
+    if config.on_restart != "keep":
+        raise InvalidSetting(
+            f"on_restart: {config.on_restart!r} would end what other daemons on the same database are asking",
+            hint="leave it at keep with PostgreSQL",
+        )
+    try:
+        # Not everybody has the driver, and loading it takes a quarter of a second.
+        from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
+    except ImportError as error:
+        raise InvalidSetting(
+            f"database: PostgreSQL needs the driver psycopg, which cannot be loaded: {str(error).splitlines()[0]}",
+            hint="pip install 'upcall[postgres]'",
+        ) from error
+    return await PostgresStore.open(config.database, direct=config.database_direct)
+
+
+def is_postgres(address: str) -> bool:
+    """Whether a database's address is one of PostgreSQL."""
+    return urlsplit(address).scheme in {"postgresql", "postgres"}
 
 
 def _web_settings(config: Config) -> WebSettings:
@@ -133,8 +180,21 @@ def _web_settings(config: Config) -> WebSettings:
     )
 
 
-async def _adopt_local_tokens(home: Home, access: Access) -> None:
-    """The owner's credentials and the ask-only ones of local agents: made once, found in the home's files."""
+async def _refresh(access: Access) -> None:
+    """Learn of tokens that other daemons on the same database have made or revoked."""
+    while True:
+        await asyncio.sleep(TOKENS_EVERY)
+        try:
+            await access.load()
+        except StorageError as error:
+            log.warning("the tokens cannot be read: %s", error.message)
+
+
+async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> None:
+    """The owner's credentials and the ask-only ones of local agents: made once, found in the home's files.
+
+    Where homes share a database, each has its own: a name that is another home's gets something added.
+    """
     known = {token.name: token.digest for token in await access.tokens()}
     owner = pwd.getpwuid(os.getuid()).pw_name
     if owner == LOCAL_AGENT:
@@ -146,5 +206,7 @@ async def _adopt_local_tokens(home: Home, access: Access) -> None:
         if not path.exists():
             home.write_private(path, f"upcall_{role.value}_{secrets.token_urlsafe(32)}\n")
         secret = path.read_text().strip()
+        if shared and known.get(name, digest(secret)) != digest(secret):
+            name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):
             await access.adopt(name, role, secret)

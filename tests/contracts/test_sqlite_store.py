@@ -6,10 +6,10 @@ from pathlib import Path
 from typing_extensions import override
 
 from upcall.stores.sqlite import SqliteStore
-from upcall.testing.store_contract import StoreContract
+from upcall.testing.store_contract import BackupContract, StoreContract
 
 
-class TestSqliteStore(StoreContract):
+class TestSqliteStore(StoreContract, BackupContract):
     @override
     async def open_store(self, folder: Path, clock: Callable[[], float]) -> SqliteStore:
         return await SqliteStore.open(folder / "upcall.db", clock=clock)

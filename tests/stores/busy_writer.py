@@ -1,15 +1,17 @@
-"""Run with a database's path: asks and answers as fast as it can, and says so only once it is kept."""
+"""Run with a database's path or address: asks and answers as fast as it can, and says so only once it is kept."""
 
 import asyncio
 import sys
 from uuid import uuid4
 
+from upcall.ports import Store
+from upcall.stores.postgres.store import PostgresStore
 from upcall.stores.sqlite import SqliteStore
 from upcall.testing.examples import an_inquiry, answering
 
 
-async def main(path: str) -> None:
-    store = await SqliteStore.open(path)
+async def main(place: str) -> None:
+    store: Store = await (PostgresStore if "://" in place else SqliteStore).open(place)
 
     async def work() -> None:
         while True:

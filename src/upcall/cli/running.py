@@ -29,7 +29,7 @@ def _up_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (the one it had before)")
     parser.add_argument(
-        "--database", metavar="URL", help="a file, or an address like sqlite:////absolute/path"
+        "--database", metavar="URL", help="a file, or an address like postgresql://role@host/name"
     )
     parser.add_argument("--replace", action="store_true", help="end the daemon that runs, and take its place")
     parser.add_argument("--background", action="store_true", help=SUPPRESS)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import (
     STATE_NAMES,
     Answer,
@@ -47,6 +48,21 @@ _KINDS = {kind.value: kind for kind in Kind}
 # What we encode is made here or is a flat event, so looking for circles would be half of the work for nothing.
 dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 loads = json.JSONDecoder().decode
+
+
+def refuse_broken_text(inquiry: Inquiry) -> None:
+    """Make sure that what has a column is text: JSON can carry half a surrogate pair, and the body keeps it.
+
+    Raises:
+        InvalidRequest: if a database could not keep it.
+    """
+    origin = inquiry.origin
+    for text in (inquiry.id, origin.agent, origin.session, origin.purpose, origin.request_key or ""):
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidRequest(f"{text!r} is not text") from error
 
 
 def body(inquiry: Inquiry) -> str:

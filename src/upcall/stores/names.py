@@ -7,11 +7,10 @@ from itertools import islice
 from random import Random
 
 from upcall.domain import refs
+from upcall.stores.lengths import RefLengths
 from upcall.stores.staged import Staged
 
 DAY = 86400
-FORGET = 3600
-"""Seconds after which shorter refs, which may have rested enough by then, are tried again."""
 AT_ONCE = 16
 
 # Those of open inquiries, and of such that were closed not long enough ago.
@@ -29,15 +28,13 @@ class FreeRefs:
         self._clock = clock
         self._random = random
         self._found: deque[str] = deque()
-        self._length = refs.SHORTEST
-        self._known_until = 0.0
+        self._lengths = RefLengths()
 
     def take(self, staged: Staged) -> str:
         """A ref that neither the database nor this transaction uses."""
         now = self._clock()
-        if now >= self._known_until:
-            # The shortest lengths fill up first and stay full for weeks; for a while we need not find that out again.
-            self._length, self._known_until = refs.SHORTEST, now + FORGET
+        if self._found and self._lengths.start(now) < len(self._found[0]):
+            # Shorter ones may have rested enough by now.
             self.forget()
         while not self._found:
             self._look(now, staged)
@@ -48,11 +45,11 @@ class FreeRefs:
         self._found.clear()
 
     def _look(self, now: float, staged: Staged) -> None:
-        some = list(islice(refs.candidates(self._random, self._length), AT_ONCE))
+        some = list(islice(refs.candidates(self._random, self._lengths.start(now)), AT_ONCE))
         rested = now - refs.REF_REST_DAYS * DAY
         taken = {ref for (ref,) in self._db.execute(_TAKEN, (*some, rested))}
         free = [ref for ref in dict.fromkeys(some) if ref not in taken and staged.get(ref) is None]
         if free:
             self._found.extend(free)
         else:
-            self._length = min(self._length + 1, refs.LONGEST)
+            self._lengths.grow()

@@ -1,15 +1,15 @@
-"""The statements that read a SQLite database, and the cursors of their pages."""
+"""The statements that read a SQLite database."""
 
-import math
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from upcall.domain.errors import InvalidRequest, UnknownInquiry
-from upcall.domain.inquiry import STATE_NAMES, Inquiry
+from upcall.domain.errors import UnknownInquiry
+from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
+from upcall.stores.listing import cursor, listing
 
 # Here and below, what is put into a statement is a constant of ours; values are always bound.
 _BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"  # noqa: S608
@@ -74,7 +74,7 @@ class Reads:
         more = len(rows) > query.limit
         return Page(
             items=tuple([codec.decode(row[2:]) for row in shown]),
-            next=_cursor(_order(query), shown[-1][0], shown[-1][1]) if more else None,
+            next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
     def due(self, now: float, limit: int) -> list[str]:
@@ -127,85 +127,10 @@ def statement(query: Query) -> tuple[str, list[object]]:
     Raises:
         InvalidRequest: if the state, the limit or the cursor is not one.
     """
-    if query.limit < 1:
-        raise InvalidRequest(f"limit {query.limit!r} is not a positive number")
-    order = _order(query)
-    wheres, values, tables, by = _BEGINNINGS[order](query)
-    if query.agent is not None:
-        wheres.append("agent = ?")
-        values.append(query.agent)
-    if query.kind is not None:
-        wheres.append("kind = ?")
-        values.append(query.kind.value)
-    where = " AND ".join(wheres) or "TRUE"
-    # Every part is one of our own constants.
-    sql = f"SELECT number, closed_at, {codec.COLUMNS} FROM {tables} WHERE {where} ORDER BY {by} LIMIT ?"  # noqa: S608
-    return sql, [*values, query.limit + 1]
-
-
-_Beginning = tuple[list[str], list[object], str, str]
-
-
-def _open(query: Query) -> _Beginning:
-    wheres, values = ["state = 'open'"], list[object]()
-    if query.cursor is not None:
-        wheres.append("number > ?")
-        values.append(_position("open", query.cursor)[0])
-    if query.closed_since is not None:
-        wheres.append("FALSE")
-    return wheres, values, "inquiry INDEXED BY inquiry_open", "number"
-
-
-def _closed(query: Query) -> _Beginning:
-    wheres, values = ["closed_at IS NOT NULL"], list[object]()
-    if query.cursor is not None:
-        number, at = _position("closed", query.cursor)
-        wheres.append("(closed_at, number) < (?, ?)")
-        values += [at, number]
-    if query.closed_since is not None:
-        wheres.append("closed_at >= ?")
-        values.append(query.closed_since)
-    if query.state not in {None, "closed"}:
-        wheres.append("state = ?")
-        values.append(query.state)
-    return wheres, values, "inquiry INDEXED BY inquiry_closed", "closed_at DESC, number DESC"
-
-
-def _asked(query: Query) -> _Beginning:
-    wheres, values = list[str](), list[object]()
-    if query.cursor is not None:
-        wheres.append("number < ?")
-        values.append(_position("asked", query.cursor)[0])
-    tables = "inquiry NOT INDEXED" if query.agent is None else "inquiry INDEXED BY inquiry_agent"
-    return wheres, values, tables, "number DESC"
-
-
-_BEGINNINGS = {"open": _open, "closed": _closed, "asked": _asked}
-
-
-def _order(query: Query) -> str:
-    if query.state is None:
-        return "asked" if query.closed_since is None else "closed"
-    if query.state == "open":
-        return "open"
-    if query.state == "closed" or query.state in STATE_NAMES.values():
-        return "closed"
-    states = ", ".join([*STATE_NAMES.values(), "closed"])
-    raise InvalidRequest(f"there is no state {query.state!r}", hint=f"it is one of {states}")
-
-
-def _cursor(order: str, number: int, closed_at: float | None) -> str:
-    return f"{order}-{number}" if order != "closed" else f"{order}-{number}-{closed_at!r}"
-
-
-def _position(order: str, cursor: str) -> tuple[int, float]:
-    try:
-        begins, number, *at = cursor.split("-", 2)
-        position = int(number), float(at[0]) if at else 0.0
-    except ValueError:
-        begins, position = "", (0, 0.0)
-    if begins != order or not 0 < position[0] < 2**63 or not math.isfinite(position[1]):
-        raise InvalidRequest(
-            f"{cursor[:64]!r} is not a cursor of this list", hint="pass on the `next` of its previous page"
-        )
-    return position
+    made = listing(query)
+    index = "NOT INDEXED" if made.using is None else f"INDEXED BY {made.using}"
+    sql = f"""
+        SELECT number, closed_at, {codec.COLUMNS} FROM inquiry {index}
+        WHERE {made.where} ORDER BY {made.by} LIMIT ?
+    """  # noqa: S608 - every part is one of our own constants
+    return sql, [*made.values, query.limit + 1]

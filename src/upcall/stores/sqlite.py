@@ -73,7 +73,7 @@ class SqliteStore:
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
         """See `Store.add`."""
-        _refuse_broken_text(inquiry)
+        codec.refuse_broken_text(inquiry)
         body = codec.body(inquiry)
         return await self._writer.submit(lambda log: self._writes.add(inquiry, body, blobs, log))
 
@@ -108,18 +108,9 @@ class SqliteStore:
 
     async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
         """See `Store.events`. Only events served from memory carry their `subject`."""
-        deadline = asyncio.get_running_loop().time() + wait
-        while True:
-            floor = self._tail.floor
-            found = self._tail.since(after, limit)
-            if found is None:
-                found = await self._read(self._reads.events, after, limit)
-                after = after if found else floor
-            if found or limit < 1:
-                return found
-            left = deadline - asyncio.get_running_loop().time()
-            if not await self._tail.grown(after, left):
-                return self._tail.since(after, limit) or []
+        return await self._tail.read_on(
+            after, wait, limit, lambda since, most: self._read(self._reads.events, since, most)
+        )
 
     async def last_seq(self) -> int:
         """See `Store.last_seq`."""
@@ -168,14 +159,3 @@ class SqliteStore:
             raise in_our_words(error, self._path) from error
         except UnicodeEncodeError as error:
             raise InvalidRequest(f"{error.object!r} is not text") from error
-
-
-def _refuse_broken_text(inquiry: Inquiry) -> None:
-    # JSON can carry half a surrogate pair; the body keeps it, but a column cannot.
-    origin = inquiry.origin
-    for text in (inquiry.id, origin.agent, origin.session, origin.purpose, origin.request_key or ""):
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise InvalidRequest(f"{text!r} is not text") from error

@@ -6,14 +6,19 @@ who wants what is older than the tail is told so.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from upcall.domain.inquiry import Inquiry
 from upcall.ports import Event
 
+Read = Callable[[int, int], Awaitable[Sequence[Event]]]
+"""Fetches events after a number, at most so many, from where all of them are kept."""
+
 MAX_EVENTS = 4096
 MAX_WEIGHT = 16 * 1024 * 1024
+EVENT_WEIGHT = 2000
+"""About what an event and its inquiry take in memory besides their text."""
 
 
 class Logged(NamedTuple):
@@ -95,6 +100,21 @@ class Tail:
                 timer.cancel()
                 self._waiting.discard(woken)
         return True
+
+    async def read_on(self, after: int, wait: float, limit: int, read: Read) -> Sequence[Event]:
+        """What `Store.events` returns; `read` fetches from the database what is older than the tail."""
+        deadline = asyncio.get_running_loop().time() + wait
+        while True:
+            floor = self.floor
+            found: Sequence[Event] | None = self.since(after, limit)
+            if found is None:
+                found = await read(after, limit)
+                after = after if found else floor
+            if found or limit < 1:
+                return found
+            left = deadline - asyncio.get_running_loop().time()
+            if not await self.grown(after, left):
+                return self.since(after, limit) or []
 
     def close(self) -> None:
         """Let every waiting reader go; nobody waits from now on."""

@@ -14,10 +14,8 @@ from upcall.stores import codec
 from upcall.stores.names import FreeRefs
 from upcall.stores.reads import last_number, last_seq, locate
 from upcall.stores.staged import Kept, Staged, request_of
-from upcall.stores.tail import Logged
+from upcall.stores.tail import EVENT_WEIGHT, Logged
 
-EVENT_WEIGHT = 2000
-"""About what an event and its inquiry take in memory besides their text."""
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 """How many inquiries are remembered to save reading them, and how big the body of one may be."""
 

@@ -1,11 +1,13 @@
 """What every store must do, as a pytest class for the authors of stores.
 
-    class TestMyStore(StoreContract):
+    class TestMyStore(StoreContract, BackupContract):
         async def open_store(self, folder, clock):
             return await MyStore.open(folder / "my.db", clock=clock)
 
         def restore(self, backup, folder):
             backup.rename(folder / "my.db")
+
+A store whose database has tools of its own for backups refuses to make them, and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
 `store_reading`, in a conftest.
@@ -119,6 +121,25 @@ class AddingContract(StoreHarness):
         added = await asyncio.gather(*[store.add(an_inquiry()) for _ in range(500)])
         assert len({each.inquiry.ref for each in added}) == 500
 
+    async def test_any_character_is_kept(self, store: Store) -> None:
+        """In texts and in names alike, though databases are particular about some."""
+        odd = "a\0b\x01\x02\\u0000 Grüße 👋 '\"%s{}"
+        asked = an_inquiry(context=odd, agent=odd, session=odd, purpose=odd, request_key=odd)
+        added = (await store.add(asked, [odd.encode()])).inquiry
+        assert await store.get(asked.id) == added
+        assert added.origin == asked.origin
+        assert added.context == odd
+        assert not (await store.add(replace(asked, id=an_inquiry().id))).created
+        plain = an_inquiry(agent=odd.replace("\0", "\x01\x02"), request_key=odd, session=odd, purpose=odd)
+        assert (await store.add(plain)).created
+        done = await store.update(asked.id, answering(odd, by=odd))
+        assert await store.get(asked.id) == done.inquiry
+        assert await names(store, Query(agent=odd)) == [asked.id]
+        await store.put_token(a_token(name=odd))
+        assert await store.drop_token(odd)
+        with pytest.raises(UnknownInquiry):
+            await store.get(odd)
+
     async def test_a_ref_rests_for_thirty_days_after_its_inquiry_closed(
         self, store: Store, clock: Clock
     ) -> None:
@@ -230,40 +251,6 @@ class KeepingContract(StoreHarness):
         finally:
             await second.close()
 
-    async def test_a_backup_restores_to_an_equal_store(
-        self, store: Store, tmp_path: Path, clock: Clock
-    ) -> None:
-        """Taken from a store in use, and not changed by what happens later."""
-        name = await furnish(store)
-        before = await kept(store, name)
-        await store.backup(str(tmp_path / "backup"))
-        await store.add(an_inquiry())
-        folder = tmp_path / "restored"
-        folder.mkdir()
-        self.restore(tmp_path / "backup", folder)
-        restored = await self.open_store(folder, clock)
-        try:
-            assert await kept(restored, name) == before
-        finally:
-            await restored.close()
-
-    async def test_a_backup_made_while_work_goes_on_is_of_one_moment(
-        self, store: Store, tmp_path: Path, clock: Clock
-    ) -> None:
-        """Every inquiry in it has its event, and every event its inquiry."""
-        asking = asyncio.gather(*[store.add(an_inquiry()) for _ in range(300)])
-        await store.backup(str(tmp_path / "backup"))
-        await asking
-        folder = tmp_path / "restored"
-        folder.mkdir()
-        self.restore(tmp_path / "backup", folder)
-        restored = await self.open_store(folder, clock)
-        try:
-            told = [event.inquiry for event in await everything(restored)]
-            assert told == await names(restored, Query(state="open"))
-        finally:
-            await restored.close()
-
     async def test_a_backup_that_cannot_be_made_leaves_nothing(self, store: Store, tmp_path: Path) -> None:
         """Here because its place is a folder."""
         place = tmp_path / "place"
@@ -298,5 +285,47 @@ class KeepingContract(StoreHarness):
             await store.find(Query())
 
 
+class BackupContract(StoreHarness):
+    """What a copy is worth, for stores that make one themselves."""
+
+    def restore(self, backup: Path, folder: Path) -> None:
+        """Make an empty folder one in which `open_store` finds what was backed up."""
+        raise NotImplementedError
+
+    async def test_a_backup_restores_to_an_equal_store(
+        self, store: Store, tmp_path: Path, clock: Clock
+    ) -> None:
+        """Taken from a store in use, and not changed by what happens later."""
+        name = await furnish(store)
+        before = await kept(store, name)
+        await store.backup(str(tmp_path / "backup"))
+        await store.add(an_inquiry())
+        folder = tmp_path / "restored"
+        folder.mkdir()
+        self.restore(tmp_path / "backup", folder)
+        restored = await self.open_store(folder, clock)
+        try:
+            assert await kept(restored, name) == before
+        finally:
+            await restored.close()
+
+    async def test_a_backup_made_while_work_goes_on_is_of_one_moment(
+        self, store: Store, tmp_path: Path, clock: Clock
+    ) -> None:
+        """Every inquiry in it has its event, and every event its inquiry."""
+        asking = asyncio.gather(*[store.add(an_inquiry()) for _ in range(300)])
+        await store.backup(str(tmp_path / "backup"))
+        await asking
+        folder = tmp_path / "restored"
+        folder.mkdir()
+        self.restore(tmp_path / "backup", folder)
+        restored = await self.open_store(folder, clock)
+        try:
+            told = [event.inquiry for event in await everything(restored)]
+            assert told == await names(restored, Query(state="open"))
+        finally:
+            await restored.close()
+
+
 class StoreContract(AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract):
-    """Everything that `upcall.ports.Store` promises; subclass it and say how to open your store."""
+    """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""

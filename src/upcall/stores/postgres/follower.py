@@ -1,0 +1,139 @@
+"""Keeps the tail of the log up to date with what every daemon commits, ours and others.
+
+One connection listens. A notification only says that there is news: what it is stands in the log, which is read from
+where we stood, on every new connection first and every few seconds anyway. So a lost notification costs moments, and
+a lost connection nothing but the time to make another.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from psycopg import Error, Notify
+
+from upcall.domain.errors import StorageError
+from upcall.stores.postgres.faults import in_our_words
+from upcall.stores.postgres.group import Group
+from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.reads import Reads
+from upcall.stores.postgres.statements import CHANNEL
+from upcall.stores.tail import Logged, Tail
+
+SAFETY = 3.0
+"""Seconds after which the log is looked at though nobody said that there is news."""
+AT_ONCE = 1000
+
+log = logging.getLogger("upcall.postgres")
+
+
+class Follower:
+    """Publishes every committed event to the tail, once and in order."""
+
+    def __init__(self, link: Link, reads: Reads, tail: Tail, *, safety: float = SAFETY) -> None:
+        self._link = link
+        self._reads = reads
+        self._tail = tail
+        self._safety = safety
+        self._is_own: Callable[[int], bool] = lambda _: False
+        self._listening: asyncio.Task[None] | None = None
+
+    async def start(self, is_own: Callable[[int], bool]) -> None:
+        """Begin to listen; `is_own` knows the server process whose news we have before they are told.
+
+        Raises:
+            StorageError: if the database cannot be reached.
+        """
+        self._is_own = is_own
+        connection = await self._listen()
+        self._listening = asyncio.create_task(self._follow_for_ever(connection))
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+
+    async def publish(self, group: Group) -> None:
+        """Take in what we have committed ourselves, after what others committed before it."""
+        if not group.log:
+            return
+        if self._tail.last < group.before:
+            try:
+                await self._catch_up()
+            except StorageError:
+                # It is committed all the same, and will be read once the log can be.
+                log.warning("the log cannot be read; it is tried again in a moment")
+        if self._tail.last >= group.before:
+            self._take(group.log)
+
+    async def _catch_up(self) -> None:
+        while True:
+            found = await self._reads.news(self._tail.last, AT_ONCE)
+            self._take(found)
+            if len(found) < AT_ONCE:
+                return
+
+    def _take(self, entries: Sequence[Logged]) -> None:
+        # Two may be reading the same part of the log at once; whoever comes second has nothing new.
+        self._tail.publish([entry for entry in entries if entry.event.seq > self._tail.last])
+
+    async def _follow_for_ever(self, connection: Connection | None) -> None:
+        pauses = Pauses()
+        while True:
+            try:
+                if connection is None:
+                    connection = await self._listen()
+                    log.info("listening to the database %s again", self._link.where)
+                pauses = Pauses()
+                await self._follow(connection)
+            except (Error, StorageError) as error:
+                log.warning("%s; trying again", in_our_words(error, self._link.where).message)
+            finally:
+                if connection is not None:
+                    with suppress(Error):
+                        await connection.close()
+                connection = None
+            await pauses.pause()
+
+    async def _listen(self) -> Connection:
+        connection = await self._link.connect()
+        try:
+            await connection.execute(f"LISTEN {CHANNEL}")
+        except Error as error:
+            await connection.close()
+            raise in_our_words(error, self._link.where) from error
+        return connection
+
+    async def _follow(self, connection: Connection) -> None:
+        await self._catch_up()
+        while True:
+            woken = await _readable(connection, self._safety)
+            told = [news async for news in connection.notifies(timeout=0)]
+            if not woken or any(self._is_new(news) for news in told):
+                await self._catch_up()
+
+    def _is_new(self, news: Notify) -> bool:
+        if self._is_own(news.pid):
+            return False
+        return not news.payload.isdecimal() or int(news.payload) > self._tail.last
+
+
+async def _readable(connection: Connection, seconds: float) -> bool:
+    """Wait until the server says something; False when it did not."""
+    # psycopg would wait in small steps, which costs an idle daemon ten looks a second.
+    loop = asyncio.get_running_loop()
+    said: asyncio.Future[bool] = loop.create_future()
+
+    def settle(outcome: bool) -> None:  # noqa: FBT001 - a callback's only argument
+        if not said.done():
+            said.set_result(outcome)
+
+    socket = connection.fileno()
+    timer = loop.call_later(seconds, settle, False)
+    loop.add_reader(socket, settle, True)
+    try:
+        return await said
+    finally:
+        timer.cancel()
+        loop.remove_reader(socket)

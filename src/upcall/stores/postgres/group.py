@@ -1,0 +1,181 @@
+"""What one transaction knows and is going to write: decisions are made here, in memory, between its two round trips.
+
+Members of a group are run in the order in which they were asked for and see what those before them did. Each asks
+everything that can refuse it before it changes anything, so one that raises costs the others nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from upcall.domain import lifecycle
+from upcall.domain.errors import UnknownInquiry
+from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.roles import Token
+from upcall.ports import Added, Decide, Event, Updated
+from upcall.stores import codec
+from upcall.stores.postgres.rows import Found, Row, decode
+from upcall.stores.tail import EVENT_WEIGHT, Logged
+
+Key = tuple[str, str, str, str]
+"""Session, purpose, request key and agent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adding:
+    """Keep a new inquiry, or find the one that it asks for again."""
+
+    inquiry: Inquiry
+    body: str
+    blobs: Sequence[bytes]
+
+    @property
+    def key(self) -> Key | None:
+        """What recognises the same request."""
+        origin = self.inquiry.origin
+        if origin.request_key is None:
+            return None
+        return origin.session, origin.purpose, origin.request_key, origin.agent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Updating:
+    """Decide on an inquiry as it is."""
+
+    name: str
+    decide: Decide
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Write an event about no inquiry."""
+
+    happening: Happening
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Issuing:
+    """Keep a token."""
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revoking:
+    """Forget a token."""
+
+    name: str
+
+
+Work = Adding | Updating | Recording | Issuing | Revoking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What was read for a group, under the lock that everybody who writes takes first."""
+
+    last_seq: int
+    last_number: int
+    named: Iterable[Sequence[Any]] = ()
+    asked_before: Iterable[Sequence[Any]] = ()
+    tokens: Iterable[str] = ()
+
+
+class Group:
+    """One transaction in memory. `refs` are free ones, for everybody who may need one."""
+
+    def __init__(self, known: Known, refs: dict[Adding, str]) -> None:
+        self.before = known.last_seq
+        self.last_number = known.last_number
+        self.log: list[Logged] = []
+        self.added: dict[int, tuple[Inquiry, str]] = {}
+        self.changed: dict[int, Inquiry] = {}
+        self.blobs: list[tuple[str, int, bytes]] = []
+        self.tokens: dict[str, Token | None] = {}
+        self._refs = refs
+        self._found = Found(known.named)
+        self._keys: dict[Key, str] = {}
+        for values in known.asked_before:
+            self._remember(Row(values[0], decode(values[1:]), len(values[-1])))
+        self._token_names = set(known.tokens)
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the latest event, once this is committed."""
+        return self.before + len(self.log)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.log or self.tokens)
+
+    def run(self, work: Work) -> object:
+        """Do one piece of work and return what its caller gets; what it raises changes nothing."""
+        match work:
+            case Adding():
+                return self._add(work)
+            case Updating():
+                return self._update(work)
+            case Recording(happening):
+                return self._append(happening, codec.dumps(happening.data), None, 0)
+            case Issuing(token):
+                self.tokens[token.name] = token
+                self._token_names.add(token.name)
+                return None
+            case Revoking(name):
+                there = name in self._token_names
+                if there:
+                    self.tokens[name] = None
+                    self._token_names.discard(name)
+                return there
+
+    def _add(self, work: Adding) -> Added:
+        name = None if work.key is None else self._keys.get(work.key)
+        earlier = None if name is None else self._found.get(name)
+        if earlier is not None and lifecycle.rejoins(earlier.inquiry, work.inquiry, work.inquiry.asked_at):
+            return Added(inquiry=earlier.inquiry, created=False)
+        inquiry = replace(work.inquiry, ref=self._refs[work])
+        happening = lifecycle.asked(inquiry).happening
+        data = codec.dumps(happening.data)
+        self.last_number += 1
+        self.added[self.last_number] = inquiry, work.body
+        self.blobs += [(inquiry.id, position, content) for position, content in enumerate(work.blobs)]
+        self._remember(Row(self.last_number, inquiry, len(work.body)))
+        self._append(happening, data, inquiry, len(work.body))
+        return Added(inquiry=inquiry, created=True)
+
+    def _update(self, work: Updating) -> Updated:
+        row = self._found.get(work.name)
+        if row is None:
+            raise UnknownInquiry(work.name)
+        step = work.decide(row.inquiry)
+        if step is None:
+            return Updated(inquiry=row.inquiry, applied=False)
+        after = step.inquiry
+        data = codec.dumps(step.happening.data)
+        if row.number in self.added:
+            self.added[row.number] = after, self.added[row.number][1]
+        else:
+            self.changed[row.number] = after
+        self._found.put(Row(row.number, after, row.size))
+        self._append(step.happening, data, after, row.size)
+        return Updated(inquiry=after, applied=True)
+
+    def _remember(self, row: Row) -> None:
+        self._found.put(row)
+        origin = row.inquiry.origin
+        if origin.request_key is not None:
+            key = (origin.session, origin.purpose, origin.request_key, origin.agent)
+            self._keys[key] = row.inquiry.id
+
+    def _append(self, happening: Happening, data: str, subject: Inquiry | None, size: int) -> Event:
+        event = Event(
+            seq=self.last_seq + 1,
+            type=happening.type,
+            inquiry=None if subject is None else subject.id,
+            at=happening.at,
+            data=happening.data,
+            subject=subject,
+        )
+        self.log.append(Logged(event, data, EVENT_WEIGHT + len(data) + size))
+        return event

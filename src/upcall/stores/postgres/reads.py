@@ -1,0 +1,223 @@
+"""What is read outside of transactions, over a few connections that are made when they are needed.
+
+A read changes nothing, so one whose connection was lost is simply done again on another.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, LiteralString, TypeVar
+
+from psycopg import Error
+
+from upcall.domain.errors import InvalidRequest, StorageError, UnknownInquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.roles import Role, Token
+from upcall.ports import Event, Page, Query
+from upcall.stores import codec
+from upcall.stores.listing import cursor, listing
+from upcall.stores.postgres.faults import in_our_words, is_lost
+from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.tail import EVENT_WEIGHT, Logged
+
+T = TypeVar("T")
+CONNECTIONS = 4
+MOST = 2**63 - 1
+
+DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s ORDER BY expires_at LIMIT %s"
+NEXT_EXPIRY = "SELECT min(expires_at) FROM upcall.inquiry WHERE state = 'open'"
+COUNT_OPEN = "SELECT count(*) FROM upcall.inquiry WHERE state = 'open'"
+EVENTS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq > %s ORDER BY seq LIMIT %s"
+# Both in one statement, which sees one moment: the inquiry is as its last event left it.
+NEWS = f"""
+    SELECT seq, type, inquiry, at, data, {", ".join(f"about.{column}" for column in codec.COLUMNS.split(", "))}
+    FROM upcall.event LEFT JOIN upcall.inquiry AS about ON about.id = event.inquiry
+    WHERE seq > %s ORDER BY seq LIMIT %s
+"""  # noqa: S608 - our own constant; values are bound
+ATTACHMENT = "SELECT content FROM upcall.attachment WHERE inquiry = %s AND position = %s"
+TOKENS = "SELECT name, role, digest, created_at FROM upcall.token ORDER BY name"
+
+
+class Reads:
+    """Questions to the database. Single inquiries that are asked for at the same time are fetched together."""
+
+    def __init__(self, link: Link, patience: float) -> None:
+        self._link = link
+        self._patience = patience
+        self._idle: list[Connection] = []
+        self._free = asyncio.Semaphore(CONNECTIONS)
+        self._closed = False
+        self._wanted: dict[str, list[asyncio.Future[Inquiry]]] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    def get(self, name: str) -> asyncio.Future[Inquiry]:
+        """One inquiry."""
+        if self._closed:
+            raise StorageError("the store is closed")
+        future: asyncio.Future[Inquiry] = asyncio.get_running_loop().create_future()
+        self._wanted.setdefault(name, []).append(future)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+        return future
+
+    async def find(self, query: Query) -> Page:
+        """A page of inquiries."""
+        sql, values = statement(query)
+        rows = await self._rows(sql, values)
+        shown, more = rows[: query.limit], len(rows) > query.limit
+        return Page(
+            items=tuple([decode(row[2:]) for row in shown]),
+            next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
+        )
+
+    async def due(self, now: float, limit: int) -> list[str]:
+        """Which open inquiries are past their time, the longest first."""
+        return [plain(name) for (name,) in await self._rows(DUE, (now, limit))]
+
+    async def next_expiry(self) -> float | None:
+        """When the next open inquiry expires."""
+        ((moment,),) = await self._rows(NEXT_EXPIRY)
+        return None if moment is None else float(moment)
+
+    async def count_open(self) -> int:
+        """How many inquiries are open."""
+        ((count,),) = await self._rows(COUNT_OPEN)
+        return int(count)
+
+    async def attachment(self, name: str, index: int) -> bytes:
+        """An attachment's bytes."""
+        about = (await self.get(name)).id
+        rows = await self._rows(ATTACHMENT, (keep(about), index)) if 0 <= index < 2**31 else []
+        if not rows:
+            raise UnknownInquiry(name)
+        return bytes(rows[0][0])
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        """The log after that number."""
+        return [_event(row) for row in await self._rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+
+    async def news(self, after: int, limit: int) -> list[Logged]:
+        """The log after that number, for memory: inquiries that are at hand come with their last event."""
+        rows = await self._rows(NEWS, (after, limit))
+        # What was cut off by the limit may have changed them again.
+        last = {row[2]: row[0] for row in rows} if len(rows) < limit else {}
+        return [_logged(row, subject=row[0] == last.get(row[2])) for row in rows]
+
+    async def tokens(self) -> list[Token]:
+        """Every token."""
+        return [
+            Token(name=plain(name), role=Role(role), digest=digest, created_at=created_at)
+            for name, role, digest, created_at in await self._rows(TOKENS)
+        ]
+
+    async def close(self) -> None:
+        """Let go of every connection; whoever still reads gets its answer first."""
+        self._closed = True
+        if self._looking is not None:
+            await self._looking
+        for _ in range(CONNECTIONS):
+            await self._free.acquire()
+        while self._idle:
+            await _let_go(self._idle.pop())
+        for _ in range(CONNECTIONS):
+            # Whoever was waiting for a connection is told that there is none.
+            self._free.release()
+
+    async def _look(self) -> None:
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            names = [name for name in wanted if is_text(name)]
+            found, failure = Found(), None
+            try:
+                if names:
+                    found = Found(await self._rows(*located(names), closing=True))
+            # Whatever it is, those who wait have to hear of it.
+            except Exception as error:  # noqa: BLE001 - a future carries it on
+                failure = error
+            for name, futures in wanted.items():
+                row = found.get(name)
+                for future in futures:
+                    if future.done():
+                        continue
+                    if row is not None:
+                        future.set_result(row.inquiry)
+                    else:
+                        future.set_exception(failure or UnknownInquiry(name))
+        self._looking = None
+
+    async def _rows(
+        self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
+    ) -> list[tuple[Any, ...]]:
+        async def ask(connection: Connection) -> list[tuple[Any, ...]]:
+            return await (await connection.execute(sql, values)).fetchall()
+
+        async with self._free:
+            if self._closed and not closing:
+                raise StorageError("the store is closed")
+            try:
+                return await self._ask(ask)
+            except UnicodeEncodeError as error:
+                raise InvalidRequest(f"{error.object!r} is not text") from error
+
+    async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        loop, pauses = asyncio.get_running_loop(), Pauses()
+        deadline = loop.time() + self._patience
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = self._idle.pop() if self._idle else await self._link.connect()
+                answer = await question(connection)
+            except (Error, StorageError) as error:
+                lost = connection is None or is_lost(error)
+                if connection is not None and not lost:
+                    self._idle.append(connection)
+                elif connection is not None:
+                    await _let_go(connection)
+                if not lost or loop.time() >= deadline:
+                    raise in_our_words(error, self._link.where) from error
+                await pauses.pause()
+            except BaseException:
+                # Cancelled half-way: what state it is in is not worth finding out.
+                if connection is not None:
+                    await _let_go(connection)
+                raise
+            else:
+                self._idle.append(connection)
+                return answer
+
+
+def statement(query: Query) -> tuple[bytes, list[object]]:
+    """The SQL and the values that answer a query; one row more than asked for tells whether there is a next page.
+
+    Raises:
+        InvalidRequest: if the state, the limit or the cursor is not one.
+    """
+    made = listing(query)
+    where = made.where.replace("?", "%s")
+    values = [keep(value) if isinstance(value, str) else value for value in made.values]
+    sql = f"""
+        SELECT number, closed_at, {codec.COLUMNS} FROM upcall.inquiry
+        WHERE {where} ORDER BY {made.by} LIMIT %s
+    """  # noqa: S608 - every part is one of our own constants
+    return sql.encode(), [*values, min(query.limit + 1, MOST)]
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    seq, kind, about, at, data = row
+    return Event(
+        seq=seq, type=kind, inquiry=None if about is None else plain(about), at=at, data=codec.loads(data)
+    )
+
+
+def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
+    event, weight = _event(row[:5]), EVENT_WEIGHT + len(row[4])
+    if subject and row[5] is not None:
+        return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    return Logged(event, row[4], weight)
+
+
+async def _let_go(connection: Connection) -> None:
+    with suppress(Error):
+        await connection.close()

@@ -1,0 +1,122 @@
+"""The statements of a writing transaction: what it reads under its lock, and what it writes before its commit."""
+
+from collections.abc import Sequence
+from typing import Any, LiteralString
+
+from upcall.stores import codec
+from upcall.stores.postgres.group import Group
+from upcall.stores.postgres.link import Connection
+from upcall.stores.postgres.rows import encode, keep
+from upcall.stores.tail import Logged
+
+CHANNEL = "upcall"
+PAUSED = 5
+"""Seconds after which the server ends the transaction of a daemon that was stopped in the middle of it."""
+LOCKED = 10
+"""Seconds to wait for a lock that somebody else holds."""
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+# Only for this transaction: behind a pooler the session is not ours. A server that is told to acknowledge before it
+# has written would break our promise; stricter settings of the administrator stay.
+SETTINGS = """
+    SELECT set_config('lock_timeout', %s, TRUE),
+           set_config('idle_in_transaction_session_timeout', %s, TRUE),
+           set_config('synchronous_commit',
+                      CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+                      ELSE current_setting('synchronous_commit') END, TRUE)
+"""
+COUNTER = "SELECT last_seq, last_number FROM upcall.counter FOR UPDATE"
+"""Everybody who writes takes this lock first, and rows in the order of their ids after it: nobody waits in a circle."""
+
+# What is put into these statements is a constant of ours; values are always bound.
+ASKED_BEFORE = f"""
+    SELECT earlier.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
+        AS wanted (session, purpose, request_key, agent)
+    CROSS JOIN LATERAL (
+        SELECT number, {codec.COLUMNS} FROM upcall.inquiry
+        WHERE session = wanted.session AND purpose = wanted.purpose
+          AND request_key = wanted.request_key AND agent = wanted.agent
+        ORDER BY number DESC LIMIT 1
+    ) AS earlier
+"""  # noqa: S608 - our own constant; values are bound
+# A ref is taken by an open inquiry, and by one closed not long enough ago.
+TAKEN = """
+    SELECT ref FROM upcall.inquiry WHERE ref = ANY(%s::text[]) AND (closed_at IS NULL OR closed_at > %s)
+"""
+KNOWN_TOKENS = "SELECT name FROM upcall.token WHERE name = ANY(%s::text[])"
+
+_INSERT = f"""
+    INSERT INTO upcall.inquiry (number, {codec.COLUMNS})
+    SELECT * FROM unnest(
+        %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
+        %s::float8[], %s::float8[], %s::float8[], %s::text[], %s::text[]
+    )
+"""  # noqa: S608 - our own constant; values are bound
+# What identifies an inquiry (id, ref, kind, origin) and what it asks never change: only the rest is written again.
+_UPDATE = """
+    UPDATE upcall.inquiry AS old
+    SET state = new.state, expires_at = new.expires_at, closed_at = new.closed_at, outcome = new.outcome
+    FROM unnest(%s::bigint[], %s::text[], %s::float8[], %s::float8[], %s::text[])
+        AS new (number, state, expires_at, closed_at, outcome)
+    WHERE old.number = new.number
+"""
+_ATTACH = "INSERT INTO upcall.attachment (inquiry, position, content) VALUES (%s, %s, %s)"
+_APPEND = """
+    INSERT INTO upcall.event (seq, type, inquiry, at, data)
+    SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::float8[], %s::text[])
+"""
+_ISSUE = """
+    INSERT INTO upcall.token (name, role, digest, created_at) VALUES (%s, %s, %s, %s)
+    ON CONFLICT (name) DO UPDATE
+    SET role = EXCLUDED.role, digest = EXCLUDED.digest, created_at = EXCLUDED.created_at
+"""
+_REVOKE = "DELETE FROM upcall.token WHERE name = %s"
+_COUNT = "UPDATE upcall.counter SET last_seq = %s, last_number = %s"
+_TELL = f"SELECT pg_notify('{CHANNEL}', %s)"
+WRITTEN = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq = ANY(%s::bigint[]) ORDER BY seq"
+
+
+async def write(connection: Connection, group: Group) -> None:
+    """Send everything that a group writes, its notification and its COMMIT included, in one go.
+
+    Whoever listens is told the number of the last event; the server tells them right after the commit.
+    """
+    async with connection.pipeline():
+        for sql, values in _writes(group):
+            await connection.execute(sql, values)
+        await connection.execute("COMMIT")
+
+
+def event_rows(log: Sequence[Logged]) -> list[tuple[Any, ...]]:
+    """Events as `WRITTEN` reads them."""
+    return [
+        (e.seq, e.type, None if e.inquiry is None else keep(e.inquiry), e.at, entry.data)
+        for entry in log
+        for e in (entry.event,)
+    ]
+
+
+def _writes(group: Group) -> list[tuple[LiteralString, Sequence[Any]]]:
+    made: list[tuple[LiteralString, Sequence[Any]]] = []
+    if group.added:
+        rows = [[number, *encode(*each)] for number, each in group.added.items()]
+        made.append((_INSERT, _columns(rows)))
+    if group.changed:
+        changes = [(number, *codec.outcome(after)) for number, after in group.changed.items()]
+        made.append((_UPDATE, _columns(changes)))
+    for name, position, content in group.blobs:
+        made.append((_ATTACH, (keep(name), position, content)))
+    for name, token in group.tokens.items():
+        if token is None:
+            made.append((_REVOKE, (keep(name),)))
+        else:
+            made.append((_ISSUE, (keep(name), token.role.value, token.digest, token.created_at)))
+    if group.log:
+        made.append((_APPEND, _columns(event_rows(group.log))))
+        made.append((_COUNT, (group.last_seq, group.last_number)))
+        made.append((_TELL, (str(group.last_seq),)))
+    return made
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]

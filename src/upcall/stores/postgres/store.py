@@ -1,0 +1,167 @@
+"""The store for several daemons: one PostgreSQL database, one task that writes in groups, one that listens.
+
+It knows neither answers nor people. Waiting readers are woken by this store's own commits and by those of every
+other process that uses the database.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Self, cast
+
+from psycopg import Error
+
+from upcall.domain.errors import StorageError
+from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.roles import Token
+from upcall.ports import Added, Decide, Event, Page, Query, Updated
+from upcall.stores import codec
+from upcall.stores.postgres.faults import in_our_words
+from upcall.stores.postgres.follower import SAFETY, Follower
+from upcall.stores.postgres.group import Adding, Issuing, Recording, Revoking, Updating
+from upcall.stores.postgres.link import Link
+from upcall.stores.postgres.reads import Reads
+from upcall.stores.postgres.schema import migrate
+from upcall.stores.postgres.writer import MAX_GROUP, PATIENCE, Writer
+from upcall.stores.tail import Tail
+
+
+class PostgresStore:
+    """A `Store` in a PostgreSQL database; made by `PostgresStore.open`."""
+
+    def __init__(self, link: Link, tail: Tail, reads: Reads, follower: Follower, writer: Writer) -> None:
+        self._link = link
+        self._tail = tail
+        self._reads = reads
+        self._follower = follower
+        self._writer = writer
+
+    @classmethod
+    async def open(
+        cls,
+        address: str,
+        *,
+        direct: str = "",
+        clock: Callable[[], float] = time.time,
+        random: Random | None = None,
+        max_group: int = MAX_GROUP,
+        patience: float = PATIENCE,
+        safety: float = SAFETY,
+    ) -> Self:
+        """Open the database at `address`, bringing it up to date as needed; it must exist.
+
+        `direct` is where to listen when `address` leads to a pooler. `clock` and `random` choose refs, `max_group` is
+        how many writes may share a commit, `patience` for how many seconds an operation outlives a database that is
+        away, and `safety` how often the log is looked at without being told.
+
+        Raises:
+            InvalidSetting: if it is not an address.
+            NewerDatabase: if a later version of Upcall has written it.
+            StorageError: if it cannot be reached, or is not ours.
+        """
+        link = Link(address, pooled=bool(direct))
+        reads = Reads(link, patience)
+        tail = Tail(await _prepare(link))
+        follower = Follower(Link(direct) if direct else link, reads, tail, safety=safety)
+        writer = Writer(
+            link,
+            follower.publish,
+            clock,
+            # Refs are names, not secrets.
+            random or Random(),  # noqa: S311
+            max_group=max_group,
+            patience=patience,
+        )
+        try:
+            await follower.start(lambda process: process == writer.backend)
+        except BaseException:
+            await writer.stop()
+            await reads.close()
+            raise
+        return cls(link, tail, reads, follower, writer)
+
+    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
+        """See `Store.add`."""
+        codec.refuse_broken_text(inquiry)
+        return cast("Added", await self._writer.submit(Adding(inquiry, codec.body(inquiry), blobs)))
+
+    async def get(self, name: str) -> Inquiry:
+        """See `Store.get`. Read from the database: another daemon may have changed it a moment ago."""
+        return await self._reads.get(name)
+
+    async def find(self, query: Query) -> Page:
+        """See `Store.find`."""
+        return await self._reads.find(query)
+
+    async def update(self, name: str, decide: Decide) -> Updated:
+        """See `Store.update`."""
+        return cast("Updated", await self._writer.submit(Updating(name, decide)))
+
+    async def record(self, happening: Happening) -> Event:
+        """See `Store.record`."""
+        return cast("Event", await self._writer.submit(Recording(happening)))
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """See `Store.due`."""
+        return await self._reads.due(now, limit)
+
+    async def next_expiry(self) -> float | None:
+        """See `Store.next_expiry`."""
+        return await self._reads.next_expiry()
+
+    async def attachment(self, name: str, index: int) -> bytes:
+        """See `Store.attachment`."""
+        return await self._reads.attachment(name, index)
+
+    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+        """See `Store.events`. Only events served from memory carry their `subject`, and not all of them."""
+        return await self._tail.read_on(after, wait, limit, self._reads.events)
+
+    async def last_seq(self) -> int:
+        """See `Store.last_seq`. What another daemon has only just committed may be missing."""
+        return self._tail.last
+
+    async def count_open(self) -> int:
+        """See `Store.count_open`."""
+        return await self._reads.count_open()
+
+    async def put_token(self, token: Token) -> None:
+        """See `Store.put_token`."""
+        await self._writer.submit(Issuing(token))
+
+    async def drop_token(self, name: str) -> bool:
+        """See `Store.drop_token`."""
+        return bool(await self._writer.submit(Revoking(name)))
+
+    async def tokens(self) -> Sequence[Token]:
+        """See `Store.tokens`."""
+        return await self._reads.tokens()
+
+    async def backup(self, path: str) -> None:
+        """PostgreSQL has better tools for it.
+
+        Raises:
+            StorageError: always.
+        """
+        raise StorageError(
+            f"the database {self._link.where} is not a file that could be copied to {path!r}",
+            hint="back it up with `pg_dump --schema=upcall`, or as its server's other databases are",
+        )
+
+    async def close(self) -> None:
+        """See `Store.close`."""
+        self._tail.close()
+        await self._writer.stop()
+        await self._follower.close()
+        await self._reads.close()
+
+
+async def _prepare(link: Link) -> int:
+    connection = await link.connect()
+    try:
+        return await migrate(connection)
+    except Error as error:
+        raise in_our_words(error, link.where) from error
+    finally:
+        await asyncio.shield(connection.close())

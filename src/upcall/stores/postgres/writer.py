@@ -1,0 +1,324 @@
+"""The one task that writes: whatever is asked of it while a transaction is under way shares the next one.
+
+A transaction takes two round trips: lock and read, decide in memory, write and commit. Results are released after
+the commit, events first. A connection that is lost is made again. What surely was not committed is then run again;
+where the commit itself was cut off, the log tells whether it took place, so nothing is done twice and nothing that
+was done is called a failure.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+from psycopg import Error
+
+from upcall.domain import refs
+from upcall.domain.errors import StorageError
+from upcall.stores.lengths import RefLengths
+from upcall.stores.postgres import statements
+from upcall.stores.postgres.faults import in_our_words, is_hopeless, is_lost
+from upcall.stores.postgres.group import Adding, Group, Known, Revoking, Updating, Work
+from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.rows import is_text, keep, located, plain
+
+DAY = 86400
+MAX_GROUP = 1024
+PATIENCE = 10.0
+"""Seconds for which a write survives a database that is away."""
+TRIES = 4
+"""Refs of one length that are tried for an inquiry before the next length."""
+
+Publish = Callable[[Group], Awaitable[None]]
+
+log = logging.getLogger("upcall.postgres")
+
+
+class _Task(NamedTuple):
+    work: Work
+    future: asyncio.Future[Any]
+
+
+class _Outcome(NamedTuple):
+    future: asyncio.Future[Any]
+    result: object
+    error: BaseException | None
+
+
+class _CutOffError(Exception):
+    """The connection was lost after COMMIT had been sent and before anything came back."""
+
+    def __init__(self, group: Group, outcomes: list[_Outcome]) -> None:
+        super().__init__()
+        self.group = group
+        self.outcomes = outcomes
+
+
+class Writer:
+    """Runs work in groups, one transaction each; `max_group=1` gives every piece of work a commit of its own."""
+
+    def __init__(
+        self,
+        link: Link,
+        publish: Publish,
+        clock: Callable[[], float],
+        random: Random,
+        *,
+        max_group: int = MAX_GROUP,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._link = link
+        self._publish = publish
+        self._clock = clock
+        self._random = random
+        self._lengths = RefLengths()
+        self._max_group = max_group
+        self._patience = patience
+        self._connection: Connection | None = None
+        self._gathered: list[_Task] = []
+        self._wanted = asyncio.Event()
+        self._stopping = False
+        self._loop = asyncio.get_running_loop()
+        self._running = asyncio.create_task(self._run())
+
+    @property
+    def backend(self) -> int | None:
+        """The server's process that works for us, by which our own notifications are known."""
+        return None if self._connection is None else self._connection.info.backend_pid
+
+    def submit(self, work: Work) -> asyncio.Future[Any]:
+        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        if self._stopping:
+            raise StorageError("the store is closed")
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._gathered.append(_Task(work, future))
+        self._wanted.set()
+        return future
+
+    async def stop(self) -> None:
+        """Do what was submitted, then close the connection."""
+        self._stopping = True
+        self._wanted.set()
+        await asyncio.shield(self._running)
+
+    async def _run(self) -> None:
+        while self._gathered or not self._stopping:
+            if not self._gathered:
+                self._wanted.clear()
+                await self._wanted.wait()
+                continue
+            group, self._gathered = self._gathered[: self._max_group], self._gathered[self._max_group :]
+            try:
+                await self._settle(group)
+            # A bug of ours must not leave anybody waiting for ever, nor end the task that all others need.
+            except Exception as error:
+                log.exception("a group of writes failed in a way that nobody has thought of")
+                await self._let_go()
+                _refuse(group, error)
+        await self._let_go()
+
+    async def _settle(self, tasks: list[_Task]) -> bool:
+        """Have a group committed or refused; False when whatever comes next would be refused as well."""
+        deadline, pauses = self._loop.time() + self._patience, Pauses()
+        while True:
+            try:
+                group, outcomes = await self._attempt(tasks)
+            except _CutOffError as cut:
+                await self._let_go()
+                try:
+                    kept = await self._was_kept(cut.group, deadline)
+                except StorageError as error:
+                    _refuse(tasks, error)
+                    return False
+                if not kept:
+                    continue
+                group, outcomes = cut.group, cut.outcomes
+            except (Error, StorageError) as error:
+                if self._connection is not None and not is_lost(error):
+                    return await self._settle_apart(tasks, error)
+                await self._let_go()
+                if self._loop.time() >= deadline or (self._stopping and isinstance(error, StorageError)):
+                    _refuse(tasks, in_our_words(error, self._link.where))
+                    return False
+                log.warning("%s; trying again", in_our_words(error, self._link.where).message)
+                await pauses.pause()
+                continue
+            await self._publish(group)
+            _release(outcomes)
+            return True
+
+    async def _settle_apart(self, tasks: list[_Task], error: Error | StorageError) -> bool:
+        """Run the members of a group that failed one by one, so that only those fail that fail alone."""
+        await self._roll_back()
+        if len(tasks) == 1:
+            _refuse(tasks, in_our_words(error, self._link.where))
+            return not is_hopeless(error)
+        for at, task in enumerate(tasks):
+            if not await self._settle([task]):
+                _refuse(tasks[at + 1 :], in_our_words(error, self._link.where))
+                return False
+        return True
+
+    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[_Outcome]]:
+        if self._connection is None:
+            self._connection = await self._link.connect()
+        connection = self._connection
+        group = await self._begin(connection, [task.work for task in tasks])
+        outcomes = [_decided(group, task) for task in tasks]
+        if group.is_empty:
+            await connection.execute("ROLLBACK")
+            return group, outcomes
+        try:
+            await statements.write(connection, group)
+        except Error as error:
+            if is_lost(error) and error.sqlstate != "25006":
+                raise _CutOffError(group, outcomes) from error
+            raise
+        return group, outcomes
+
+    async def _begin(self, connection: Connection, works: list[Work]) -> Group:
+        """Take the lock and read what the decisions need, in one round trip."""
+        adding = [work for work in works if isinstance(work, Adding)]
+        names = [work.name for work in works if isinstance(work, Updating) and is_text(work.name)]
+        keys = [tuple(map(keep, work.key)) for work in adding if work.key is not None]
+        tokens = [keep(work.name) for work in works if isinstance(work, Revoking)]
+        naming = _Naming(adding, self._random, self._lengths, self._clock())
+        async with connection.pipeline():
+            await connection.execute(statements.BEGIN)
+            await connection.execute(statements.SETTINGS, (f"{statements.LOCKED}s", f"{statements.PAUSED}s"))
+            counter = await connection.execute(statements.COUNTER)
+            named = asked = taken = known = None
+            if names:
+                sql, values = located(names)
+                named = await connection.execute(f"{sql} ORDER BY id FOR UPDATE", values)
+            if keys:
+                asked = await connection.execute(
+                    statements.ASKED_BEFORE, list(map(list, zip(*keys, strict=True)))
+                )
+            if adding:
+                taken = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
+            if tokens:
+                known = await connection.execute(statements.KNOWN_TOKENS, (tokens,))
+        row = await counter.fetchone()
+        assert row is not None
+        if taken is not None:
+            naming.settle({ref for (ref,) in await taken.fetchall()})
+        while naming.unnamed:
+            more = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
+            naming.settle({ref for (ref,) in await more.fetchall()})
+        return Group(
+            Known(
+                last_seq=row[0],
+                last_number=row[1],
+                named=[] if named is None else await named.fetchall(),
+                asked_before=[] if asked is None else await asked.fetchall(),
+                tokens=[] if known is None else [plain(name) for (name,) in await known.fetchall()],
+            ),
+            naming.chosen,
+        )
+
+    async def _was_kept(self, group: Group, deadline: float) -> bool:
+        """Whether the commit whose outcome we did not hear took place.
+
+        The lock waits until the server has ended the transaction that we lost, one way or the other.
+        """
+        pauses = Pauses()
+        while True:
+            try:
+                connection = self._connection = self._connection or await self._link.connect()
+                async with connection.transaction():
+                    await connection.execute(statements.COUNTER)
+                    wanted = statements.event_rows(group.log)
+                    found = await connection.execute(statements.WRITTEN, ([row[0] for row in wanted],))
+                    # Without an event there are only tokens, which can be written twice.
+                    return bool(wanted) and await found.fetchall() == wanted
+            except (Error, StorageError) as error:
+                await self._let_go()
+                if self._loop.time() >= deadline:
+                    raise StorageError(
+                        f"the connection to the database {self._link.where} was lost during a commit, and whether "
+                        "it took place is not known",
+                        hint="look before you try again",
+                    ) from error
+                await pauses.pause()
+
+    async def _roll_back(self) -> None:
+        if self._connection is not None:
+            try:
+                await self._connection.execute("ROLLBACK")
+            except Error:
+                await self._let_go()
+
+    async def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Error):
+                await connection.close()
+
+
+class _Naming:
+    """Finds a free ref for every new inquiry of a group: shortest first, none twice."""
+
+    def __init__(self, adding: list[Adding], random: Random, lengths: RefLengths, now: float) -> None:
+        self.chosen: dict[Adding, str] = {}
+        self.rested = now - refs.REF_REST_DAYS * DAY
+        self.unnamed: list[tuple[Adding, Iterator[str]]] = [
+            (work, _growing(random, lengths.start(now))) for work in adding
+        ]
+        self._lengths = lengths
+        self._offered: list[list[str]] = []
+        self._used: set[str] = set()
+
+    def offer(self) -> list[str]:
+        """Refs to look for, a few for each."""
+        self._offered = [[next(candidates) for _ in range(TRIES)] for _, candidates in self.unnamed]
+        return sorted({ref for offered in self._offered for ref in offered})
+
+    def settle(self, taken: set[str]) -> None:
+        """Choose from what was offered and is not taken."""
+        self._used |= taken
+        still: list[tuple[Adding, Iterator[str]]] = []
+        for waiting, offered in zip(self.unnamed, self._offered, strict=True):
+            free = next((ref for ref in offered if ref not in self._used), None)
+            if free is None:
+                still.append(waiting)
+            else:
+                self._used.add(free)
+                self._lengths.used(free)
+                self.chosen[waiting[0]] = free
+        self.unnamed = still
+
+
+def _growing(random: Random, length: int) -> Iterator[str]:
+    """Refs to try, a few of each length; the last length is tried for ever."""
+    while True:
+        yield from islice(refs.candidates(random, length), TRIES)
+        length = min(length + 1, refs.LONGEST)
+
+
+def _decided(group: Group, task: _Task) -> _Outcome:
+    try:
+        return _Outcome(task.future, group.run(task.work), None)
+    # Whatever a decision raises belongs to its caller; this task has to go on.
+    except BaseException as error:  # noqa: BLE001 - a future carries it on
+        return _Outcome(task.future, None, error)
+
+
+def _refuse(tasks: list[_Task], error: BaseException) -> None:
+    _release([_Outcome(task.future, None, error) for task in tasks])
+
+
+def _release(outcomes: list[_Outcome]) -> None:
+    for future, result, error in outcomes:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        elif isinstance(error, StopIteration):
+            # asyncio forbids it as an outcome.
+            future.set_exception(RuntimeError("a decision raised StopIteration"))
+        else:
+            future.set_exception(error)
