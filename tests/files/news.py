@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from upcall.doors.inotify import ARRIVED, Inotify
 
+CHANGED = 0x00000004
 DELETED = 0x00000200
 MOVED_FROM = 0x00000040
 PATIENCE = 30.0
@@ -20,7 +21,7 @@ def until(folder: Path, found: Callable[[], T | None]) -> T:
     """What `found` finds, once it does; it is asked whenever something changes in the folder."""
     news = Inotify()
     try:
-        news.add(os.path.realpath(folder), ARRIVED | DELETED | MOVED_FROM)
+        news.add(os.path.realpath(folder), ARRIVED | CHANGED | DELETED | MOVED_FROM)
         deadline = time.monotonic() + PATIENCE
         while True:
             result = found()

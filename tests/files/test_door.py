@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import require
 from tests.files.conftest import separation
 from tests.files.door import PATIENCE, Served, serving
-from tests.files.news import is_gone, is_there, put_task, response
+from tests.files.news import is_gone, is_there, put_task, response, until
 from upcall.broker import Policy
 from upcall.doors import file_group
 from upcall.doors.folder_watch import FolderWatch
@@ -277,9 +277,16 @@ async def test_what_nobody_fetches_is_removed_after_a_day(served: Served) -> Non
 
 
 @pytest.mark.parametrize(
-    ("mode", "folder", "file"), [(0o700, 0o700, 0o600), (0o770, 0o770, 0o660), (0o777, 0o777, 0o666)]
+    ("mode", "folder", "file"),
+    [
+        (0o700, 0o700, 0o600),
+        (0o755, 0o700, 0o600),
+        (0o775, 0o770, 0o660),
+        (0o770, 0o770, 0o660),
+        (0o777, 0o777, 0o666),
+    ],
 )
-async def test_what_is_made_in_a_group_is_open_to_whom_the_group_is(
+async def test_what_is_made_in_a_group_is_open_to_whoever_can_write_to_the_group(
     tmp_path: Path, mode: int, folder: int, file: int
 ) -> None:
     async with serving(tmp_path) as served:
@@ -292,6 +299,19 @@ async def test_what_is_made_in_a_group_is_open_to_whom_the_group_is(
         made = {path.name: path.stat().st_mode & 0o777 for path in group.iterdir()}
         assert {made[name] for name in ("tasks", "taken", "responses", "staging")} == {folder}
         assert (group / "responses" / "r1.json").stat().st_mode & 0o777 == file
+
+
+async def test_a_group_that_is_opened_to_others_later_is_opened_with_everything_in_it(served: Served) -> None:
+    assert {path.stat().st_mode & 0o777 for path in served.group.iterdir()} == {0o700}
+    served.group.chmod(0o2770)
+
+    def open_by_now() -> bool | None:
+        return {path.stat().st_mode & 0o7777 for path in served.group.iterdir()} == {0o2770} or None
+
+    await asyncio.to_thread(until, served.group, open_by_now)
+    put_task(served.group, "r1", timeout=0.05)
+    await told(served, "r1")
+    assert (served.group / "responses" / "r1.json").stat().st_mode & 0o777 == 0o660
 
 
 async def test_more_tasks_than_are_taken_at_once_are_all_taken(served: Served) -> None:

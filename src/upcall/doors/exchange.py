@@ -53,25 +53,22 @@ class Refused(Exception):
 
 
 class Exchange:
-    """One folder, opened. What is made in it is for its owner only, or for whomever the folder itself is open to."""
+    """One folder, opened. What is made in it is for its owner, and for whoever else can write to the folder itself."""
 
-    def __init__(self, path: str, *, within: int | None = None) -> None:
-        self._descriptor = os.open(path, _FOLDER, dir_fd=within)
-        mode = os.fstat(self._descriptor).st_mode
-        self._file_mode = 0o600 | (mode & 0o066)
-        self._folder_mode = 0o700 | (mode & 0o2077)
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, _FOLDER)
 
     def close(self) -> None:
         """Let go of it."""
         os.close(self._descriptor)
 
     def prepare(self, *names: str) -> None:
-        """Make the folders inside that are missing."""
+        """Make the folders inside that are missing, and open those that are ours to whom this one is open."""
         for name in names:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=self._descriptor)
-                with self._inside(name) as folder:
-                    os.fchmod(folder, self._folder_mode)
+            with self._inside(name) as folder:
+                self._share(folder, 0o2777)
 
     def names(self, inside: str) -> list[str]:
         """What lies in one of the folders; nothing where that is missing."""
@@ -149,7 +146,7 @@ class Exchange:
             try:
                 file = os.open(staged, _NEW, 0o600, dir_fd=staging)
                 with os.fdopen(file, "wb", buffering=0) as opened:
-                    os.fchmod(file, self._file_mode)
+                    self._share(file, 0o666)
                     rest = memoryview(content)
                     while rest:
                         rest = rest[opened.write(rest) :]
@@ -192,6 +189,23 @@ class Exchange:
         """What tells it from another folder of the same name."""
         found = os.fstat(self._descriptor)
         return found.st_dev, found.st_ino
+
+    def _share(self, descriptor: int, most: int) -> None:
+        """Open something of ours to those who can write to the folder, and close it to everybody else."""
+        whole, part = os.fstat(self._descriptor), os.fstat(descriptor)
+        if part.st_uid != os.geteuid():
+            return
+        wanted = 0o700
+        if whole.st_mode & stat.S_IWGRP:
+            wanted |= whole.st_mode & stat.S_ISGID | stat.S_IRWXG
+        if whole.st_mode & stat.S_IWOTH:
+            wanted |= stat.S_IRWXO
+        wanted &= most
+        if wanted & stat.S_IRWXG and part.st_gid != whole.st_gid:
+            with suppress(PermissionError):
+                os.fchown(descriptor, -1, whole.st_gid)
+        if stat.S_IMODE(part.st_mode) != wanted:
+            os.fchmod(descriptor, wanted)
 
     @contextmanager
     def _inside(self, name: str) -> Iterator[int]:

@@ -17,7 +17,7 @@ from upcall.doors.evidence import Collect
 from upcall.doors.exchange import ID, TASKS, Exchange
 from upcall.doors.file_group import Group
 from upcall.doors.folder_watch import FolderWatch
-from upcall.doors.inotify import CLOSE_WRITE, CREATE, MOVED_TO
+from upcall.doors.inotify import ATTRIB, CLOSE_WRITE, CREATE, MOVED_TO
 from upcall.doors.tools import Tools
 
 SWEEP_EVERY = 3600.0
@@ -60,7 +60,7 @@ class FileDoor:
         self._watch = self._make_watch()
         for root in self._roots:
             _make(root)
-            self._watch.add(root, partial(self._look, root), CREATE | MOVED_TO)
+            self._watch.add(root, partial(self._look, root), CREATE | MOVED_TO | ATTRIB)
             self._look(root)
         self._sweep_later()
 
@@ -74,7 +74,7 @@ class FileDoor:
         opened, self._open = list(self._open.values()), {}
         await asyncio.gather(*(each.group.close(end=end) for each in opened), *self._ending)
 
-    def _look(self, root: str, _: str | None = None) -> None:
+    def _look(self, root: str, changed: str | None = None) -> None:
         """Find the groups that are new, and let go of those that are gone."""
         found: dict[str, tuple[int, int]] = {}
         try:
@@ -102,6 +102,9 @@ class FileDoor:
         for name in found:
             if (root, name) not in self._open:
                 self._serve(root, name)
+            elif name == changed:
+                # It may have been opened to others, and what is in it has to follow.
+                self._open[root, name].group.look(None)
 
     def _serve(self, root: str, name: str) -> None:
         if self._watch is None:

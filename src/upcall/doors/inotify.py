@@ -9,6 +9,7 @@ import os
 import struct
 from typing import Final, NamedTuple
 
+ATTRIB: Final = 0x00000004
 CLOSE_WRITE: Final = 0x00000008
 MOVED_TO: Final = 0x00000080
 CREATE: Final = 0x00000100
