@@ -36,6 +36,7 @@ class Follower:
         self._tail = tail
         self._safety = safety
         self._is_own: Callable[[int], bool] = lambda _: False
+        self._connection: Connection | None = None
         self._listening: asyncio.Task[None] | None = None
 
     async def start(self, is_own: Callable[[int], bool]) -> None:
@@ -45,14 +46,19 @@ class Follower:
             StorageError: if the database cannot be reached.
         """
         self._is_own = is_own
-        connection = await self._listen()
-        self._listening = asyncio.create_task(self._follow_for_ever(connection))
+        try:
+            await self._listen()
+        except BaseException:
+            await self._let_go()
+            raise
+        self._listening = asyncio.create_task(self._follow_for_ever())
 
     async def close(self) -> None:
         """Stop listening."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
+        await self._let_go()
 
     async def publish(self, group: Group) -> None:
         """Take in what we have committed ourselves, after what others committed before it."""
@@ -78,32 +84,32 @@ class Follower:
         # Two may be reading the same part of the log at once; whoever comes second has nothing new.
         self._tail.publish([entry for entry in entries if entry.event.seq > self._tail.last])
 
-    async def _follow_for_ever(self, connection: Connection | None) -> None:
+    async def _follow_for_ever(self) -> None:
         pauses = Pauses()
         while True:
             try:
-                if connection is None:
-                    connection = await self._listen()
-                    log.info("listening to the database %s again", self._link.where)
+                connection = self._connection or await self._listen()
                 pauses = Pauses()
                 await self._follow(connection)
             except (Error, StorageError) as error:
                 log.warning("%s; trying again", in_our_words(error, self._link.where).message)
-            finally:
-                if connection is not None:
-                    with suppress(Error):
-                        await connection.close()
-                connection = None
+            await self._let_go()
             await pauses.pause()
 
     async def _listen(self) -> Connection:
-        connection = await self._link.connect()
+        connection = self._connection = await self._link.connect()
         try:
             await connection.execute(f"LISTEN {CHANNEL}")
         except Error as error:
-            await connection.close()
             raise in_our_words(error, self._link.where) from error
+        log.info("listening to the database %s", self._link.where)
         return connection
+
+    async def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Error):
+                await connection.close()
 
     async def _follow(self, connection: Connection) -> None:
         await self._catch_up()
