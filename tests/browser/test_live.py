@@ -88,7 +88,7 @@ def test_somebody_else_answering_closes_the_card_with_who_and_what(desk: Desk) -
 def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
     inquiry = desk.ask()
     first, second = desk.page(), desk.page()
-    card(second, inquiry).get_by_text("Memcached").click()
+    card(second, inquiry).get_by_label("Something else").last.fill("but why not both")
 
     def late(route: Route) -> None:
         # Sent before, heard after the other one.
@@ -101,6 +101,7 @@ def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
     card(second, inquiry).get_by_role("button", name="Send answer").click()
     expect(second.locator("[data-flash]")).to_contain_text("was already settled, so nothing was changed")
     expect(card(second, inquiry)).to_contain_text("Answered: Redis — by")
+    expect(card(second, inquiry)).to_contain_text("Your draft was not sent: but why not both")
     assert desk.show(inquiry)["answer"]["answers"] == [["Redis"]]
 
 
@@ -225,3 +226,37 @@ def test_a_new_question_takes_nothing_away_from_the_one_at_hand(desk: Desk) -> N
     expect(card(page, other)).to_be_visible()
     expect(card(page, inquiry).get_by_label("Redis")).to_be_focused()
     assert card(page, inquiry).bounding_box() == above
+
+
+def test_ten_tabs_share_one_connection_and_hand_it_on(desk: Desk) -> None:
+    context = desk.context()
+    tabs = [desk.page(context) for _ in range(10)]
+    first = desk.ask(question="All of you?")
+    for tab in tabs:
+        expect(card(tab, first)).to_be_attached()
+        expect(tab).to_have_title("(1) Inbox · Upcall")
+    tabs[0].close()
+    second = desk.ask(question="Still?")
+    for tab in tabs[1:]:
+        expect(card(tab, second)).to_be_attached()
+    card(tabs[-1], second).locator("textarea").first.fill("yes")
+    card(tabs[-1], second).get_by_role("button", name="Send answer").click()
+    for tab in tabs[1:]:
+        expect(card(tab, second)).to_contain_text("Answered: yes")
+
+
+def test_a_page_of_its_own_keeps_its_context_when_it_is_answered(desk: Desk) -> None:
+    inquiry = desk.ask(**CACHE | {"context": "It is **slow**."})
+    page = desk.page(path=f"/i/{inquiry['ref']}")
+    desk.ask(question="Not here?")
+    desk.owner.post(inquiry_path(inquiry["id"], "answer"), {"text": "Redis"})
+    expect(card(page, inquiry)).to_contain_text("Answered: Redis")
+    expect(card(page, inquiry)).to_contain_text("It is slow.")
+    expect(page.locator("article")).to_have_count(1)
+
+
+def test_a_draft_of_a_secret_is_not_kept(desk: Desk) -> None:
+    inquiry = desk.ask(question="Password?", secret=True)
+    page = desk.page()
+    card(page, inquiry).locator("textarea").first.fill("hunter2")
+    assert page.evaluate("Object.values(sessionStorage)") == []

@@ -64,7 +64,9 @@ def test_up_prints_no_link_where_nobody_may_be_reading(upcall: Program) -> None:
     daemon.communicate(timeout=TIMEOUT)
 
 
-def test_a_link_is_in_no_file_of_the_home(upcall: Program) -> None:
+def test_a_link_is_in_no_log_and_in_no_file_of_the_home(upcall: Program) -> None:
+    upcall.home.mkdir()
+    (upcall.home / "upcall.toml").write_text('log_level = "debug"\n')
     link = upcall.json("inbox")["url"]
     code = link.partition("code=")[2]
     opened(link)

@@ -198,7 +198,7 @@ def test_a_fault_of_ours_is_one_line_too(
 
 def test_mcp_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["mcp", "--help"]) == 0
-    assert "upcall mcp [--wait block|SECONDS]" in capsys.readouterr().out
+    assert "upcall mcp [--wait block|TIME]" in capsys.readouterr().out
 
 
 def test_service_files_survive_odd_paths() -> None:

@@ -1,5 +1,6 @@
 """The inbox without scripts: every question can be read and answered with plain forms."""
 
+from base64 import b64encode
 from collections.abc import AsyncIterator
 
 import pytest
@@ -233,6 +234,16 @@ async def test_what_agents_write_is_shown_and_not_obeyed(live: House, ana: Visit
     assert "javascript:" not in "".join(part.partition('"')[0] for part in body.split('href="')[1:])
     assert "\u202e" not in page
     assert "style=" not in body
+
+
+async def test_a_diff_that_is_attached_is_shown_to_the_letter(live: House, ana: Visitor) -> None:
+    diff = "@@ -1 +1 @@\n-old <b>\n+new\u202e\n".encode()
+    attached = {"name": "change.diff", "data": b64encode(diff).decode(), "media_type": "text/x-diff"}
+    inquiry = await live.asked(kind="approval", question="git apply change.diff", attachments=[attached])
+    for path in ("/", f"/i/{inquiry['id']}"):
+        page = await ana.looks(path)
+        assert '<span class="del">-old &lt;b&gt;</span>' in page
+        assert '<span class="add">+new\\u202e</span>' in page
 
 
 async def test_an_attachment_is_a_download_for_those_signed_in(live: House, ana: Visitor) -> None:

@@ -1,7 +1,7 @@
 """An inquiry as a page shows it: the values that `card.html` draws, and nothing that has to be decided there."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -30,6 +30,7 @@ LONG_CONTEXT = 1200
 """Characters after which a context is folded, unless it has to be agreed to."""
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+NO_TEXTS: Mapping[int, str] = {}
 
 Given = Mapping[str, list[str]]
 """What somebody had filled in when it was refused."""
@@ -88,6 +89,7 @@ class File:
     name: str
     size: int
     is_image: bool
+    text: Markup | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,7 @@ class Card:
     change: str = ""
     problem: str = ""
     said: str = ""
+    lost: bool = False
 
 
 def card(
@@ -134,9 +137,11 @@ def card(
     change: str = "",
     problem: str = "",
     said: str = "",
+    lost: bool = False,
     given: Given | None = None,
+    texts: Mapping[int, str] = NO_TEXTS,
 ) -> Card:
-    """The card of an inquiry as it stands now."""
+    """The card of an inquiry as it stands now; `texts` are those of its attachments that can be read here."""
     origin = inquiry.origin
     approval = inquiry.kind is Kind.APPROVAL
     agent, workspace = one_line(origin.agent), one_line(origin.workspace or "")
@@ -165,15 +170,7 @@ def card(
         fields=tuple(
             _field(number, question, given or {}) for number, question in enumerate(inquiry.questions)
         ),
-        files=tuple(
-            File(
-                number=number,
-                name=one_line(file.name, 80),
-                size=file.size,
-                is_image=file.media_type.lower() in IMAGES,
-            )
-            for number, file in enumerate(inquiry.attachments)
-        ),
+        files=tuple(_files(inquiry, texts)),
         redacted=inquiry.redacted,
         default=one_line(inquiry.default or "", 80),
         secret=inquiry.secret,
@@ -183,6 +180,7 @@ def card(
         change=change,
         problem=problem,
         said=said,
+        lost=lost,
     )
 
 
@@ -211,6 +209,19 @@ def _context(inquiry: Inquiry, *, approval: bool) -> Markup | None:
         return rendered(inquiry.context)
     exact = escaped(inquiry.context).strip("\n")
     return preformatted(exact) if "\n" in exact else Markup("<p>{}</p>").format(exact)
+
+
+def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
+    for number, file in enumerate(inquiry.attachments):
+        text = texts.get(number)
+        yield File(
+            number=number,
+            name=one_line(file.name, 80),
+            size=file.size,
+            is_image=file.media_type.lower() in IMAGES,
+            # It may be what is agreed to, so nothing in it hides.
+            text=None if text is None else preformatted(escaped(text)),
+        )
 
 
 def _field(number: int, question: Question, given: Given) -> Field:

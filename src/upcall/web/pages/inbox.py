@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse, Response
 
 from upcall.broker import Settled
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
-from upcall.domain.inquiry import Answered, Expired, Inquiry, Kind
+from upcall.domain.inquiry import Inquiry, Open
 from upcall.ports import Query
 from upcall.web.pages import forms
 from upcall.web.pages.forms import VIA, value
@@ -50,9 +50,9 @@ class Inbox:
             "inbox.html",
             seq=seq,
             count=await self._broker.store.count_open(),
-            open=[self._card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
-            snoozed=[self._card(visit, inquiry) for inquiry in shown if inquiry.id in quiet],
-            settled=[self._card(visit, inquiry) for inquiry in settled.items],
+            open=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
+            snoozed=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id in quiet],
+            settled=[await self._site.card(visit, inquiry) for inquiry in settled.items],
             next=waiting.next,
             wanted=wanted,
             flash=_flash(visit),
@@ -63,7 +63,7 @@ class Inbox:
         page = await self._broker.store.find(
             Query(state="closed", limit=HISTORY_PAGE, cursor=visit.query("cursor") or None)
         )
-        cards = [self._card(visit, inquiry, view="history") for inquiry in page.items]
+        cards = [await self._site.card(visit, inquiry, view="history") for inquiry in page.items]
         return self._site.render(
             visit,
             "history.html",
@@ -118,6 +118,7 @@ class Inbox:
     async def _do(self, visit: Visit, act: Do) -> Response:
         inquiry = await self._broker.get(visit.name, visit.caller)
         action = visit.scope["path"].rpartition("/")[2]
+        view = "one" if value(visit.form, "back") == "one" else "inbox"
         try:
             settled = await act(visit, inquiry)
         except (EmptyAnswer, UnreadableAnswer, InvalidRequest) as error:
@@ -127,25 +128,19 @@ class Inbox:
             return await self._alone(visit, inquiry, status=422, trouble=problem(error, visit.words))
         said = action if settled.accepted else "lost"
         if visit.wants_fragment:
+            sentence = _sentence(visit, said, settled.inquiry.ref)
+            lost = not settled.accepted
             return HTMLResponse(
-                self._card(visit, settled.inquiry, said=_sentence(visit, said, settled.inquiry.ref))
+                await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
             )
-        if said == "lost" or value(visit.form, "back") == "one":
+        if said == "lost" or view == "one":
             return visit.redirect(f"/i/{inquiry.id}", said=said, about=inquiry.ref)
         return visit.redirect("/", said=said, about=inquiry.ref)
 
     async def _alone(
         self, visit: Visit, inquiry: Inquiry, *, seq: int = 0, status: int = 200, trouble: str = ""
     ) -> Response:
-        card = self._site.rendering.card(
-            inquiry,
-            visit.words,
-            now=self._broker.now(),
-            token=visit.token,
-            view="one",
-            problem=trouble,
-            given=visit.form,
-        )
+        card = await self._site.card(visit, inquiry, view="one", problem=trouble, given=visit.form)
         return self._site.render(
             visit,
             "one.html",
@@ -153,15 +148,8 @@ class Inbox:
             seq=seq or await self._broker.store.last_seq(),
             card=card,
             ref=inquiry.ref,
-            late=isinstance(inquiry.state, Expired) and inquiry.kind is not Kind.APPROVAL,
-            collected=isinstance(inquiry.state, Answered) and inquiry.state.collected_at is not None,
             flash=_flash(visit),
             count=await self._broker.store.count_open(),
-        )
-
-    def _card(self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", said: str = "") -> str:
-        return self._site.rendering.card(
-            inquiry, visit.words, now=self._broker.now(), token=visit.token, view=view, said=said
         )
 
 
@@ -177,8 +165,8 @@ def _sentence(visit: Visit, said: str, ref: str) -> str:
 
 
 def _is_snoozed(inquiry: Inquiry, now: float) -> bool:
-    until = getattr(inquiry.state, "snoozed_until", None)
-    return until is not None and until > now
+    state = inquiry.state
+    return isinstance(state, Open) and state.snoozed_until is not None and state.snoozed_until > now
 
 
 def _matches(inquiry: Inquiry, wanted: str) -> bool:

@@ -70,13 +70,8 @@ class Live:
         inquiry = event.subject or await self._inquiry(event)
         if inquiry is None:
             return ""
-        html = self._site.rendering.card(
-            inquiry,
-            visit.words,
-            now=self._site.broker.now(),
-            token=visit.token,
-            change=_change(visit, event),
-        )
+        view = "one" if visit.query("view") == "one" else "inbox"
+        html = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
         return _frame(event.type, html, event.seq)
 
     async def _inquiry(self, event: Event) -> Inquiry | None:

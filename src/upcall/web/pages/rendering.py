@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.web.pages.cards import Given, card
+from upcall.web.pages.cards import card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 
@@ -37,20 +37,10 @@ class Rendering:
         )
 
     def card(
-        self,
-        inquiry: Inquiry,
-        words: Words,
-        *,
-        now: float,
-        token: str,
-        view: str = "inbox",
-        change: str = "",
-        problem: str = "",
-        said: str = "",
-        given: Given | None = None,
+        self, inquiry: Inquiry, words: Words, *, now: float, token: str, view: str = "inbox", **told: Any
     ) -> Markup:
         """One inquiry. `view` is where it stands: in the inbox, alone on its page, or in the history."""
-        shown = card(inquiry, words, now, change=change, problem=problem, said=said, given=given)
+        shown = card(inquiry, words, now, **told)
         text = self._templates.get_template("card.html").render(
             **_common(words), card=shown, now=now, token=token, view=view
         )

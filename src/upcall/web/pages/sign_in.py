@@ -1,5 +1,7 @@
 """Coming in and going out: one-time links, sign-out, and the list of browsers that are signed in."""
 
+from contextlib import suppress
+
 from starlette.responses import Response
 
 from upcall.domain.errors import Unauthenticated
@@ -32,6 +34,9 @@ class SignIn:
             if self._is_signed_in(visit):
                 return visit.redirect("/")
             return self._site.render(visit, "sign-in.html", 410, code="used", holder=None)
+        with suppress(Unauthenticated):
+            # One session for each browser.
+            await self._access.revoke(self._access.session(visit.secret).name)
         response = visit.redirect("/")
         visit.sign_in(response, await self._access.open_session(caller))
         return response

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.domain.inquiry import Inquiry
 from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
@@ -19,6 +20,9 @@ from upcall.web.settings import WebSettings
 
 if TYPE_CHECKING:
     from upcall.web.pages.rendering import Rendering
+
+TEXT = ("text/", "application/json")
+LONGEST_TEXT = 64 * 1024
 
 Handler = Callable[[Visit], Awaitable[Response]]
 
@@ -46,6 +50,17 @@ class Site:
         common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
         html = self.rendering.page(template, visit.words, caller, **(common | values))
         return visit.page(html, status)
+
+    async def card(self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", **told: Any) -> str:
+        """An inquiry for a visitor, with those of its attachments that can be read where it stands."""
+        texts: dict[int, str] = {}
+        for number, file in enumerate(inquiry.attachments if view != "history" else ()):
+            if file.media_type.lower().startswith(TEXT) and file.size <= LONGEST_TEXT:
+                content = await self.broker.store.attachment(inquiry.id, number)
+                texts[number] = content.decode("utf-8", "replace")
+        return self.rendering.card(
+            inquiry, visit.words, now=self.broker.now(), token=visit.token, view=view, texts=texts, **told
+        )
 
     def explain(self, visit: Visit, error: UpcallError) -> Response:
         """A page, or for our own script a sentence, about what went wrong."""

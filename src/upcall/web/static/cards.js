@@ -3,6 +3,7 @@ import { draftText, forget, hasDraft, restore } from "./drafts.js";
 import { now } from "./times.js";
 import { say } from "./words.js";
 
+const MOST_SETTLED = 20;
 const list = (place) => document.querySelector(`[data-list="${place}"]`);
 export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
 
@@ -44,6 +45,7 @@ export function take(fresh, { mine = false } = {}) {
 function replace(old, fresh, settled, mine) {
   const focused = old.contains(document.activeElement);
   const written = draftText(old);
+  const kept = old.querySelector(":scope > .draft");
   const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
   if (moves && !(settled && list("open").contains(old))) {
     old.remove();
@@ -54,7 +56,8 @@ function replace(old, fresh, settled, mine) {
   }
   if (settled) {
     forget(fresh);
-    if (!mine && written) fresh.append(draftLine(written));
+    if (kept) fresh.append(kept);
+    else if (!mine && written) fresh.append(draftLine(written));
   } else restore(fresh);
   if (focused) fresh.focus({ preventScroll: true });
   tidy();
@@ -73,6 +76,7 @@ function put(card) {
   const others = [...into.children];
   const next = card.dataset.place === "settled" ? others[0] : others.find((other) => other.id > card.id);
   into.insertBefore(card, next ?? null);
+  if (card.dataset.place === "settled" && into.children.length > MOST_SETTLED) into.lastElementChild.remove();
   restore(card);
   tidy();
 }

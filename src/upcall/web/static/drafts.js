@@ -16,6 +16,8 @@ export const draftText = (card) =>
   [...card.querySelectorAll("textarea")].map((field) => field.value.trim()).filter(Boolean).join("\n");
 
 export function keep(form) {
+  // What is meant to be kept out of lists is kept out of storage, too.
+  if ("secret" in form.dataset) return;
   const filled = read(form);
   try {
     if (filled.length) sessionStorage.setItem(key(form), JSON.stringify(filled));

@@ -35,11 +35,11 @@ document.addEventListener("input", (event) => {
 });
 document.querySelector(".search")?.addEventListener("submit", (event) => event.preventDefault());
 
-follow({
-  onCard: (html) => take(parse(html)),
-  onCount: show,
-  onState: (connected) => {
-    document.querySelector("[data-offline]").hidden = connected;
-    document.body.dataset.connected = connected;
-  },
+follow((news) => {
+  if (news.kind === "card") take(parse(news.html));
+  if (news.kind === "count") show(news.count);
+  if (news.kind === "state") {
+    document.querySelector("[data-offline]").hidden = news.connected;
+    document.body.dataset.connected = news.connected;
+  }
 });

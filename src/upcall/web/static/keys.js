@@ -63,8 +63,7 @@ export function press(event) {
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "Escape" && target.closest("article, .search")) {
-    (target.closest("article") ?? document.body).focus();
-    target.blur?.();
+    target.blur();
     target.closest("article")?.focus();
     return;
   }

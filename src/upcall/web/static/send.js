@@ -28,7 +28,7 @@ export async function send(event) {
     if (!reply.ok) return note(card, text);
     const fresh = parse(text);
     flash(fresh.dataset.said ?? "");
-    return take(fresh, { mine: true });
+    return take(fresh, { mine: !("lost" in fresh.dataset) });
   } catch {
     return note(card, say("js.failed"));
   } finally {

@@ -1,39 +1,71 @@
 // Follows the server's stream without losing anything: the page knows the last event that it has seen.
+//
+// A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
+// tabs cannot agree on one (an address that is not secure), each has its own.
 const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "collected"];
 const PAUSES = [500, 1000, 2000, 4000];
+const { body } = document;
 
-export function follow({ onCard, onCount, onState }) {
-  const body = document.body;
+export function follow(hear) {
+  const alone = body.dataset.view === "one" || !navigator.locks;
+  const channel = alone ? undefined : new BroadcastChannel("upcall");
+  let leading = alone;
+
+  function take(news) {
+    if (news.seq && news.seq <= Number(body.dataset.seq)) return;
+    if (news.seq) body.dataset.seq = news.seq;
+    hear(news);
+  }
+
+  const source = connect((news) => {
+    take(news);
+    channel?.postMessage(news);
+  });
+  if (alone) return source.open();
+
+  channel.addEventListener("message", ({ data }) => {
+    if (data.kind !== "hello") return take(data);
+    if (!leading) return undefined;
+    // Somebody who knows less than we do gets what happened in between; all others have it.
+    if (data.since < Number(body.dataset.seq)) return source.open(data.since);
+    return channel.postMessage({ kind: "state", connected: body.dataset.connected === "true" });
+  });
+  channel.postMessage({ kind: "hello", since: Number(body.dataset.seq) });
+  // Held as long as this tab lives; then the next one gets it.
+  return navigator.locks.request("upcall-stream", () => {
+    leading = true;
+    source.open();
+    return new Promise(() => {});
+  });
+}
+
+function connect(tell) {
   let source;
   let timer;
   let failures = 0;
 
-  function open() {
+  function open(since = body.dataset.seq) {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource(`/inbox/stream?after=${body.dataset.seq}`);
+    source = new EventSource(`/inbox/stream?after=${since}&view=${body.dataset.view}`);
     source.addEventListener("open", () => {
       failures = 0;
-      onState(true);
+      tell({ kind: "state", connected: true });
     });
     // Left to itself, a browser gives up for good when a proxy answers in the daemon's place.
     source.addEventListener("error", lost);
     for (const kind of KINDS) {
-      source.addEventListener(kind, (event) => {
-        if (event.lastEventId) body.dataset.seq = event.lastEventId;
-        onCard(event.data);
-      });
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind: "card", html: data, seq: Number(lastEventId) }));
     }
-    source.addEventListener("count", (event) => onCount(Number(event.data)));
+    source.addEventListener("count", ({ data }) => tell({ kind: "count", count: Number(data) }));
   }
 
-  async function lost() {
+  function lost() {
     source.close();
-    onState(false);
-    const pause = PAUSES[Math.min(failures, PAUSES.length - 1)];
-    failures += 1;
+    tell({ kind: "state", connected: false });
     clearTimeout(timer);
-    timer = setTimeout(again, pause);
+    timer = setTimeout(again, PAUSES[Math.min(failures, PAUSES.length - 1)]);
+    failures += 1;
   }
 
   async function again() {
@@ -45,9 +77,9 @@ export function follow({ onCard, onCount, onState }) {
     return lost();
   }
 
-  addEventListener("online", again);
-  // A page that the browser kept aside comes back with what it missed.
-  addEventListener("pageshow", (event) => event.persisted && open());
+  addEventListener("online", () => source && again());
   addEventListener("pagehide", () => source?.close());
-  open();
+  // A page that the browser kept aside comes back with what it missed.
+  addEventListener("pageshow", (event) => event.persisted && source && open());
+  return { open };
 }
