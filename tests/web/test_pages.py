@@ -200,6 +200,17 @@ async def test_the_history_is_turned_page_by_page_the_latest_first(live: House, 
     assert "Number 05?" not in second
 
 
+async def test_more_than_a_page_of_open_questions_is_turned_too(live: House, ana: Visitor) -> None:
+    for number in range(101):
+        await live.asked(question=f"Number {number:03}?")
+    first = await ana.looks()
+    assert "Number 099?" in first
+    assert "Number 100?" not in first
+    assert "(101) Inbox" in first
+    following = first.partition('href="/?cursor=')[2].partition('"')[0]
+    assert "Number 100?" in await ana.looks(f"/?cursor={following}")
+
+
 async def test_a_filter_works_without_scripts(live: House, ana: Visitor) -> None:
     await live.asked(question="About cats?")
     await live.asked(question="About dogs?")

@@ -15,7 +15,7 @@ from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
-MOST_OPEN = 200
+MOST_OPEN = 100
 MOST_SETTLED = 5
 SETTLED_WITHIN = 3600.0
 HISTORY_PAGE = 30
@@ -48,6 +48,7 @@ class Inbox:
         return self._site.render(
             visit,
             "inbox.html",
+            view="inbox",
             seq=seq,
             count=await self._broker.store.count_open(),
             open=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
@@ -145,6 +146,7 @@ class Inbox:
             visit,
             "one.html",
             status,
+            view="one",
             seq=seq or await self._broker.store.last_seq(),
             card=card,
             ref=inquiry.ref,

@@ -52,7 +52,11 @@ class SignIn:
     async def sessions(self, visit: Visit) -> Response:
         """Every browser that this person can send away."""
         return self._site.render(
-            visit, "sessions.html", sessions=self._access.sessions(visit.caller), mine=visit.session
+            visit,
+            "sessions.html",
+            sessions=self._access.sessions(visit.caller),
+            mine=visit.session,
+            count=await self._site.broker.store.count_open(),
         )
 
     async def revoke(self, visit: Visit) -> Response:

@@ -1,5 +1,6 @@
 """What all pages share: the broker behind them, the rendering, and how a request becomes a page or says why not."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,8 @@ class Site:
 
     async def card(self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", **told: Any) -> str:
         """An inquiry for a visitor, with those of its attachments that can be read where it stands."""
+        # A page of many cards takes its time, in which agents are not to wait.
+        await asyncio.sleep(0)
         texts: dict[int, str] = {}
         for number, file in enumerate(inquiry.attachments if view != "history" else ()):
             if file.media_type.lower().startswith(TEXT) and file.size <= LONGEST_TEXT:
