@@ -1,5 +1,5 @@
 # Needs only Python 3.11 or newer with pip, make, and the package registries: everything else is installed
-# into .venv and tests/node/node_modules from lock files with hashes.
+# into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser is the system's own.
 #
 #   make PYTHON=python3.12 …    another interpreter
 #   make test ARGS="-k pipe"    arguments for the program that the target runs
@@ -17,6 +17,7 @@ BOOTSTRAPPED := $(VENV)/.bootstrap
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 NODE := $(NODE_DIR)/node_modules/.installed
+BROWSER := $(VENV)/.browser
 
 # How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,10 +35,10 @@ with_uv = $(UV) $(1) || $(UV) $(1) || $(PIP) $(1)
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test check bench lock clean
+.PHONY: help demo up test check pictures bench lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 	@$(BIN)/upcall demo $(ARGS)
@@ -45,7 +46,7 @@ demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
-test: check $(NODE) ## check, then run every test
+test: check $(NODE) $(BROWSER) ## check, then run every test
 	$(BIN)/pytest $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers
@@ -54,6 +55,9 @@ check: $(DEV) ## lint, formatting, types (twice), layers
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
+
+pictures: $(DEV) ## take the pictures of the inbox in docs/
+	@$(BIN)/python -m docs.pictures
 
 bench: $(DEV) ## measure, and compare with the targets
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -95,4 +99,15 @@ $(DEV): $(RUNTIME) requirements/dev.txt
 $(NODE): $(DEV) $(NODE_DIR)/package-lock.json
 	@echo "Installing Node.js programs for the tests …"
 	@$(call with_npm,ci --loglevel=error)
+	@touch $@
+
+# The tests' browser comes from the system, where we may install one; otherwise those tests say what is missing.
+has = command -v $(1) > /dev/null
+with_apt = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(1)
+$(BROWSER): $(DEV)
+	@if [ -z "$$CHROMIUM" ] && ! $(call has,chromium) && ! $(call has,chromium-browser) && ! $(call has,google-chrome) \
+		&& [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
+		echo "Installing Chromium for the tests …"; \
+		{ $(call with_apt,chromium) || $(call with_apt,chromium) || $(call with_apt,chromium); } > /dev/null; \
+	fi
 	@touch $@

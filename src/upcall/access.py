@@ -1,21 +1,78 @@
-"""Tokens: made of 256 random bits, kept as SHA-256, shown once, looked up in memory."""
+"""Who may come in: tokens, browser sessions and one-time codes.
+
+All are made of 256 random bits and kept as SHA-256; tokens and sessions in the store, looked up in memory, and codes,
+which live for minutes, in memory alone. A session is not a token: neither is taken where the other is meant.
+"""
 
 import hashlib
 import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller, Role, Token
 from upcall.ports import Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+SESSION = re.compile(r"session-[0-9a-f]{8}@(.+)")
+"""What a session is called among the tokens, and whose it is."""
+
+SESSION_SECONDS = 30 * 86400.0
+CODE_SECONDS = 600.0
+MOST_CODES = 1000
 
 
 def digest(secret: str) -> str:
     """What is kept of a token's secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A browser in which somebody has signed in."""
+
+    name: str
+    caller: Caller
+    opened_at: float
+
+
+class Codes:
+    """One-time codes: each lets one person in, once, within ten minutes. A restart forgets them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._issued: dict[str, tuple[Caller, float]] = {}
+
+    def issue(self, caller: Caller) -> str:
+        """Make a code for somebody."""
+        self._forget_stale()
+        if len(self._issued) >= MOST_CODES:
+            self._issued.pop(next(iter(self._issued)))
+        code = secrets.token_urlsafe(32)
+        self._issued[digest(code)] = (caller, self._clock() + CODE_SECONDS)
+        return code
+
+    def holder(self, code: str) -> Caller | None:
+        """Whom a code would let in, without using it up."""
+        self._forget_stale()
+        found = self._issued.get(digest(code))
+        return None if found is None else found[0]
+
+    def redeem(self, code: str) -> Caller | None:
+        """Whom a code lets in; it is worth nothing afterwards."""
+        caller = self.holder(code)
+        self._issued.pop(digest(code), None)
+        return caller
+
+    def revoke(self, name: str) -> None:
+        """Make every code for somebody worthless."""
+        self._issued = {key: entry for key, entry in self._issued.items() if entry[0].name != name}
+
+    def _forget_stale(self) -> None:
+        now = self._clock()
+        self._issued = {key: entry for key, entry in self._issued.items() if entry[1] > now}
 
 
 class Access:
@@ -25,14 +82,23 @@ class Access:
         self._store = store
         self._clock = clock
         self._callers: dict[str, Caller] = {}
+        self._sessions: dict[str, Session] = {}
         # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
         self._seen: dict[str, Caller] = {}
+        self.codes = Codes(clock)
 
     async def load(self) -> None:
         """Read the tokens into memory, where every request looks them up."""
-        self._callers = {
-            token.digest: Caller(name=token.name, role=token.role) for token in await self._store.tokens()
-        }
+        self._callers, self._sessions = {}, {}
+        for token in await self._store.tokens():
+            whose = SESSION.fullmatch(token.name)
+            caller = Caller(name=whose[1] if whose else token.name, role=token.role)
+            if whose:
+                self._sessions[token.digest] = Session(
+                    name=token.name, caller=caller, opened_at=token.created_at
+                )
+            else:
+                self._callers[token.digest] = caller
         self._seen.clear()
 
     def identify(self, secret: str) -> Caller:
@@ -53,13 +119,43 @@ class Access:
             )
         return caller
 
+    def session(self, secret: str) -> Session:
+        """The session that a browser's cookie stands for.
+
+        Raises:
+            Unauthenticated: if there is none, or it has become too old.
+        """
+        found = self._sessions.get(digest(secret)) if secret else None
+        if found is None or self._is_over(found):
+            raise Unauthenticated("nobody is signed in here", hint="`upcall inbox` prints a sign-in link")
+        return found
+
+    def sessions(self, caller: Caller) -> Sequence[Session]:
+        """The sessions that somebody may end, the newest first: their own, and an admin everybody's."""
+        mine = [
+            session
+            for session in self._sessions.values()
+            if not self._is_over(session)
+            and (caller.role is Role.ADMIN or session.caller.name == caller.name)
+        ]
+        return sorted(mine, key=lambda session: session.opened_at, reverse=True)
+
+    async def open_session(self, caller: Caller) -> str:
+        """Let a browser in, and return the secret for its cookie."""
+        for session in list(self._sessions.values()):
+            if self._is_over(session):
+                await self._store.drop_token(session.name)
+        secret = secrets.token_urlsafe(32)
+        await self.adopt(f"session-{secrets.token_hex(4)}@{caller.name}", caller.role, secret)
+        return secret
+
     async def create(self, name: str, role: Role) -> str:
         """Make a token and return its secret, which is shown this once.
 
         Raises:
             InvalidRequest: if the name cannot be one, or is taken.
         """
-        if not NAME.fullmatch(name):
+        if not NAME.fullmatch(name) or SESSION.fullmatch(name):
             raise InvalidRequest(
                 f"{name!r} cannot be a token's name", hint="use up to 64 letters, digits and . _ - @"
             )
@@ -79,11 +175,18 @@ class Access:
         await self.load()
 
     async def revoke(self, name: str) -> bool:
-        """Forget a token; False when there is none of that name."""
+        """Forget a token or a session; with somebody's token go their sessions and codes."""
         dropped = await self._store.drop_token(name)
+        for session in list(self._sessions.values()):
+            if session.caller.name == name:
+                await self._store.drop_token(session.name)
+        self.codes.revoke(name)
         await self.load()
         return dropped
 
     async def tokens(self) -> Sequence[Token]:
         """Every token, without its secret."""
         return await self._store.tokens()
+
+    def _is_over(self, session: Session) -> bool:
+        return self._clock() >= session.opened_at + SESSION_SECONDS

@@ -21,16 +21,19 @@ from upcall.wiring import Assembly, assembled
 GRACE = 5
 """Seconds that connections get to finish once every waiter has been settled."""
 
+Ready = Callable[[str, Callable[[], str]], None]
+"""Hears the address, and what makes a sign-in link."""
+
 log = logging.getLogger("upcall.server")
 
 
-def run(home: Home, config: Config, listening: socket.socket, ready: Callable[[str], None]) -> None:
+def run(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
     """Serve on a socket until a signal says to stop; `ready` hears the address once anybody may come."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(home, config, listening, ready))
 
 
-async def _serve(home: Home, config: Config, listening: socket.socket, ready: Callable[[str], None]) -> None:
+async def _serve(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     async with assembled(home, config, url) as assembly:
@@ -40,7 +43,7 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Ca
             # What exists by now stays; later collections need not look at it again.
             gc.freeze()
             gc.set_threshold(50_000, 50, 100)
-            ready(assembly.url)
+            ready(assembly.url, assembly.sign_in_link)
 
         async def settle() -> None:
             end = home.down_mark.exists()

@@ -20,7 +20,7 @@ from upcall.config import Config
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
-from upcall.domain.roles import Role
+from upcall.domain.roles import Caller, Role
 from upcall.doors.files import FileDoor
 from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
@@ -31,6 +31,7 @@ from upcall.pacing import Pacing
 from upcall.ports import Store
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
+from upcall.web.sign_in_links import sign_in_path
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
@@ -50,7 +51,14 @@ class Assembly:
     broker: Broker
     pipes: PipeServer
     files: FileDoor
+    access: Access
+    public_url: str
     agent_token: str
+
+    def sign_in_link(self) -> str:
+        """A fresh link that lets the owner in, once."""
+        code = self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
+        return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
         """Give everybody who waits a typed result. Pipes survive a restart, so they are told only of an end."""
@@ -86,7 +94,16 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
         try:
             agent_token = home.agent_token_file.read_text().strip()
-            yield Assembly(url=url, app=app, broker=broker, pipes=pipes, files=files, agent_token=agent_token)
+            yield Assembly(
+                url=url,
+                app=app,
+                broker=broker,
+                pipes=pipes,
+                files=files,
+                access=access,
+                public_url=config.public_url.rstrip("/"),
+                agent_token=agent_token,
+            )
         finally:
             await pipes.close(end=False)
             await files.close(end=False)
@@ -176,6 +193,7 @@ def _web_settings(config: Config) -> WebSettings:
     return WebSettings(
         allowed_hosts=frozenset(name for name in names if name),
         allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
+        public_url=config.public_url.rstrip("/"),
         version=__version__,
     )
 
@@ -196,11 +214,8 @@ async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> No
     Where homes share a database, each has its own: a name that is another home's gets something added.
     """
     known = {token.name: token.digest for token in await access.tokens()}
-    owner = pwd.getpwuid(os.getuid()).pw_name
-    if owner == LOCAL_AGENT:
-        owner = "owner"
     for path, name, role in (
-        (home.owner_token_file, owner, Role.ADMIN),
+        (home.owner_token_file, _owner(), Role.ADMIN),
         (home.agent_token_file, LOCAL_AGENT, Role.AGENT),
     ):
         if not path.exists():
@@ -210,3 +225,9 @@ async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> No
             name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):
             await access.adopt(name, role, secret)
+
+
+def _owner() -> str:
+    """What the owner of the home is called: as the system calls them."""
+    name = pwd.getpwuid(os.getuid()).pw_name
+    return "owner" if name == LOCAL_AGENT else name

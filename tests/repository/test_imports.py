@@ -16,6 +16,14 @@ print(*sorted(set(sys.modules) - before), sep="\\n")
 """
 
 
+LOADED_BY_THE_DAEMON = """
+import sys
+import upcall.server
+print(*sorted(sys.modules), sep="\\n")
+"""
+FOR_PAGES = {"jinja2", "markdown_it", "markupsafe"}
+
+
 def imported_by(module: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(module.read_text("utf-8"))):
         match node:
@@ -52,3 +60,12 @@ def test_the_pipe_loads_nothing_heavy() -> None:
     assert run.returncode == 0, run.stderr
     assert "upcall.doors.pipe" in run.stdout.split()
     assert HEAVY & set(run.stdout.split()) == set()
+
+
+def test_a_daemon_starts_without_what_only_pages_need() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED_BY_THE_DAEMON], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert "upcall.web.pages.routes" in run.stdout.split()
+    assert FOR_PAGES & set(run.stdout.split()) == set()

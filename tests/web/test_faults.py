@@ -213,7 +213,7 @@ async def test_a_bad_last_event_id_is_refused_by_name(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/nothing", "/v1/inquiries/", "/v1/inquiries/a2/approve", "/healthz/"]
+    "path", ["/inbox", "/v1", "/v1/nothing", "/v1/inquiries/", "/v1/inquiries/a2/approve", "/healthz/"]
 )
 async def test_an_unknown_path_is_404_in_json(house: House, path: str) -> None:
     assert code(await house.as_("ana").get(path)) == (404, "not_found")

@@ -16,6 +16,7 @@ PIPE_CLOSED = 141
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "for people": {
+        "inbox": ("inbox", "open the inbox in your browser"),
         "status": ("look", "what waits for you, and what was settled today"),
         "show": ("look", "one question with everything that belongs to it"),
         "answer": ("settle", "answer a question; without arguments, pick one from a list"),

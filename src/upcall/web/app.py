@@ -13,8 +13,10 @@ from upcall.web.call import Resource
 from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
+from upcall.web.pages.routes import page_routes
 from upcall.web.service import Service
 from upcall.web.settings import WebSettings
+from upcall.web.sign_in_links import SignInLinks
 from upcall.web.stream import Live
 from upcall.web.tokens import Tokens
 
@@ -33,7 +35,7 @@ def create_app(
 
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
-    routes = [*api_routes(broker, access, settings), *extra_routes]
+    routes = [*api_routes(broker, access, settings), *extra_routes, *page_routes(broker, access, settings)]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)
 
@@ -42,7 +44,7 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
     """The routes of the API, those first that every question goes through."""
     documents = Documents()
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
-    tokens, service = Tokens(access), Service(broker, settings)
+    tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -58,6 +60,7 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
+        Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
         Resource(access, {"DELETE": tokens.revoke}).at("/v1/tokens/{name}"),
         Resource(access, {"POST": service.backup}).at("/v1/backup"),

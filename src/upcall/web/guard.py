@@ -20,8 +20,11 @@ from upcall.web.settings import WebSettings
 logger = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-SECURITY = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
-NO_STORE = (b"cache-control", b"no-store")
+SECURITY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
 POLICY_VIOLATION = 1008
 
 
@@ -103,7 +106,7 @@ class Guard:
 
 
 class _Outgoing:
-    """Adds the security headers, and knows whether it is too late for an error."""
+    """Adds the security headers that are missing, and knows whether it is too late for an error."""
 
     __slots__ = ("_send", "meter", "started")
 
@@ -119,9 +122,10 @@ class _Outgoing:
                 self.meter.told = True
                 raise TooLarge(self.meter.limit)
             self.started = True
-            headers = [*message.get("headers", ()), *SECURITY]
-            if not any(name == b"cache-control" for name, _ in headers):
-                headers.append(NO_STORE)
+            headers = [*message.get("headers", ())]
+            given = {name for name, _ in headers}
+            # A page has a policy of its own: told nothing at all, a browser hides even from us whose form it sends.
+            headers += [each for each in SECURITY if each[0] not in given]
             message["headers"] = headers
         await self._send(message)
 

@@ -147,6 +147,13 @@ def _tokens() -> Document:
         "/v1/me": {
             "get": _operation("Whose token this is", {"200": _given("You.", ref("Me"))}, tag="tokens")
         },
+        "/v1/sign-in-links": {
+            "post": _operation(
+                "Make a link that signs a browser in, once (person or admin)",
+                {"201": _given("The link.", ref("SignInLink"))},
+                tag="tokens",
+            )
+        },
         "/v1/tokens": {
             "get": _operation(
                 "List tokens (admin)",

@@ -157,6 +157,7 @@ def _service() -> dict[str, Schema]:
     return {
         "Error": record({"error": error}),
         "Me": record(dict(token)),
+        "SignInLink": record({"url": TEXT, "expires_in": {"type": "integer", "description": "Seconds."}}),
         "Token": record({**token, "created_at": MOMENT}),
         "TokenList": record({"items": list_of(ref("Token")), "next": TEXT_OR_NULL}),
         "NewToken": record(

@@ -11,9 +11,11 @@ class WebSettings:
 
     `allowed_hosts` are names beside the loopback ones (`upcall.example`, any port, or `upcall.example:8443`, only
     that one); `allowed_origins` are whole origins (`https://upcall.example`) beside the one that was called.
+    `public_url` is the address that people are given; without it, the one that they called.
     """
 
     version: str
+    public_url: str = ""
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
     body_limit: int = 6 * MIB

@@ -1,0 +1,180 @@
+"""Takes the pictures of the inbox that the pages show: `python -m docs.pictures`, or `make pictures`.
+
+A daemon in a scratch home is asked a few things, and a real browser looks at it.
+"""
+# ruff: noqa: INP001 - a script beside the pages, not a package
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from tests.browser.chromium import launched
+from upcall.cli.client import ASKER, Client, inquiry_path
+from upcall.home import Home
+from upcall.instance import stop_running
+from upcall.launch import ensure_running
+
+FOLDER = Path(__file__).parent
+WIDE, TALL = 900, 860
+PHONE = {"width": 390, "height": 844}
+
+CACHE = {
+    "header": "Cache",
+    "question": "Which cache should the API use for user look-ups?",
+    "options": [
+        {
+            "label": "Redis",
+            "description": "Pub/sub and persistence; one more service to run.",
+            "recommended": True,
+        },
+        {"label": "Memcached", "description": "Simpler, plain key and value."},
+        {"label": "In process", "description": "Nothing to run, lost with every restart."},
+    ],
+    "context": "`users.find()` is **62 %** of the request time. Both clients are in `pyproject.toml` already.",
+    "agent": "claude",
+    "workspace": "/home/ana/shop-api",
+}
+APPROVAL = {
+    "kind": "approval",
+    "question": "alembic upgrade head && systemctl --user restart shop-api",
+    "context": "adds users.cache_key to the staging database",
+    "agent": "build-bot",
+    "workspace": "/home/ana/shop-api",
+}
+FORM = {
+    "questions": [
+        {
+            "header": "Checks",
+            "question": "Which checks shall I run before I push?",
+            "options": ["lint", "types", "tests"],
+            "multiSelect": True,
+        },
+        {
+            "header": "Layout",
+            "question": "How shall the settings page be laid out?",
+            "custom": False,
+            "options": [
+                {
+                    "label": "Tabs",
+                    "preview": "[General] [Team] [Billing]\n---------------------------\nName   [        ]",
+                },
+                {"label": "One page", "preview": "General\n  Name   [        ]\nTeam\n  Invite [        ]"},
+            ],
+        },
+        {"question": "What should the commit message say?"},
+    ],
+    "context": "```diff\n@@ -12,3 +12,4 @@ def settings(request):\n-    return render('old.html')\n+    page = layout(request)\n+    return render(page)\n```",
+    "agent": "codex",
+    "workspace": "/home/ana/shop-web",
+}
+
+
+# Pictures are taken within seconds, and nothing that waits is that young.
+WAITED = """() => document.querySelectorAll("upcall-time").forEach((time, place) => {
+    if (time.dataset.as === "moment") return;
+    time.dataset.at -= time.dataset.as === "ago" ? 60 + 200 * place : 720 - 90 * place;
+    time.show();
+})"""
+
+
+class Scene:
+    """A home with questions in it, and a browser that has signed in."""
+
+    def __init__(self, client: Client, browser: Browser) -> None:
+        self._client = client
+        self._browser = browser
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """Put a question as the agent that it names."""
+        name: str = self._client.post("/v1/inquiries", question)["id"]
+        return name
+
+    def answer(self, question: dict[str, Any], text: str) -> None:
+        """Put a question and answer it."""
+        name = self.ask(question)
+        self._client.post(inquiry_path(name, "answer"), {"text": text, "via": "terminal"})
+
+    def collected(self, question: dict[str, Any], text: str) -> None:
+        """Put a question as an agent of this machine, answer it, and let the agent say that it has the answer."""
+        asker = Client(ASKER, self._client.home)
+        name = inquiry_path(asker.post("/v1/inquiries", question)["id"])
+        self._client.post(f"{name}/answer", {"text": text, "via": "web"})
+        asker.post(f"{name}/collect", {})
+        asker.hang_up()
+
+    @contextmanager
+    def page(self, *, dark: bool = False, phone: bool = False) -> Iterator[Page]:
+        """The inbox, signed in."""
+        size = PHONE if phone else {"width": WIDE, "height": TALL}
+        context = self._browser.new_context(
+            viewport={"width": size["width"], "height": size["height"]},
+            color_scheme="dark" if dark else "light",
+            device_scale_factor=1.5 if phone else 1,
+            locale="en-GB",
+            timezone_id="UTC",
+            has_touch=phone,
+            is_mobile=phone,
+        )
+        page = context.new_page()
+        page.goto(self._client.post("/v1/sign-in-links", {})["url"])
+        page.wait_for_selector("body[data-connected=true]")
+        try:
+            yield page
+        finally:
+            context.close()
+
+
+def shoot(page: Page, path: Path, *, whole: bool = False) -> None:
+    """Take one picture."""
+    page.evaluate(WAITED)
+    page.screenshot(path=path, full_page=whole)
+
+
+def draw(scene: Scene, folder: Path) -> None:
+    """Take every picture."""
+    scene.ask(CACHE)
+    approval = scene.ask(APPROVAL)
+    with scene.page() as page:
+        page.locator("article").first.get_by_text("Redis").click()
+        shoot(page, folder / "inbox-light.png")
+    with scene.page(dark=True) as page:
+        shoot(page, folder / "inbox-dark.png")
+    with scene.page(phone=True) as page:
+        shoot(page, folder / "inbox-phone.png")
+    form = scene.ask(FORM)
+    with scene.page() as page:
+        page.goto(f"{page.url}i/{approval}")
+        shoot(page, folder / "inbox-approval.png")
+    with scene.page() as page:
+        page.goto(f"{page.url}i/{form}")
+        page.get_by_label("lint").check()
+        shoot(page, folder / "inbox-form.png", whole=True)
+    scene.answer(CACHE | {"question": "Which database for the tests?"}, "1")
+    scene.answer(APPROVAL | {"question": "rm -rf build/"}, "no")
+    scene.collected({"question": "Commit message?"}, "Cache user look-ups in Redis")
+    with scene.page() as page:
+        page.goto(f"{page.url}history")
+        shoot(page, folder / "inbox-history.png")
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Take the pictures in a home that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="upcall-pictures-") as scratch:
+        home = Home(Path(scratch))
+        try:
+            ensure_running(home)
+            with launched() as browser:
+                draw(Scene(Client(home=home), browser), folder)
+        finally:
+            stop_running(home)
+    sys.stdout.write(f"wrote {folder}/inbox-*.png at {time.strftime('%H:%M')}\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER)

@@ -1,0 +1,1 @@
+"""The inbox: pages for a browser, rendered here and kept up to date as HTML over a stream."""

@@ -1,0 +1,303 @@
+"""An inquiry as a page shows it: the values that `card.html` draws, and nothing that has to be decided there."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from zlib import crc32
+
+from markupsafe import Markup
+
+from upcall.domain.display import escaped, one_line, visible
+from upcall.domain.inquiry import (
+    DENY,
+    Answered,
+    Cancelled,
+    Expired,
+    Failed,
+    Inquiry,
+    Kind,
+    Open,
+    Question,
+    Rejected,
+)
+from upcall.domain.lifecycle import POLICY
+from upcall.web.pages.forms import OTHER
+from upcall.web.pages.locales import Words
+from upcall.web.pages.markdown import preformatted, rendered
+
+HUES = 8
+LONG_CONTEXT = 1200
+"""Characters after which a context is folded, unless it has to be agreed to."""
+
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+NO_TEXTS: Mapping[int, str] = {}
+
+Given = Mapping[str, list[str]]
+"""What somebody had filled in when it was refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An option of a question."""
+
+    number: int
+    label: str
+    description: str
+    recommended: bool
+    preview: Markup | None
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A question as a part of a form."""
+
+    number: int
+    header: str
+    text: str
+    multi: bool
+    custom: bool
+    choices: tuple[Choice, ...]
+    other_chosen: bool
+    written: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A station on the way of an answer; without a time it has not been reached."""
+
+    name: str
+    at: float | None
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How it ended, in a sentence, and whether that is good news."""
+
+    sentence: str
+    tone: str
+    reason: str = ""
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """Something attached."""
+
+    number: int
+    name: str
+    size: int
+    is_image: bool
+    text: Markup | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Everything that is shown of an inquiry. `rank` only grows, so that old news never replaces new."""
+
+    id: str
+    ref: str
+    kind: str
+    state: str
+    place: str
+    rank: int
+    agent: str
+    initial: str
+    hue: int
+    workspace: str
+    workspace_name: str
+    run: int | None
+    asked_at: float
+    expires_at: float
+    snoozed_until: float | None
+    title: str
+    context: Markup | None
+    fold: bool
+    command: Markup | None
+    fields: tuple[Field, ...]
+    files: tuple[File, ...]
+    redacted: int
+    default: str
+    secret: bool
+    outcome: Outcome | None
+    trail: tuple[Step, ...]
+    key: str
+    change: str = ""
+    problem: str = ""
+    said: str = ""
+    lost: bool = False
+
+
+def card(
+    inquiry: Inquiry,
+    words: Words,
+    now: float,
+    *,
+    change: str = "",
+    problem: str = "",
+    said: str = "",
+    lost: bool = False,
+    given: Given | None = None,
+    texts: Mapping[int, str] = NO_TEXTS,
+) -> Card:
+    """The card of an inquiry as it stands now; `texts` are those of its attachments that can be read here."""
+    origin = inquiry.origin
+    approval = inquiry.kind is Kind.APPROVAL
+    agent, workspace = one_line(origin.agent), one_line(origin.workspace or "")
+    first = inquiry.questions[0]
+    return Card(
+        id=inquiry.id,
+        ref=inquiry.ref,
+        kind=inquiry.kind.value,
+        state=inquiry.state_name,
+        place=_place(inquiry, now),
+        rank=_rank(inquiry),
+        agent=agent,
+        initial=agent[:1].upper(),
+        hue=crc32(origin.agent.encode("utf-8", "replace")) % HUES,
+        workspace=workspace,
+        workspace_name=workspace.rstrip("/").rpartition("/")[2],
+        run=origin.run,
+        asked_at=inquiry.asked_at,
+        expires_at=inquiry.expires_at,
+        snoozed_until=inquiry.state.snoozed_until if isinstance(inquiry.state, Open) else None,
+        title=one_line(first.header or first.text, 80),
+        context=_context(inquiry, approval=approval),
+        fold=not approval and len(inquiry.context) > LONG_CONTEXT,
+        # What is agreed to is shown whole and to the letter.
+        command=preformatted(escaped(first.text)) if approval else None,
+        fields=tuple(
+            _field(number, question, given or {}) for number, question in enumerate(inquiry.questions)
+        ),
+        files=tuple(_files(inquiry, texts)),
+        redacted=inquiry.redacted,
+        default=one_line(inquiry.default or "", 80),
+        secret=inquiry.secret,
+        outcome=_outcome(inquiry, words),
+        trail=_trail(inquiry),
+        key=secrets.token_urlsafe(16),
+        change=change,
+        problem=problem,
+        said=said,
+        lost=lost,
+    )
+
+
+def _place(inquiry: Inquiry, now: float) -> str:
+    match inquiry.state:
+        case Open(snoozed_until=until):
+            return "snoozed" if until is not None and until > now else "open"
+        case _:
+            return "settled"
+
+
+def _rank(inquiry: Inquiry) -> int:
+    match inquiry.state:
+        case Open():
+            return 0
+        case Answered(collected_at=collected):
+            return 2 if collected is None else 3
+        case _:
+            return 1
+
+
+def _context(inquiry: Inquiry, *, approval: bool) -> Markup | None:
+    if not inquiry.context.strip():
+        return None
+    if not approval:
+        return rendered(inquiry.context)
+    exact = escaped(inquiry.context).strip("\n")
+    return preformatted(exact) if "\n" in exact else Markup("<p>{}</p>").format(exact)
+
+
+def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
+    for number, file in enumerate(inquiry.attachments):
+        text = texts.get(number)
+        yield File(
+            number=number,
+            name=one_line(file.name, 80),
+            size=file.size,
+            is_image=file.media_type.lower() in IMAGES,
+            # It may be what is agreed to, so nothing in it hides.
+            text=None if text is None else preformatted(escaped(text)),
+        )
+
+
+def _field(number: int, question: Question, given: Given) -> Field:
+    chosen = given.get(f"q{number}", [])
+    return Field(
+        number=number,
+        header=one_line(question.header, 60),
+        text=visible(question.text),
+        multi=question.multi,
+        custom=question.custom or not question.options,
+        choices=tuple(
+            Choice(
+                number=place,
+                label=one_line(option.label),
+                description=visible(option.description),
+                recommended=option.recommended,
+                preview=preformatted(visible(option.preview)) if option.preview else None,
+                chosen=str(place) in chosen,
+            )
+            for place, option in enumerate(question.options)
+        ),
+        other_chosen=OTHER in chosen,
+        written="".join(given.get(f"t{number}", [])),
+    )
+
+
+def _outcome(inquiry: Inquiry, words: Words) -> Outcome | None:
+    match inquiry.state:
+        case Open():
+            return None
+        case Answered(closing=closing, answer=answer):
+            denied = inquiry.kind is Kind.APPROVAL and answer.values == ((DENY,),)
+            shown = [", ".join(values) for values in answer.values]
+            if inquiry.secret:
+                return Outcome(
+                    sentence=words.say("outcome.secret", who=_who(closing.by, words)), tone="answered"
+                )
+            name = "outcome.denied" if denied else "outcome.answered"
+            if inquiry.kind is Kind.APPROVAL and not denied:
+                name = "outcome.approved"
+            pairs = tuple(
+                (one_line(question.header or question.text, 120), visible(value))
+                for question, value in zip(inquiry.questions, shown, strict=True)
+            )
+            several = len(pairs) > 1 or len(shown[0]) > 200
+            answered = one_line("; ".join(shown), 200)
+            return Outcome(
+                sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
+                tone="denied" if denied else "answered",
+                pairs=pairs if several else (),
+            )
+        case Rejected(closing=closing) | Cancelled(closing=closing):
+            return Outcome(
+                sentence=words.say(f"outcome.{inquiry.state_name}", who=_who(closing.by, words)),
+                tone=inquiry.state_name,
+                reason=visible(closing.reason or ""),
+            )
+        case Expired():
+            return Outcome(sentence=words.say("outcome.expired"), tone="expired")
+        case Failed(closing=closing):
+            return Outcome(
+                sentence=words.say("outcome.failed"), tone="failed", reason=visible(closing.reason or "")
+            )
+
+
+def _who(name: str, words: Words) -> str:
+    return words.say("who.policy") if name == POLICY else one_line(name, 60)
+
+
+def _trail(inquiry: Inquiry) -> tuple[Step, ...]:
+    asked = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.agent, 60))
+    match inquiry.state:
+        case Open():
+            return (asked,)
+        case Answered(closing=closing, collected_at=collected):
+            answered = Step(name="answered", at=closing.at, by=one_line(f"{closing.by} · {closing.via}", 80))
+            return (asked, answered, Step(name="collected", at=collected))
+        case closed:
+            return (asked, Step(name=inquiry.state_name, at=closed.closing.at))

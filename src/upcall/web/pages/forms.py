@@ -1,0 +1,84 @@
+"""What a browser's form says about an inquiry. It reads fields; what they mean as an answer, the domain decides."""
+
+from collections.abc import Mapping
+
+from upcall.broker import Reply
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Question
+from upcall.domain.matching import is_blank
+
+OTHER = "other"
+VIA = "web"
+VERDICTS = {"approve": APPROVE, "deny": DENY}
+SPANS = {"15m": 900.0, "1h": 3600.0, "4h": 4 * 3600.0, "24h": 86400.0}
+"""How long one can snooze or extend, as the forms name it."""
+
+Form = Mapping[str, list[str]]
+
+
+class UnusableForm(InvalidRequest):
+    """A form that was not filled in so that it could be sent; `sentence` says what is missing."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(f"the form cannot be used: {sentence}")
+        self.sentence = sentence
+
+
+def value(form: Form, name: str) -> str:
+    """A field that is there once; empty when it is not there."""
+    return next(iter(form.get(name, ())), "")
+
+
+def reply(inquiry: Inquiry, form: Form) -> Reply:
+    """The reply that a filled-in form stands for.
+
+    Raises:
+        UnusableForm: if it contradicts itself.
+    """
+    if inquiry.kind is Kind.APPROVAL:
+        verdict = VERDICTS.get(value(form, "verdict"))
+        if verdict is None:
+            raise UnusableForm("problem.verdict")
+        answers = [[verdict]]
+    else:
+        answers = [
+            _values(question, form.get(f"q{number}", []), _written(form, number))
+            for number, question in enumerate(inquiry.questions)
+        ]
+    return Reply(
+        answers=answers, via=VIA, key=value(form, "key")[:100] or None, force=value(form, "force") == "1"
+    )
+
+
+def span(form: Form) -> float:
+    """For how long.
+
+    Raises:
+        UnusableForm: if it is not one of the spans offered.
+    """
+    seconds = SPANS.get(value(form, "for"))
+    if seconds is None:
+        raise UnusableForm("problem.span")
+    return seconds
+
+
+def _written(form: Form, number: int) -> str:
+    # Browsers send line ends as the standard of e-mail has them.
+    return value(form, f"t{number}").replace("\r\n", "\n")
+
+
+def _values(question: Question, chosen: list[str], written: str) -> list[str]:
+    labels = [_label(question, place) for place in chosen if place != OTHER]
+    wrote = not is_blank(written)
+    if question.multi or not question.options:
+        return [*labels, written] if wrote else labels
+    if labels and wrote:
+        # Neither may be dropped without a word.
+        raise UnusableForm("problem.both")
+    return labels or ([written] if wrote else [])
+
+
+def _label(question: Question, place: str) -> str:
+    if place.isascii() and place.isdigit() and len(place) < 4 and int(place) < len(question.options):
+        return question.labels[int(place)]
+    raise UnusableForm("problem.choice")

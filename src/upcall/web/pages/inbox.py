@@ -1,0 +1,181 @@
+"""The inbox itself: what waits, what was settled, one inquiry, and what a person does with it."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from starlette.responses import HTMLResponse, Response
+
+from upcall.broker import Settled
+from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
+from upcall.domain.inquiry import Inquiry, Open
+from upcall.ports import Query
+from upcall.web.pages import forms
+from upcall.web.pages.forms import VIA, value
+from upcall.web.pages.locales import sentences
+from upcall.web.pages.site import Site, problem
+from upcall.web.pages.visit import Visit
+
+MOST_OPEN = 100
+MOST_SETTLED = 5
+SETTLED_WITHIN = 3600.0
+HISTORY_PAGE = 30
+REF = re.compile(r"[a-z0-9]{1,8}")
+
+Do = Callable[[Visit, Inquiry], Awaitable[Settled]]
+
+
+class Inbox:
+    """The handlers of `/`, `/history` and everything under `/i`."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._broker = site.broker
+
+    async def inbox(self, visit: Visit) -> Response:
+        """What waits, the longest first, and what was settled just now."""
+        # Read first: what happens from here on comes over the stream, twice rather than never.
+        seq = await self._broker.store.last_seq()
+        waiting = await self._broker.store.find(
+            Query(state="open", limit=MOST_OPEN, cursor=visit.query("cursor") or None)
+        )
+        now = self._broker.now()
+        settled = await self._broker.store.find(
+            Query(state="closed", limit=MOST_SETTLED, closed_since=now - SETTLED_WITHIN)
+        )
+        wanted = visit.query("q").strip()
+        shown = [inquiry for inquiry in waiting.items if _matches(inquiry, wanted)]
+        quiet = {inquiry.id for inquiry in shown if _is_snoozed(inquiry, now)}
+        return self._site.render(
+            visit,
+            "inbox.html",
+            view="inbox",
+            seq=seq,
+            count=await self._broker.store.count_open(),
+            open=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
+            snoozed=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id in quiet],
+            settled=[await self._site.card(visit, inquiry) for inquiry in settled.items],
+            next=waiting.next,
+            wanted=wanted,
+            flash=_flash(visit),
+        )
+
+    async def history(self, visit: Visit) -> Response:
+        """What was settled, the latest first."""
+        page = await self._broker.store.find(
+            Query(state="closed", limit=HISTORY_PAGE, cursor=visit.query("cursor") or None)
+        )
+        cards = [await self._site.card(visit, inquiry, view="history") for inquiry in page.items]
+        return self._site.render(
+            visit,
+            "history.html",
+            cards=cards,
+            next=page.next,
+            first=not visit.query("cursor"),
+            count=await self._broker.store.count_open(),
+        )
+
+    async def one(self, visit: Visit) -> Response:
+        """One inquiry, with everything that belongs to it."""
+        seq = await self._broker.store.last_seq()
+        inquiry = await self._broker.get(visit.name, visit.caller)
+        return await self._alone(visit, inquiry, seq=seq)
+
+    async def answer(self, visit: Visit) -> Response:
+        """Take an answer."""
+        return await self._do(
+            visit,
+            lambda visit, inquiry: self._broker.receive(
+                inquiry.id, forms.reply(inquiry, visit.form), visit.caller
+            ),
+        )
+
+    async def reject(self, visit: Visit) -> Response:
+        """Decline to answer."""
+        return await self._do(
+            visit,
+            lambda visit, inquiry: self._broker.reject(
+                inquiry.id,
+                visit.caller,
+                reason=value(visit.form, "reason"),
+                via=VIA,
+                key=value(visit.form, "key")[:100] or None,
+            ),
+        )
+
+    async def snooze(self, visit: Visit) -> Response:
+        """Keep quiet about it for a while."""
+        return await self._do(
+            visit,
+            lambda visit, inquiry: self._broker.snooze(inquiry.id, visit.caller, forms.span(visit.form)),
+        )
+
+    async def extend(self, visit: Visit) -> Response:
+        """Give it more time."""
+        return await self._do(
+            visit,
+            lambda visit, inquiry: self._broker.extend(inquiry.id, visit.caller, forms.span(visit.form)),
+        )
+
+    async def _do(self, visit: Visit, act: Do) -> Response:
+        inquiry = await self._broker.get(visit.name, visit.caller)
+        action = visit.scope["path"].rpartition("/")[2]
+        view = "one" if value(visit.form, "back") == "one" else "inbox"
+        try:
+            settled = await act(visit, inquiry)
+        except (EmptyAnswer, UnreadableAnswer, InvalidRequest) as error:
+            # Nothing that was typed is lost: it comes back with a sentence.
+            if visit.wants_fragment:
+                return self._site.explain(visit, error)
+            return await self._alone(visit, inquiry, status=422, trouble=problem(error, visit.words))
+        said = action if settled.accepted else "lost"
+        if visit.wants_fragment:
+            sentence = _sentence(visit, said, settled.inquiry.ref)
+            lost = not settled.accepted
+            return HTMLResponse(
+                await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
+            )
+        if said == "lost" or view == "one":
+            return visit.redirect(f"/i/{inquiry.id}", said=said, about=inquiry.ref)
+        return visit.redirect("/", said=said, about=inquiry.ref)
+
+    async def _alone(
+        self, visit: Visit, inquiry: Inquiry, *, seq: int = 0, status: int = 200, trouble: str = ""
+    ) -> Response:
+        card = await self._site.card(visit, inquiry, view="one", problem=trouble, given=visit.form)
+        return self._site.render(
+            visit,
+            "one.html",
+            status,
+            view="one",
+            seq=seq or await self._broker.store.last_seq(),
+            card=card,
+            ref=inquiry.ref,
+            flash=_flash(visit),
+            count=await self._broker.store.count_open(),
+        )
+
+
+def _flash(visit: Visit) -> str:
+    """What the page that sent the browser here had to say."""
+    ref = visit.query("about")
+    return _sentence(visit, visit.query("said"), ref) if REF.fullmatch(ref) else ""
+
+
+def _sentence(visit: Visit, said: str, ref: str) -> str:
+    name = f"said.{said}"
+    return visit.words.say(name, ref=ref) if name in sentences(visit.words.language) else ""
+
+
+def _is_snoozed(inquiry: Inquiry, now: float) -> bool:
+    state = inquiry.state
+    return isinstance(state, Open) and state.snoozed_until is not None and state.snoozed_until > now
+
+
+def _matches(inquiry: Inquiry, wanted: str) -> bool:
+    if not wanted:
+        return True
+    origin = inquiry.origin
+    told = [inquiry.ref, origin.agent, origin.workspace or "", inquiry.context]
+    for question in inquiry.questions:
+        told += [question.header, question.text]
+    return wanted.casefold() in "\n".join(told).casefold()

@@ -1,0 +1,118 @@
+"""Agents' markdown as HTML that can only be looked at.
+
+Raw HTML is text, images are not loaded, a link shows where it leads, headings do not compete with ours, and
+characters that hide or reorder are gone before anything is parsed.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from upcall.domain.display import visible
+
+LONGEST = 20_000
+"""Longer text is shown as it is: parsing it would hold up everybody else."""
+
+DIFF_LANGUAGES = {"diff", "patch", "udiff"}
+_DIFF = re.compile(r"^(?:@@ .*@@|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
+_LINE_CLASSES = (
+    ("@@", "hunk"),
+    ("+++", "file"),
+    ("---", "file"),
+    ("diff ", "file"),
+    ("index ", "file"),
+    ("+", "add"),
+    ("-", "del"),
+)
+_ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def rendered(text: str) -> Markup:
+    """Markdown of an agent."""
+    shown = visible(text).strip("\n")
+    if len(shown) > LONGEST:
+        return preformatted(shown)
+    # What markdown-it makes of text is escaped, and the rules below escape what they add.
+    return Markup(_parser().render(shown))  # noqa: S704
+
+
+def preformatted(text: str, language: str = "") -> Markup:
+    """Text as it is, with the lines of a diff marked."""
+    text = text.rstrip("\n")
+    if language.lower() not in DIFF_LANGUAGES and not _DIFF.search(text):
+        return Markup('<pre tabindex="0"><code dir="ltr">{}</code></pre>').format(text)
+    lines = Markup("\n").join(
+        Markup('<span class="{}">{}</span>').format(kind, line) if (kind := _kind(line)) else escape(line)
+        for line in text.split("\n")
+    )
+    return Markup('<pre class="diff" tabindex="0"><code dir="ltr">{}</code></pre>').format(lines)
+
+
+def _kind(line: str) -> str:
+    return next((kind for begins, kind in _LINE_CLASSES if line.startswith(begins)), "")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
+    parser.enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: _ALLOWED_LINK.match(url) is not None  # type: ignore[method-assign]  # its way of configuring
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("code_block", _fence)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("link_close", _link_close)
+    parser.add_render_rule("heading_open", _heading_open)
+    parser.add_render_rule("heading_close", _heading_close)
+    parser.add_render_rule("th_open", _cell_open)
+    parser.add_render_rule("td_open", _cell_open)
+    return parser
+
+
+# Rules of the renderer: it passes itself, the tokens, an index, its options and an environment that is ours.
+
+
+def _fence(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    token = tokens[index]
+    return str(preformatted(token.content, token.info.strip().split(" ")[0] if token.info else ""))
+
+
+def _image(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    token = tokens[index]
+    shown = Markup('<span class="image">{} <span class="where">{}</span></span>')
+    return str(shown.format(token.content, token.attrGet("src")))
+
+
+def _link_open(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    opening = Markup('<a href="{}" rel="noopener noreferrer" target="_blank">')
+    return str(opening.format(tokens[index].attrGet("href")))
+
+
+def _link_close(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    """A link says where it leads, so that its words cannot pretend."""
+    depth, position = 1, index
+    while depth:
+        position -= 1
+        depth += (tokens[position].type == "link_close") - (tokens[position].type == "link_open")
+    href = tokens[position].attrGet("href")
+    words = "".join(token.content for token in tokens[position + 1 : index])
+    where = "" if words == href else str(Markup(' <span class="where">{}</span>').format(href))
+    return f"</a>{where}"
+
+
+def _heading_open(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    return '<p class="heading"><strong>'
+
+
+def _heading_close(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    return "</strong></p>\n"
+
+
+def _cell_open(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    """Alignment would be a style of its own, which the pages' policy forbids."""
+    return f"<{tokens[index].tag}>"

@@ -1,0 +1,64 @@
+"""Pages and cards as HTML. The only module that knows the template engine; it is imported with the first page."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.roles import Caller
+from upcall.web.pages.cards import card
+from upcall.web.pages.forms import OTHER, SPANS
+from upcall.web.pages.locales import LANGUAGES, Words
+
+
+class Rendering:
+    """Fills the templates. Every value is escaped unless it is `Markup`."""
+
+    def __init__(self) -> None:
+        self._templates = Environment(
+            loader=PackageLoader("upcall.web", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._templates.globals |= {"spans": tuple(SPANS), "other": OTHER, "languages": LANGUAGES}
+        self._templates.filters["iso"] = _iso
+        self._templates.filters["size"] = _size
+
+    def page(self, name: str, words: Words, caller: Caller | None, **values: object) -> str:
+        """A whole page."""
+        return self._templates.get_template(name).render(
+            **_common(words), caller=caller, browser_words=words.for_the_browser(), **values
+        )
+
+    def card(
+        self, inquiry: Inquiry, words: Words, *, now: float, token: str, view: str = "inbox", **told: Any
+    ) -> Markup:
+        """One inquiry. `view` is where it stands: in the inbox, alone on its page, or in the history."""
+        shown = card(inquiry, words, now, **told)
+        text = self._templates.get_template("card.html").render(
+            **_common(words), card=shown, now=now, token=token, view=view
+        )
+        # Made by a template of ours, which escapes.
+        return Markup(text)  # noqa: S704
+
+
+def _common(words: Words) -> dict[str, Any]:
+    return {"t": words.say, "age": words.age, "moment": words.moment, "language": words.language}
+
+
+def _iso(at: float) -> str:
+    return json.dumps(round(at, 3))
+
+
+def _size(count: int) -> str:
+    units: Iterable[tuple[int, str]] = ((1024 * 1024, "MB"), (1024, "kB"))
+    for unit, name in units:
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} B"

@@ -1,0 +1,44 @@
+"""Where the pages are."""
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.web.api import Inquiries
+from upcall.web.call import Call
+from upcall.web.documents import Documents
+from upcall.web.pages import assets
+from upcall.web.pages.inbox import Inbox
+from upcall.web.pages.live import Live
+from upcall.web.pages.sign_in import SignIn
+from upcall.web.pages.site import Page, Site
+from upcall.web.pages.visit import Visit
+from upcall.web.settings import WebSettings
+
+
+def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
+    """The routes of the inbox."""
+    site = Site(broker, access, settings)
+    inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
+    inquiries = Inquiries(broker, Documents())
+
+    async def attachment(visit: Visit) -> Response:
+        return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))
+
+    return [
+        Page(site, {"GET": inbox.inbox}).at("/"),
+        Page(site, {"GET": live.stream}).at("/inbox/stream"),
+        Page(site, {"GET": live.here}).at("/inbox/here"),
+        Page(site, {"GET": inbox.history}).at("/history"),
+        Page(site, {"GET": inbox.one}).at("/i/{name}"),
+        Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
+        Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
+        Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
+        Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
+        Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),
+        Page(site, {"GET": sign_in.sessions, "POST": sign_in.revoke}).at("/sessions"),
+        Page(site, {"POST": sign_in.leave}).at("/sign-out"),
+        Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
+        Page(site, {"GET": assets.serve}, public=True).at("/static/{name}"),
+    ]

@@ -1,0 +1,127 @@
+"""What all pages share: the broker behind them, the rendering, and how a request becomes a page or says why not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.domain.inquiry import Inquiry
+from upcall.web.errors import STATUSES, MethodNotAllowed
+from upcall.web.pages.forms import UnusableForm
+from upcall.web.pages.locales import Words, sentences
+from upcall.web.pages.visit import Visit
+from upcall.web.settings import WebSettings
+
+if TYPE_CHECKING:
+    from upcall.web.pages.rendering import Rendering
+
+TEXT = ("text/", "application/json")
+LONGEST_TEXT = 64 * 1024
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+class Site:
+    """The inbox as a whole."""
+
+    def __init__(self, broker: Broker, access: Access, settings: WebSettings) -> None:
+        self.broker = broker
+        self.access = access
+        self.settings = settings
+
+    @cached_property
+    def rendering(self) -> "Rendering":
+        """The templates."""
+        # Loading them takes as long as all the rest of a start, and most daemons are started by an agent.
+        from upcall.web.pages.rendering import Rendering  # noqa: PLC0415
+
+        return Rendering()
+
+    def render(self, visit: Visit, template: str, status: int = 200, **values: object) -> Response:
+        """A page for a visitor."""
+        caller = None if visit.session is None else visit.session.caller
+        token = "" if visit.session is None else visit.token
+        common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
+        html = self.rendering.page(template, visit.words, caller, **(common | values))
+        return visit.page(html, status)
+
+    async def card(self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", **told: Any) -> str:
+        """An inquiry for a visitor, with those of its attachments that can be read where it stands."""
+        # A page of many cards takes its time, in which agents are not to wait.
+        await asyncio.sleep(0)
+        texts: dict[int, str] = {}
+        for number, file in enumerate(inquiry.attachments if view != "history" else ()):
+            if file.media_type.lower().startswith(TEXT) and file.size <= LONGEST_TEXT:
+                content = await self.broker.store.attachment(inquiry.id, number)
+                texts[number] = content.decode("utf-8", "replace")
+        return self.rendering.card(
+            inquiry, visit.words, now=self.broker.now(), token=visit.token, view=view, texts=texts, **told
+        )
+
+    def explain(self, visit: Visit, error: UpcallError) -> Response:
+        """A page, or for our own script a sentence, about what went wrong."""
+        status = STATUSES.get(error.code, 500)
+        sentence = problem(error, visit.words)
+        if visit.wants_fragment:
+            return Response(sentence, status, media_type="text/plain")
+        return self.render(visit, "error.html", status, sentence=sentence)
+
+
+class Page:
+    """What lives at one path of the inbox, for those who have signed in unless it is public."""
+
+    def __init__(self, site: Site, handlers: Mapping[str, Handler], *, public: bool = False) -> None:
+        self._site = site
+        self._handlers = handlers
+        self._public = public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        visit = _visit(scope, receive, self._site.settings.public_url)
+        try:
+            response = await self._respond(visit)
+        except Unauthenticated:
+            # A stream or a script is told; a person is shown where to sign in.
+            told = visit.wants_fragment or "text/html" not in visit.header(b"accept")
+            response = Response(status_code=401) if told else visit.redirect("/sign-in")
+        except UpcallError as error:
+            response = self._site.explain(visit, error)
+        visit.finish(response)
+        await response(scope, receive, send)
+
+    def at(self, path: str) -> Route:
+        """A route to this page."""
+        return Route(path, self, name=path)
+
+    async def _respond(self, visit: Visit) -> Response:
+        method = visit.scope["method"]
+        handler = self._handlers.get("GET" if method == "HEAD" else method)
+        if handler is None:
+            raise MethodNotAllowed(method, ", ".join(self._handlers))
+        if not self._public:
+            visit.session = self._site.access.session(visit.secret)
+        if method == "POST":
+            await visit.read_form(signed=not self._public)
+        return await handler(visit)
+
+
+def problem(error: UpcallError, words: Words) -> str:
+    """An error in the reader's language."""
+    if isinstance(error, UnusableForm):
+        return words.say(error.sentence)
+    name = f"problem.{error.code}"
+    return words.say(name if name in sentences(words.language) else "problem.other")
+
+
+def _visit(scope: Scope, receive: Receive, public_url: str) -> Visit:
+    try:
+        return Visit(scope, receive, public_url, scope["path_params"])
+    except ValueError:
+        raise InvalidRequest("the address has too many parameters") from None

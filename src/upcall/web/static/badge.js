@@ -1,0 +1,40 @@
+// How many wait, where one sees it without looking: in the tab's title and on its icon.
+import { say } from "./words.js";
+
+const SIZE = 64;
+const icon = document.querySelector('link[rel="icon"]');
+const plain = icon.href;
+const picture = new Image();
+picture.src = plain;
+
+export async function show(count) {
+  const title = document.body.dataset.title;
+  document.title = count ? say("js.title_count", { n: count, title }) : title;
+  for (const place of document.querySelectorAll("[data-count]")) {
+    place.textContent = count;
+    place.hidden = !count;
+  }
+  icon.href = count ? await drawn(count) : plain;
+}
+
+async function drawn(count) {
+  try {
+    await picture.decode();
+  } catch {
+    return plain;
+  }
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = SIZE;
+  const pen = canvas.getContext("2d");
+  pen.drawImage(picture, 0, 0, SIZE, SIZE);
+  pen.fillStyle = "#dc2626";
+  pen.beginPath();
+  pen.arc(44, 44, 20, 0, 2 * Math.PI);
+  pen.fill();
+  pen.fillStyle = "#fff";
+  pen.font = `bold ${count > 9 ? 24 : 32}px system-ui`;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(count > 99 ? "99" : count, 44, 46);
+  return canvas.toDataURL();
+}

@@ -1,0 +1,106 @@
+// Cards come from the server as HTML; here they are put in their places, and left alone while somebody is at them.
+import { draftText, forget, hasDraft, restore } from "./drafts.js";
+import { now } from "./times.js";
+import { say } from "./words.js";
+
+const MOST_SETTLED = 20;
+const list = (place) => document.querySelector(`[data-list="${place}"]`);
+export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
+
+export function parse(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return holder.content.querySelector("article");
+}
+
+export function note(card, text) {
+  const line = card.querySelector("[data-note]");
+  line.textContent = text;
+  line.hidden = !text;
+}
+
+const isBusy = (card) => card.contains(document.activeElement) && card !== document.activeElement;
+
+/** Takes in the card of an inquiry as it is now. `mine` is a card that this very page asked for. */
+export function take(fresh, { mine = false } = {}) {
+  if (!fresh) return;
+  const old = document.getElementById(fresh.id);
+  if (!old) {
+    // A page about one question takes no others.
+    if (!list("open")) return;
+    fresh.classList.add("new");
+    put(fresh);
+    return;
+  }
+  if (Number(old.dataset.rank) > Number(fresh.dataset.rank)) return;
+  const settled = fresh.dataset.place === "settled";
+  if (!settled && !mine && (isBusy(old) || hasDraft(old))) {
+    old.querySelector("[data-meta]").replaceWith(fresh.querySelector("[data-meta]"));
+    note(old, fresh.dataset.change ?? "");
+    return;
+  }
+  replace(old, fresh, settled, mine);
+}
+
+function replace(old, fresh, settled, mine) {
+  const focused = old.contains(document.activeElement);
+  const written = draftText(old);
+  const kept = old.querySelector(":scope > .draft");
+  const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
+  if (moves && !(settled && list("open").contains(old))) {
+    old.remove();
+    put(fresh);
+  } else {
+    // Where it was answered, it stays: nothing jumps under the reader's eyes.
+    old.replaceWith(fresh);
+  }
+  if (settled) {
+    forget(fresh);
+    if (kept) fresh.append(kept);
+    else if (!mine && written) fresh.append(draftLine(written));
+  } else restore(fresh);
+  if (focused) fresh.focus({ preventScroll: true });
+  tidy();
+}
+
+function draftLine(text) {
+  const line = document.createElement("p");
+  line.className = "draft";
+  line.textContent = say("js.draft", { text });
+  return line;
+}
+
+function put(card) {
+  const into = list(card.dataset.place);
+  // Ids sort in the order of asking: the longest blocked comes first, the last settled too.
+  const others = [...into.children];
+  const next = card.dataset.place === "settled" ? others[0] : others.find((other) => other.id > card.id);
+  into.insertBefore(card, next ?? null);
+  if (card.dataset.place === "settled" && into.children.length > MOST_SETTLED) into.lastElementChild.remove();
+  restore(card);
+  tidy();
+}
+
+/** Headings without cards and cards that do not match go; a snooze that is over brings its card back. */
+export function tidy() {
+  for (const card of document.querySelectorAll('[data-list="snoozed"] > [data-until]')) {
+    if (Number(card.dataset.until) > now()) continue;
+    card.dataset.place = "open";
+    card.classList.replace("snoozed", "open");
+    put(card);
+    return;
+  }
+  const wanted = document.querySelector("[data-search]")?.value.trim().toLocaleLowerCase() ?? "";
+  for (const card of document.querySelectorAll("[data-list] > article")) {
+    card.hidden = wanted !== "" && !card.textContent.toLocaleLowerCase().includes(wanted);
+  }
+  for (const section of document.querySelectorAll("[data-section]")) {
+    section.hidden = !section.querySelector("article:not([hidden])");
+  }
+  const empty = document.querySelector("[data-empty]");
+  if (!empty) return;
+  const waiting = document.querySelector('[data-list="open"] > article, [data-list="snoozed"] > article');
+  empty.hidden = Boolean(waiting) || wanted !== "";
+  const shown = document.querySelector('[data-list="open"] > article:not([hidden]), [data-list="snoozed"] > article:not([hidden])');
+  document.querySelector("[data-nothing]").hidden = wanted === "" || Boolean(shown);
+}

@@ -1,0 +1,45 @@
+// The live inbox. State lives in the page and on the server, and nowhere else.
+import { show } from "./badge.js";
+import { parse, take, tidy } from "./cards.js";
+import { keep, restore } from "./drafts.js";
+import { press } from "./keys.js";
+import { flash, send } from "./send.js";
+import { follow } from "./stream.js";
+import "./times.js";
+
+const TIDY_EVERY = 5_000;
+const count = Number(document.querySelector("[data-count]").textContent);
+
+for (const card of document.querySelectorAll("article.card")) restore(card);
+tidy();
+show(count);
+setInterval(tidy, TIDY_EVERY);
+
+// What was said once is not said again after a reload.
+if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
+
+document.addEventListener("submit", send);
+document.addEventListener("keydown", press);
+document.addEventListener("input", (event) => {
+  const { target } = event;
+  if (target.matches("[data-search]")) return tidy();
+  const form = target.closest("[data-answer]");
+  if (!form) return undefined;
+  // Writing one's own words is choosing them.
+  if (target.matches("[data-own]") && target.value) {
+    target.closest(".option").querySelector("[data-other]").checked = true;
+  }
+  if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
+  flash("");
+  return keep(form);
+});
+document.querySelector(".search")?.addEventListener("submit", (event) => event.preventDefault());
+
+follow((news) => {
+  if (news.kind === "card") take(parse(news.html));
+  if (news.kind === "count") show(news.count);
+  if (news.kind === "state") {
+    document.querySelector("[data-offline]").hidden = news.connected;
+    document.body.dataset.connected = news.connected;
+  }
+});

@@ -1,0 +1,84 @@
+// The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, / filters, ? explains.
+import { openCards } from "./cards.js";
+
+const isTyping = (target) => target.matches("textarea, input[type=search]");
+const current = () => document.activeElement.closest("article.card");
+
+function move(step) {
+  const cards = openCards();
+  if (!cards.length) return;
+  const place = cards.indexOf(current());
+  const next = place < 0 ? (step > 0 ? 0 : cards.length - 1) : Math.min(Math.max(place + step, 0), cards.length - 1);
+  cards[next].focus();
+  cards[next].scrollIntoView({ block: "nearest" });
+}
+
+const at = () => {
+  const card = current();
+  return card && !card.matches(".settled") ? card : openCards()[0];
+};
+
+function choose(number) {
+  const choice = at()?.querySelector(`[data-choice="${number}"]`);
+  if (!choice) return false;
+  if (choice.matches("input")) {
+    choice.checked = choice.type === "checkbox" ? !choice.checked : true;
+    choice.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+  choice.focus();
+  return true;
+}
+
+function unfold(name) {
+  const details = at()?.querySelector(`details[data-${name}]`);
+  if (!details) return;
+  details.open = true;
+  details.querySelector("textarea, button").focus();
+}
+
+function submit(card) {
+  const form = card?.querySelector("[data-answer]");
+  // A verdict needs a decision: Enter alone is none.
+  if (!form || form.querySelector(".verdict")) return false;
+  form.requestSubmit();
+  return true;
+}
+
+const commands = {
+  j: () => move(1),
+  k: () => move(-1),
+  r: () => unfold("reject"),
+  s: () => unfold("snooze"),
+  "/": () => document.querySelector("[data-search]")?.focus(),
+  "?": () => document.querySelector("[data-help]").showModal(),
+};
+
+export function press(event) {
+  const { target, key } = event;
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.matches("article textarea")) {
+    event.preventDefault();
+    target.form.requestSubmit();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "Escape" && target.closest("article, .search")) {
+    target.blur();
+    target.closest("article")?.focus();
+    return;
+  }
+  if (isTyping(target)) return;
+  if (key === "Enter") {
+    // On a button, a link or a summary it means that one.
+    if (target.matches("article, article input") && submit(at())) event.preventDefault();
+    return;
+  }
+  if (/^[1-9]$/.test(key)) {
+    if (choose(key)) event.preventDefault();
+    return;
+  }
+  if (commands[key]) {
+    event.preventDefault();
+    commands[key]();
+  }
+}

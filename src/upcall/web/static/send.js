@@ -1,0 +1,37 @@
+// Sends a form without leaving the page. Without this script the same form is sent the plain way.
+import { note, parse, take } from "./cards.js";
+import { say } from "./words.js";
+
+export function flash(text) {
+  const line = document.querySelector("[data-flash]");
+  line.textContent = text;
+  line.hidden = !text;
+}
+
+export async function send(event) {
+  const form = event.target.closest("article form");
+  if (!form) return;
+  event.preventDefault();
+  const card = form.closest("article");
+  // Pressed twice, it is sent once; the form's own key would make it one answer anyway.
+  if (card.getAttribute("aria-busy") === "true") return;
+  card.setAttribute("aria-busy", "true");
+  note(card, "");
+  try {
+    const reply = await fetch(form.action, {
+      method: "POST",
+      headers: { "X-Upcall-Fragment": "1" },
+      body: new URLSearchParams(new FormData(form, event.submitter)),
+    });
+    if (reply.status === 401) return location.assign("/sign-in");
+    const text = await reply.text();
+    if (!reply.ok) return note(card, text);
+    const fresh = parse(text);
+    flash(fresh.dataset.said ?? "");
+    return take(fresh, { mine: !("lost" in fresh.dataset) });
+  } catch {
+    return note(card, say("js.failed"));
+  } finally {
+    card.removeAttribute("aria-busy");
+  }
+}

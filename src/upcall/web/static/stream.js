@@ -1,0 +1,85 @@
+// Follows the server's stream without losing anything: the page knows the last event that it has seen.
+//
+// A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
+// tabs cannot agree on one (an address that is not secure), each has its own.
+const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "collected"];
+const PAUSES = [500, 1000, 2000, 4000];
+const { body } = document;
+
+export function follow(hear) {
+  const alone = body.dataset.view === "one" || !navigator.locks;
+  const channel = alone ? undefined : new BroadcastChannel("upcall");
+  let leading = alone;
+
+  function take(news) {
+    if (news.seq && news.seq <= Number(body.dataset.seq)) return;
+    if (news.seq) body.dataset.seq = news.seq;
+    hear(news);
+  }
+
+  const source = connect((news) => {
+    take(news);
+    channel?.postMessage(news);
+  });
+  if (alone) return source.open();
+
+  channel.addEventListener("message", ({ data }) => {
+    if (data.kind !== "hello") return take(data);
+    if (!leading) return undefined;
+    // Somebody who knows less than we do gets what happened in between; all others have it.
+    if (data.since < Number(body.dataset.seq)) return source.open(data.since);
+    return channel.postMessage({ kind: "state", connected: body.dataset.connected === "true" });
+  });
+  channel.postMessage({ kind: "hello", since: Number(body.dataset.seq) });
+  // Held as long as this tab lives; then the next one gets it.
+  return navigator.locks.request("upcall-stream", () => {
+    leading = true;
+    source.open();
+    return new Promise(() => {});
+  });
+}
+
+function connect(tell) {
+  let source;
+  let timer;
+  let failures = 0;
+
+  function open(since = body.dataset.seq) {
+    clearTimeout(timer);
+    source?.close();
+    source = new EventSource(`/inbox/stream?after=${since}&view=${body.dataset.view}`);
+    source.addEventListener("open", () => {
+      failures = 0;
+      tell({ kind: "state", connected: true });
+    });
+    // Left to itself, a browser gives up for good when a proxy answers in the daemon's place.
+    source.addEventListener("error", lost);
+    for (const kind of KINDS) {
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind: "card", html: data, seq: Number(lastEventId) }));
+    }
+    source.addEventListener("count", ({ data }) => tell({ kind: "count", count: Number(data) }));
+  }
+
+  function lost() {
+    source.close();
+    tell({ kind: "state", connected: false });
+    clearTimeout(timer);
+    timer = setTimeout(again, PAUSES[Math.min(failures, PAUSES.length - 1)]);
+    failures += 1;
+  }
+
+  async function again() {
+    try {
+      const reply = await fetch("/inbox/here", { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
+      if (reply.status === 401) return location.assign("/sign-in");
+      if (reply.ok) return open();
+    } catch { /* not there yet */ }
+    return lost();
+  }
+
+  addEventListener("online", () => source && again());
+  addEventListener("pagehide", () => source?.close());
+  // A page that the browser kept aside comes back with what it missed.
+  addEventListener("pageshow", (event) => event.persisted && source && open());
+  return { open };
+}

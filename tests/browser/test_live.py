@@ -1,0 +1,262 @@
+"""The inbox while it is open: what others do shows by itself, and nothing that a person is at is disturbed."""
+
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import CACHE, Desk, card
+from tests.cli.conftest import ended
+from upcall.cli.client import inquiry_path
+
+
+def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> None:
+    page = desk.page()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    ref, asking = desk.program.asking("Which cache?", "-o", "Redis", "-o", "Memcached")
+    expect(page.get_by_role("heading", name="Which cache?")).to_be_visible()
+    expect(page.get_by_text("Nothing waits for you")).to_be_hidden()
+    expect(page).to_have_title("(1) Inbox · Upcall")
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/png"))
+    page.get_by_label("Memcached").check()
+    page.get_by_role("button", name="Send answer").click()
+    done = ended(asking)
+    assert (done.returncode, done.stdout) == (0, "Memcached\n")
+    expect(page.locator(".outcome")).to_contain_text("Answered: Memcached — by ")
+    expect(page.get_by_role("status")).to_contain_text([f"Answered {ref}. The agent is being told."])
+    # Only now is there evidence of it.
+    expect(page.get_by_text("Agent has it")).to_be_visible()
+    expect(page).to_have_title("Inbox · Upcall")
+
+
+def test_agent_has_it_waits_for_the_agent(desk: Desk) -> None:
+    inquiry = desk.ask()
+    page = desk.page()
+    card(page, inquiry).get_by_text("Redis").click()
+    card(page, inquiry).get_by_role("button", name="Send answer").click()
+    expect(card(page, inquiry)).to_contain_text("Agent does not have it yet")
+    desk.agent.post(inquiry_path(inquiry["id"], "collect"), {})
+    expect(card(page, inquiry)).to_contain_text("Agent has it")
+
+
+def test_an_approval_is_given_by_one_click(desk: Desk) -> None:
+    inquiry = desk.ask(kind="approval", question="rm -rf build")
+    page = desk.page()
+    expect(card(page, inquiry).locator("pre")).to_have_text("rm -rf build")
+    card(page, inquiry).get_by_role("button", name="Deny").click()
+    expect(card(page, inquiry)).to_contain_text("Denied — by")
+    assert desk.show(inquiry)["answer"]["answers"] == [["Deny"]]
+
+
+def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:
+    inquiry = desk.ask(question="Why?")
+    page = desk.page()
+    draft = card(page, inquiry).locator("textarea").first
+    draft.fill("because it")
+    desk.owner.post(inquiry_path(inquiry["id"], "extend"), {"for": "40h"})
+    expect(card(page, inquiry)).to_contain_text("Changed: more time, given by")
+    expect(card(page, inquiry).locator(".left")).to_have_text(re.compile("^(39|40) h left$"))
+    other = desk.ask(question="And this?")
+    expect(card(page, other)).to_be_visible()
+    expect(draft).to_have_value("because it")
+    expect(draft).to_be_focused()
+    desk.restart()
+    third = desk.ask(question="After the restart?")
+    expect(card(page, third)).to_be_visible()
+    expect(draft).to_have_value("because it")
+    expect(draft).to_be_focused()
+    page.reload()
+    expect(draft).to_have_value("because it")
+    draft.press("End")
+    draft.type(" works")
+    draft.press("Control+Enter")
+    expect(card(page, inquiry)).to_contain_text("Answered: because it works")
+    page.reload()
+    expect(card(page, inquiry)).to_contain_text("Answered: because it works")
+
+
+def test_somebody_else_answering_closes_the_card_with_who_and_what(desk: Desk) -> None:
+    inquiry = desk.ask()
+    page = desk.page()
+    card(page, inquiry).get_by_label("Something else").last.fill("I would rather")
+    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "Redis"})
+    expect(card(page, inquiry)).to_contain_text("Answered: Redis — by ben")
+    expect(card(page, inquiry)).to_contain_text("Your draft was not sent: I would rather")
+    expect(card(page, inquiry).locator("form")).to_have_count(0)
+    expect(card(page, inquiry)).to_be_focused()
+
+
+def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
+    inquiry = desk.ask()
+    first, second = desk.page(), desk.page()
+    card(second, inquiry).get_by_label("Something else").last.fill("but why not both")
+
+    def late(route: Route) -> None:
+        # Sent before, heard after the other one.
+        card(first, inquiry).get_by_text("Redis").click()
+        card(first, inquiry).get_by_role("button", name="Send answer").click()
+        expect(card(first, inquiry)).to_contain_text("Answered: Redis")
+        route.continue_()
+
+    second.route("**/answer", late)
+    card(second, inquiry).get_by_role("button", name="Send answer").click()
+    expect(second.locator("[data-flash]")).to_contain_text("was already settled, so nothing was changed")
+    expect(card(second, inquiry)).to_contain_text("Answered: Redis — by")
+    expect(card(second, inquiry)).to_contain_text("Your draft was not sent: but why not both")
+    assert desk.show(inquiry)["answer"]["answers"] == [["Redis"]]
+
+
+def test_a_double_click_is_one_answer(desk: Desk) -> None:
+    inquiry = desk.ask(kind="approval", question="make install")
+    page = desk.page()
+    card(page, inquiry).get_by_role("button", name="Approve").dblclick()
+    expect(card(page, inquiry)).to_contain_text("Approved — by")
+    expect(page.locator("[data-flash]")).to_contain_text("The agent is being told.")
+
+
+def test_a_restart_under_an_open_page_is_told_and_loses_nothing(desk: Desk) -> None:
+    first = desk.ask(question="Before?")
+    page = desk.page()
+
+    def meanwhile() -> None:
+        expect(page.get_by_text("Not connected.")).to_be_visible()
+
+    desk.restart(meanwhile)
+    expect(page.get_by_text("Not connected.")).to_be_hidden()
+    second = desk.ask(question="After?")
+    expect(card(page, second)).to_be_visible()
+    card(page, first).locator("textarea").first.fill("yes")
+    card(page, first).get_by_role("button", name="Send answer").click()
+    expect(card(page, first)).to_contain_text("Answered: yes")
+
+
+def test_what_is_sent_without_a_connection_is_kept_and_sent_again(desk: Desk) -> None:
+    inquiry = desk.ask(question="Which port?")
+    page = desk.page()
+    card(page, inquiry).locator("textarea").first.fill("8080")
+    page.context.set_offline(True)
+    card(page, inquiry).get_by_role("button", name="Send answer").click()
+    expect(card(page, inquiry)).to_contain_text("Not sent: no connection.")
+    page.context.set_offline(False)
+    card(page, inquiry).get_by_role("button", name="Send answer").click()
+    expect(card(page, inquiry)).to_contain_text("Answered: 8080")
+
+
+def test_a_session_that_is_ended_elsewhere_leads_to_the_door(desk: Desk) -> None:
+    page = desk.page()
+    name = next(each["name"] for each in desk.owner.get("/v1/tokens")["items"] if "session-" in each["name"])
+    desk.owner.delete(f"/v1/tokens/{name}")
+    desk.ask()
+    expect(page.get_by_text("Sign in to your inbox")).to_be_visible()
+
+
+def test_snoozing_declining_and_more_time_need_no_reload(desk: Desk) -> None:
+    inquiry = desk.ask()
+    page = desk.page()
+    card(page, inquiry).get_by_text("More time").click()
+    card(page, inquiry).get_by_role("button", name="at least 1 day").click()
+    expect(page.locator("[data-flash]")).to_contain_text("more time")
+    card(page, inquiry).get_by_text("Snooze", exact=True).click()
+    card(page, inquiry).get_by_role("button", name="1 hour", exact=True).click()
+    expect(page.locator('[data-list="snoozed"]')).to_contain_text("Which cache?")
+    card(page, inquiry).get_by_text("Decline", exact=True).click()
+    card(page, inquiry).get_by_label("Reason").fill("not today")
+    card(page, inquiry).get_by_role("button", name="Decline to answer").click()
+    expect(card(page, inquiry)).to_contain_text("Declined — by")
+    assert desk.show(inquiry)["resolution"]["reason"] == "not today"
+
+
+def focused(page: Page) -> str:
+    """What the focused card asks."""
+    text: str = page.evaluate(
+        "document.activeElement.closest('article')?.querySelector('h2').textContent ?? ''"
+    )
+    return text.strip()
+
+
+def test_everything_can_be_done_from_the_keyboard(desk: Desk) -> None:
+    first, second, third = (desk.ask(**CACHE | {"question": f"{name}?"}) for name in ("One", "Two", "Three"))
+    page = desk.page()
+    page.keyboard.press("j")
+    assert focused(page) == "One?"
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert focused(page) == "Two?"
+    page.keyboard.press("2")
+    expect(card(page, second).get_by_label("Memcached")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(card(page, second)).to_contain_text("Answered: Memcached")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.keyboard.type("no 1 j")
+    expect(card(page, first).get_by_label("Reason")).to_have_value("no 1 j")
+    page.keyboard.press("Control+Enter")
+    expect(card(page, first)).to_contain_text("Declined — by")
+    page.keyboard.press("j")
+    page.keyboard.press("s")
+    page.keyboard.press("Enter")
+    expect(page.locator('[data-list="snoozed"]')).to_contain_text("Three?")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("/")
+    page.keyboard.type("nothing like it")
+    expect(page.get_by_text("Nothing that waits matches this.")).to_be_visible()
+    expect(card(page, third)).to_be_hidden()
+
+
+def test_enter_alone_approves_nothing(desk: Desk) -> None:
+    inquiry = desk.ask(kind="approval", question="rm -rf /")
+    page = desk.page()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    expect(card(page, inquiry).get_by_role("button", name="Deny")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page, inquiry)).to_contain_text("Denied — by")
+
+
+def test_a_new_question_takes_nothing_away_from_the_one_at_hand(desk: Desk) -> None:
+    inquiry = desk.ask()
+    page = desk.page()
+    card(page, inquiry).get_by_label("Redis").focus()
+    above = card(page, inquiry).bounding_box()
+    other = desk.ask(question="Me first!")
+    expect(card(page, other)).to_be_visible()
+    expect(card(page, inquiry).get_by_label("Redis")).to_be_focused()
+    assert card(page, inquiry).bounding_box() == above
+
+
+def test_ten_tabs_share_one_connection_and_hand_it_on(desk: Desk) -> None:
+    context = desk.context()
+    tabs = [desk.page(context) for _ in range(10)]
+    first = desk.ask(question="All of you?")
+    for tab in tabs:
+        expect(card(tab, first)).to_be_attached()
+        expect(tab).to_have_title("(1) Inbox · Upcall")
+    tabs[0].close()
+    second = desk.ask(question="Still?")
+    for tab in tabs[1:]:
+        expect(card(tab, second)).to_be_attached()
+    card(tabs[-1], second).locator("textarea").first.fill("yes")
+    card(tabs[-1], second).get_by_role("button", name="Send answer").click()
+    for tab in tabs[1:]:
+        expect(card(tab, second)).to_contain_text("Answered: yes")
+
+
+def test_a_page_of_its_own_keeps_its_context_when_it_is_answered(desk: Desk) -> None:
+    inquiry = desk.ask(**CACHE | {"context": "It is **slow**."})
+    page = desk.page(path=f"/i/{inquiry['ref']}")
+    desk.ask(question="Not here?")
+    desk.owner.post(inquiry_path(inquiry["id"], "answer"), {"text": "Redis"})
+    expect(card(page, inquiry)).to_contain_text("Answered: Redis")
+    expect(card(page, inquiry)).to_contain_text("It is slow.")
+    expect(page.locator("article")).to_have_count(1)
+
+
+def test_a_draft_of_a_secret_is_not_kept(desk: Desk) -> None:
+    inquiry = desk.ask(question="Password?", secret=True)
+    page = desk.page()
+    card(page, inquiry).locator("textarea").first.fill("hunter2")
+    assert page.evaluate("Object.values(sessionStorage)") == []

@@ -1,0 +1,290 @@
+"""The inbox without scripts: every question can be read and answered with plain forms."""
+
+from base64 import b64encode
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.web.house import CHOICE, House
+from tests.web.visitor import Visitor, words
+
+
+@pytest.fixture
+async def ana(live: House) -> AsyncIterator[Visitor]:
+    """A person who has signed in."""
+    visitor = Visitor(live)
+    await visitor.signs_in()
+    yield visitor
+    await visitor.client.aclose()
+
+
+async def state(live: House, inquiry: dict[str, object]) -> tuple[str, object]:
+    """How an inquiry stands, and its answer if it has one."""
+    document = (await live.as_("ana").get(f"/v1/inquiries/{inquiry['id']}")).json()
+    return document["state"], (document["answer"] or {}).get("answers")
+
+
+async def test_an_empty_inbox_says_how_to_ask(ana: Visitor) -> None:
+    page = await ana.looks()
+    assert "Nothing waits for you" in page
+    assert "upcall ask" in page
+
+
+async def test_the_longest_blocked_comes_first_with_agent_folder_age_and_time_left(
+    live: House, ana: Visitor
+) -> None:
+    await live.asked(question="First?", workspace="/home/ana/shop")
+    live.clock.now += 720
+    await live.asked(by="painter", question="Second?", ttl="1h")
+    page = words(await ana.looks())
+    assert page.index("First?") < page.index("Second?")
+    assert "builder shop" in page
+    assert "blocked 12 min" in page
+    assert "59 min left" in page or "1 h left" in page
+
+
+async def test_an_option_is_chosen_and_sent(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    form = await ana.form("/", "/answer")
+    assert form.offered == [("q0", "0"), ("q0", "1"), ("q0", "other")]
+    response = await ana.sends(form, ("q0", "1"), ("t0", ""))
+    assert (response.status_code, response.headers["location"]) == (
+        303,
+        f"/?said=answer&about={inquiry['ref']}",
+    )
+    assert await state(live, inquiry) == ("answered", [["Memcached"]])
+    page = words(await ana.looks(response.headers["location"]))
+    assert f"Answered {inquiry['ref']}. The agent is being told." in page
+    assert "Answered: Memcached — by ana" in page
+
+
+async def test_own_words_are_an_answer(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    form = await ana.form("/", "/answer")
+    await ana.sends(form, ("q0", "other"), ("t0", "neither,\r\nwait"))
+    assert await state(live, inquiry) == ("answered", [["neither,\nwait"]])
+
+
+async def test_several_choices_and_several_questions_are_one_form(live: House, ana: Visitor) -> None:
+    checks = {"question": "Which checks?", "options": ["lint", "types", "tests"], "multiSelect": True}
+    inquiry = await live.asked(questions=[checks, CHOICE, {"question": "Why?"}])
+    form = await ana.form("/", "/answer")
+    filled = [
+        ("q0", "2"),
+        ("q0", "0"),
+        ("q0", "other"),
+        ("t0", "docs"),
+        ("q1", "0"),
+        ("t1", ""),
+        ("t2", "because"),
+    ]
+    await ana.sends(form, *filled)
+    assert await state(live, inquiry) == ("answered", [["lint", "tests", "docs"], ["Redis"], ["because"]])
+
+
+@pytest.mark.parametrize(("verdict", "value"), [("approve", "Approve"), ("deny", "Deny")])
+async def test_an_approval_takes_one_press(live: House, ana: Visitor, verdict: str, value: str) -> None:
+    inquiry = await live.asked(kind="approval", question="rm -rf build")
+    form = await ana.form("/", "/answer")
+    assert form.buttons[:2] == [("verdict", "approve"), ("verdict", "deny")]
+    await ana.sends(form, ("verdict", verdict))
+    assert await state(live, inquiry) == ("answered", [[value]])
+
+
+async def test_what_is_approved_is_shown_whole_and_to_the_letter(live: House, ana: Visitor) -> None:
+    command = "echo " + "x" * 1500 + " \u202e; rm -rf ~ <b>"
+    await live.asked(kind="approval", question=command, context="**not markdown** \u200b")
+    page = await ana.looks()
+    assert "x" * 1500 + " \\u202e; rm -rf ~ &lt;b&gt;" in page
+    assert "**not markdown** \\u200b" in page
+
+
+@pytest.mark.parametrize(
+    ("filled", "sentence"),
+    [
+        ([("t0", "  ")], "An empty answer is not an answer"),
+        ([("q0", "other"), ("t0", "")], "An empty answer is not an answer"),
+        ([("q0", "0"), ("t0", "and more")], "Choose an option or write your own words"),
+        ([("q0", "7")], "That option is not there any more"),
+    ],
+)
+async def test_a_form_that_cannot_be_sent_comes_back_as_it_was_filled_in(
+    live: House, ana: Visitor, filled: list[tuple[str, str]], sentence: str
+) -> None:
+    inquiry = await live.asked()
+    response = await ana.sends(await ana.form("/", "/answer"), *filled)
+    assert response.status_code == 422
+    assert sentence in response.text
+    if ("t0", "and more") in filled:
+        assert ">and more</textarea>" in response.text
+        assert response.text.count(" checked>") == 1
+    assert (await state(live, inquiry))[0] == "open"
+
+
+async def test_an_approval_without_a_verdict_is_no_answer(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked(kind="approval", question="rm -rf build")
+    response = await ana.sends(await ana.form("/", "/answer"), ("verdict", "sure"))
+    assert response.status_code == 422
+    assert (await state(live, inquiry))[0] == "open"
+
+
+async def test_the_same_form_sent_twice_is_one_answer(live: House, ana: Visitor) -> None:
+    await live.asked()
+    form = await ana.form("/", "/answer")
+    first, second = [await ana.sends(form, ("q0", "0")) for _ in range(2)]
+    assert first.headers["location"] == second.headers["location"]
+
+
+async def test_whoever_comes_second_is_told_what_stands(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    form = await ana.form("/", "/answer")
+    await live.answered(inquiry["id"], "Redis", by="ben")
+    response = await ana.sends(form, ("q0", "1"))
+    page = words(await ana.looks(response.headers["location"]))
+    assert "was already settled" in page
+    assert "Answered: Redis — by ben" in page
+
+
+async def test_declining_gives_the_agent_the_reason(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    await ana.sends(await ana.form("/", "/reject"), ("reason", "not today"))
+    document = (await live.as_("builder").get(f"/v1/inquiries/{inquiry['id']}")).json()
+    assert (document["state"], document["resolution"]["reason"]) == ("rejected", "not today")
+    assert document["resolution"]["via"] == "web"
+
+
+async def test_snoozed_is_set_aside_until_its_time_and_more_time_is_given(live: House, ana: Visitor) -> None:
+    await live.asked()
+    await ana.sends(await ana.form("/", "/snooze"), ("for", "1h"))
+    page = words(await ana.looks())
+    assert "Snoozed" in page
+    assert "quiet for 1 h" in page or "quiet for 59 min" in page
+    live.clock.now += 3601
+    assert 'data-place="open"' in await ana.looks()
+    live.clock.now += 82000
+    assert (await ana.sends(await ana.form("/", "/extend"), ("for", "24h"))).status_code == 303
+    assert "24 h left" in words(await ana.looks()) or "23 h left" in words(await ana.looks())
+
+
+async def test_agent_has_it_is_said_when_it_is_true_and_not_before(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    await live.answered(inquiry["id"])
+    before = words(await ana.looks(f"/i/{inquiry['id']}"))
+    assert "Agent does not have it yet" in before
+    assert "Agent has it" not in before
+    await live.post("builder", f"{inquiry['id']}/collect")
+    assert "Agent has it" in words(await ana.looks(f"/i/{inquiry['id']}"))
+
+
+async def test_an_expired_question_can_still_be_answered_on_its_page(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked(question="Which?", options=["a", "b"], ttl="1m")
+    live.clock.now += 61
+    await live.broker.extend(inquiry["id"], live.access.identify(live.secrets["ana"]), 60)
+    form = await ana.form(f"/i/{inquiry['id']}", "/answer")
+    assert ("force", "1") in form.fields
+    await ana.sends(form, ("q0", "0"))
+    assert await state(live, inquiry) == ("answered", [["a"]])
+
+
+async def test_the_history_is_turned_page_by_page_the_latest_first(live: House, ana: Visitor) -> None:
+    for number in range(35):
+        inquiry = await live.asked(question=f"Number {number:02}?")
+        live.clock.now += 1
+        await live.answered(inquiry["id"], "yes")
+    first = await ana.looks("/history")
+    assert first.index("Number 34?") < first.index("Number 05?")
+    assert "Number 04?" not in first
+    older = first.partition('href="/history?cursor=')[2].partition('"')[0]
+    second = await ana.looks(f"/history?cursor={older}")
+    assert "Number 04?" in second
+    assert "Number 05?" not in second
+
+
+async def test_more_than_a_page_of_open_questions_is_turned_too(live: House, ana: Visitor) -> None:
+    for number in range(101):
+        await live.asked(question=f"Number {number:03}?")
+    first = await ana.looks()
+    assert "Number 099?" in first
+    assert "Number 100?" not in first
+    assert "(101) Inbox" in first
+    following = first.partition('href="/?cursor=')[2].partition('"')[0]
+    assert "Number 100?" in await ana.looks(f"/?cursor={following}")
+
+
+async def test_a_filter_works_without_scripts(live: House, ana: Visitor) -> None:
+    await live.asked(question="About cats?")
+    await live.asked(question="About dogs?")
+    page = await ana.looks("/?q=CATS")
+    assert "About cats?" in page
+    assert "About dogs?" not in page
+    assert "Nothing that waits matches this." in await ana.looks("/?q=birds")
+
+
+async def test_a_secret_answer_is_on_no_page(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked(question="Password?", secret=True)
+    await ana.sends(await ana.form("/", "/answer"), ("t0", "hunter2"))
+    assert await state(live, inquiry) == ("answered", [["hunter2"]])
+    for path in ("/", "/history", f"/i/{inquiry['id']}"):
+        assert "hunter2" not in await ana.looks(path)
+
+
+async def test_what_agents_write_is_shown_and_not_obeyed(live: House, ana: Visitor) -> None:
+    hostile = "<script>alert(1)</script> ![x](https://evil.example/p.png) [ok](javascript:alert(1)) \u202eabc"
+    await live.asked(
+        question=hostile,
+        header="<b>",
+        context=f"{hostile}\n\n<img src=x onerror=alert(1)>\n\n# big\n\n| a |\n|:-:|\n| b |",
+        options=[{"label": "<i>1</i>", "description": hostile, "preview": hostile}],
+        workspace='/tmp/"><script>',
+    )
+    page = await ana.looks()
+    body = page.partition("<main")[2]
+    assert "<script" not in body
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in body
+    assert "<img" not in body
+    assert "javascript:" not in "".join(part.partition('"')[0] for part in body.split('href="')[1:])
+    assert "\u202e" not in page
+    assert "style=" not in body
+
+
+async def test_a_diff_that_is_attached_is_shown_to_the_letter(live: House, ana: Visitor) -> None:
+    diff = "@@ -1 +1 @@\n-old <b>\n+new\u202e\n".encode()
+    attached = {"name": "change.diff", "data": b64encode(diff).decode(), "media_type": "text/x-diff"}
+    inquiry = await live.asked(kind="approval", question="git apply change.diff", attachments=[attached])
+    for path in ("/", f"/i/{inquiry['id']}"):
+        page = await ana.looks(path)
+        assert '<span class="del">-old &lt;b&gt;</span>' in page
+        assert '<span class="add">+new\\u202e</span>' in page
+
+
+async def test_an_attachment_is_a_download_for_those_signed_in(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked(
+        question="See?", attachments=[{"name": "a.html", "data": "PGI+", "media_type": "text/html"}]
+    )
+    assert "a.html" in await ana.looks()
+    response = await ana.client.get(f"/i/{inquiry['id']}/attachments/0")
+    assert response.content == b"<b>"
+    assert response.headers["content-disposition"].startswith("attachment")
+    assert "sandbox" in response.headers["content-security-policy"]
+    assert (await live.as_(None).get(f"/i/{inquiry['id']}/attachments/0")).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/i/nowhere", "/static/../app.py", "/static/nothing.js"])
+async def test_what_is_not_there_is_a_page_that_says_so(ana: Visitor, path: str) -> None:
+    response = await ana.client.get(path)
+    assert response.status_code == 404
+
+
+async def test_the_language_is_the_browsers_until_another_is_picked(live: House, ana: Visitor) -> None:
+    german = await ana.client.get("/", headers={"Accept-Language": "fr;q=0.2, de-AT, en;q=0.5"})
+    assert '<html lang="de">' in german.text
+    assert '<html lang="zh-CN">' in (await ana.client.get("/", headers={"Accept-Language": "zh-TW"})).text
+    await ana.looks("/?lang=ja")
+    assert '<html lang="ja">' in await ana.looks()
+    assert '<html lang="ja">' in await ana.looks("/?lang=xx")
+
+
+async def test_static_files_are_sent_once(ana: Visitor) -> None:
+    first = await ana.client.get("/static/upcall.css")
+    again = await ana.client.get("/static/upcall.css", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
