@@ -47,6 +47,7 @@ class PipeServer:
         self._host = host
         self._port = port
         self._server: asyncio.Server | None = None
+        self.closed = False
 
     async def start(self) -> None:
         """Begin to listen."""
@@ -69,6 +70,7 @@ class PipeServer:
 
     async def close(self, *, end: bool = False) -> None:
         """Stop. At an end every call gets a parked result; before a restart none does, so pipes send them again."""
+        self.closed = True
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -98,6 +100,10 @@ class _Connection(asyncio.Protocol):
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self._server.closed:
+            # Accepted in the moment of closing: whoever it is finds the next daemon.
+            cast("asyncio.Transport", transport).abort()
+            return
         self._transport = cast("asyncio.Transport", transport)
         self._server.connections.add(self)
         self._timer = asyncio.get_running_loop().call_later(HELLO_WITHIN, self.abort)
