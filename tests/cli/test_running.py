@@ -131,7 +131,9 @@ def test_config_check_names_each_problem_and_the_file(upcall: Program) -> None:
 
 
 def test_config_check_prints_the_settings_in_force(upcall: Program) -> None:
-    done = upcall("config", "check", "--json", UPCALL_TTL="2h")
+    address = "postgresql://ana:hunter22@db.example/upcall"
+    done = upcall("config", "check", "--json", UPCALL_TTL="2h", UPCALL_DATABASE=address)
+    assert "hunter22" not in done.stdout
     assert json.loads(done.stdout)["ttl"] == 7200
     assert upcall("config", "check").returncode == 0
 
