@@ -34,7 +34,9 @@ def _config(args: Namespace) -> int:
         from upcall.domain.redaction import redact
 
         # An address may hold a password, and what is printed is often pasted somewhere.
-        shown = {key: redact(value).text if isinstance(value, str) else value for key, value in settings.items()}
+        shown = {
+            key: redact(value).text if isinstance(value, str) else value for key, value in settings.items()
+        }
         print(json.dumps(shown, indent=2, ensure_ascii=False))
     elif home.config_file.exists():
         print(f"{home.config_file} is fine.")
