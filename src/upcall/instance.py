@@ -47,15 +47,6 @@ class Instance:
             os.close(descriptor)
 
 
-def is_alive(home: Home) -> bool:
-    """Whether a home has a daemon, whatever a file that one left behind may say."""
-    with _nobody_starts(home):
-        life = _try(home.lock_file)
-        if life is not None:
-            os.close(life)
-        return life is None
-
-
 def forget_dead(home: Home) -> bool:
     """Drop a runtime file that outlived its daemon, whose process number may be somebody else's by now."""
     with _nobody_starts(home):

@@ -2,15 +2,13 @@
 
 from hypothesis import given, strategies as st
 
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry import Attachment, Inquiry
 from upcall.stores import codec
 from upcall.testing.examples import an_inquiry
 
 
 def comparable(inquiry: Inquiry) -> bool:
-    """Whether it equals itself, and its numbers are such as a database knows: of 64 bits."""
-    numbers = [inquiry.redacted, inquiry.origin.run or 0, *(file.size for file in inquiry.attachments)]
-    return "nan" not in repr(inquiry) and all(-(2**63) <= number < 2**63 for number in numbers)
+    return "nan" not in repr(inquiry)
 
 
 # Built from the types, so that a field that is added to an inquiry and forgotten in the codec is found here.
@@ -23,6 +21,12 @@ def test_any_inquiry_survives_its_row(inquiry: Inquiry) -> None:
 def test_any_text_survives_even_half_a_character(text: str) -> None:
     inquiry = an_inquiry(context=text)
     assert codec.body(inquiry).encode()  # or SQLite could not keep it
+    assert codec.decode(codec.row(inquiry, codec.body(inquiry))) == inquiry
+
+
+def test_a_number_of_more_than_64_bits_survives() -> None:
+    huge = Attachment(name="a", media_type="text/plain", size=-(2**63) - 1, digest="")
+    inquiry = an_inquiry(attachments=(huge,))
     assert codec.decode(codec.row(inquiry, codec.body(inquiry))) == inquiry
 
 

@@ -4,13 +4,11 @@ A ref is a letter followed by letters and digits, at least one of them a digit, 
 ("no", "ok") nor a run number. Letters and digits that look alike are left out.
 """
 
-import re
 from collections.abc import Iterator
 from random import Random
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 DIGITS = "23456789"
-REF = re.compile(r"[a-z][a-z0-9]{1,5}")
 REF_REST_DAYS = 30
 """How long a ref rests after its inquiry closed, so that a late "a7 yes" never approves something else."""
 
@@ -23,11 +21,6 @@ def inquiry_id(now_ms: int, entropy: int) -> str:
     """A sortable unique id: 48 bits of milliseconds and 80 of entropy, as 26 base-32 characters."""
     number = (now_ms & (1 << 48) - 1) << 80 | entropy & (1 << 80) - 1
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
-
-
-def looks_like_ref(name: str) -> bool:
-    """Whether a person may have meant a ref by this."""
-    return REF.fullmatch(name) is not None
 
 
 def candidates(random: Random, length: int) -> Iterator[str]:

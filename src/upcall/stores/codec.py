@@ -174,14 +174,12 @@ def _text(made: Json) -> str:
     try:
         return orjson.dumps(made).decode()
     except TypeError:
-        return dumps(made)  # half a character, which only plain ASCII can carry
+        # Half a character, or a number of more than 64 bits: the standard library knows both, so it shall read them.
+        return " " + dumps(made)
 
 
 def _read(text: str) -> Json:
-    try:
-        read: Json = orjson.loads(text)
-    except ValueError:
-        read = loads(text)
+    read: Json = loads(text) if text.startswith(" ") else orjson.loads(text)
     return read
 
 
