@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.records import NOTHING, Effects
 from upcall.ports import Added, Decide, Event, Updated
 
 
@@ -18,7 +19,7 @@ class NullStore:
         self._seq = 0
         self._grown: asyncio.Future[None] | None = None
 
-    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
+    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         added = replace(inquiry, ref="a2")
         self._apply(lifecycle.asked(added))
         return Added(inquiry=added, created=True)

@@ -21,7 +21,6 @@ from upcall.domain.inquiry import (
     Change,
     Closing,
     Expired,
-    Happening,
     Inquiry,
     Kind,
     OnExpiry,
@@ -31,6 +30,7 @@ from upcall.domain.inquiry import (
 )
 from upcall.domain.limits import Limits
 from upcall.domain.reading import ReadingRules
+from upcall.domain.records import Happening
 from upcall.domain.refs import inquiry_id
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.expiry import Expiry

@@ -8,11 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from upcall.domain.inquiry import Change, Happening, Inquiry, Kind
+from upcall.domain.inquiry import Change, Inquiry, Kind
+from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 
 Decide = Callable[[Inquiry], Change | None]
 """A pure rule; a store may run it more than once for one step."""
+
+Revise = Callable[[Record | None], Effects | None]
+"""A pure rule about a record as it is, or about there being none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +67,84 @@ class Page:
     next: str | None
 
 
-class Store(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Some records and where the next ones begin."""
+
+    items: tuple[Record, ...]
+    next: str | None
+
+
+class Ledger(Protocol):
+    """Keeps records, and the jobs that are still to be done. Every method is one transaction.
+
+    What was written survives a crash of the process, the machine and its power supply.
+    """
+
+    async def look_up(self, kind: str, key: str) -> Record | None:
+        """One record."""
+        ...
+
+    async def records(
+        self, kind: str, *, state: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Records:
+        """A page of the records of a kind, the newest first.
+
+        Raises:
+            InvalidRequest: if the cursor or the limit is not one.
+        """
+        ...
+
+    async def revise(self, kind: str, key: str, decide: Revise) -> Record | None:
+        """Run `decide` on a record as it is and write its effects, in one atomic step; the record afterwards.
+
+        What `decide` raises is raised here, and nothing is changed.
+        """
+        ...
+
+    async def claim(
+        self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    ) -> Sequence[Job]:
+        """Take jobs that are due, the longest due first; nobody else gets them for `lease` seconds."""
+        ...
+
+    async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
+        """Be done with a claimed job and write something with that; False, and nothing, if it was lost meanwhile.
+
+        A job among the effects may have its id: then it is to be done again.
+        """
+        ...
+
+    async def renew(self, job: Job, until: float) -> bool:
+        """Hold a claimed job for longer; False if it was lost meanwhile."""
+        ...
+
+    async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
+        """The jobs of a kind about a subject, the longest due first."""
+        ...
+
+    async def hasten(self, kind: str, subject: str, due: float) -> int:
+        """Make the jobs of a kind about a subject due no later than that; how many there are."""
+        ...
+
+    async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
+        """When there is the next job to claim."""
+        ...
+
+
+class Store(Ledger, Protocol):
     """Keeps inquiries, their events and the tokens. Every method is one transaction.
 
     What `add`, `update`, `record` and the token methods returned survives a crash of the process, the machine
     and its power supply.
     """
 
-    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
+    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """Keep a new inquiry under a ref of the store's choosing, or rejoin the one asked under the same key.
 
         `(session, purpose, request_key)` identifies a request of one agent, and `lifecycle.rejoins` decides whether
-        the latest inquiry with that key stands for it. `blobs` are the attachments' bytes, in order.
+        the latest inquiry with that key stands for it. `blobs` are the attachments' bytes, in order; `effects` are
+        written with a new inquiry.
 
         Raises:
             KeyConflict: if the key was used for something else.

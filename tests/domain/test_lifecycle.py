@@ -20,7 +20,6 @@ from upcall.domain.inquiry import (
     Closing,
     Expired,
     Failed,
-    Happening,
     Inquiry,
     Kind,
     OnExpiry,
@@ -30,6 +29,7 @@ from upcall.domain.inquiry import (
     Question,
     Rejected,
 )
+from upcall.domain.records import Happening
 
 YES = Answer(values=((APPROVE,),), text="yes")
 CLOSINGS = set(STATE_NAMES.values()) - {"open"}

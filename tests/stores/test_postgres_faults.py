@@ -9,7 +9,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.postgres_server import PostgresServer
 from tests.stores.wire_tap import WireTap
 from upcall.domain.errors import InvalidSetting, NewerDatabase, StorageError
-from upcall.domain.inquiry import Happening
+from upcall.domain.records import Happening
 from upcall.ports import Query
 from upcall.stores.postgres.schema import migrations
 from upcall.stores.postgres.store import PostgresStore

@@ -10,6 +10,7 @@ import pytest
 
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.records import NOTHING
 from upcall.ports import Decide
 from upcall.stores import codec
 from upcall.stores.connections import connect
@@ -40,7 +41,7 @@ class Group:
         self.db.execute("COMMIT")
 
     def ask(self, inquiry: Inquiry, *blobs: bytes) -> Inquiry:
-        return self.writes.add(inquiry, codec.body(inquiry), blobs, self.log).inquiry
+        return self.writes.add(inquiry, codec.body(inquiry), blobs, NOTHING, self.log).inquiry
 
     def update(self, name: str, decide: Decide) -> Inquiry:
         return self.writes.update(name, decide, self.log).inquiry

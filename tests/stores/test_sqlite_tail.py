@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from upcall.domain.inquiry import Happening
+from upcall.domain.records import Happening
 from upcall.ports import Event
 from upcall.stores.sqlite import SqliteStore
 from upcall.stores.tail import MAX_EVENTS, Logged, Tail

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from upcall.domain.records import NOTHING, Effects, Happening
+
 APPROVE = "Approve"
 DENY = "Deny"
 
@@ -186,17 +188,9 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
-    """What an event says before a store has numbered it."""
-
-    type: str
-    at: float
-    data: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One atomic step: the inquiry as it shall be, and what is to be written in the log with it."""
+    """One atomic step: the inquiry as it shall be, what the log says of it, and what else is written with it."""
 
     inquiry: Inquiry
     happening: Happening
+    effects: Effects = NOTHING

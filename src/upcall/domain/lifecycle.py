@@ -18,13 +18,13 @@ from upcall.domain.inquiry import (
     Closing,
     Expired,
     Failed,
-    Happening,
     Inquiry,
     Kind,
     OnExpiry,
     Open,
     Rejected,
 )
+from upcall.domain.records import Happening
 
 POLICY = "policy"
 """Who acts when nobody did."""

@@ -1,8 +1,8 @@
 """The statements that read a SQLite database."""
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import Inquiry
@@ -10,6 +10,8 @@ from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.listing import cursor, listing
+
+T = TypeVar("T")
 
 # Here and below, what is put into a statement is a constant of ours; values are always bound.
 _BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"  # noqa: S608
@@ -115,6 +117,10 @@ class Reads:
             Token(name=name, role=Role(role), digest=digest, created_at=created_at)
             for name, role, digest, created_at in rows
         ]
+
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """The answer to any other question."""
+        return question(self._db)
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from typing import ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from upcall.domain.errors import InvalidRequest, StorageError
-from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
-from upcall.ports import Added, Decide, Event, Page, Query, Updated
-from upcall.stores import codec
+from upcall.ports import Added, Decide, Event, Page, Query, Records, Revise, Updated
+from upcall.stores import codec, ledger
 from upcall.stores.backup import copy
 from upcall.stores.connections import connect
 from upcall.stores.faults import in_our_words
@@ -71,11 +72,11 @@ class SqliteStore:
         )
         return cls(path, tail, Reads(opened.reading), writes, writer)
 
-    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
+    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """See `Store.add`."""
         codec.refuse_broken_text(inquiry)
         body = codec.body(inquiry)
-        return await self._writer.submit(lambda log: self._writes.add(inquiry, body, blobs, log))
+        return await self._writer.submit(lambda log: self._writes.add(inquiry, body, blobs, effects, log))
 
     async def get(self, name: str) -> Inquiry:
         """See `Store.get`."""
@@ -120,6 +121,46 @@ class SqliteStore:
         """See `Store.count_open`."""
         return await self._read(self._reads.count_open)
 
+    async def look_up(self, kind: str, key: str) -> Record | None:
+        """See `Ledger.look_up`."""
+        return await self._ask(ledger.look_up, kind, key)
+
+    async def records(
+        self, kind: str, *, state: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Records:
+        """See `Ledger.records`."""
+        return await self._ask(ledger.records, kind, state, cursor, limit)
+
+    async def revise(self, kind: str, key: str, decide: Revise) -> Record | None:
+        """See `Ledger.revise`."""
+        return await self._writer.submit(lambda log: self._writes.revise(kind, key, decide, log))
+
+    async def claim(
+        self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    ) -> Sequence[Job]:
+        """See `Ledger.claim`."""
+        return await self._do(ledger.claim, kinds, runner=runner, now=now, lease=lease, limit=limit)
+
+    async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
+        """See `Ledger.settle`."""
+        return await self._writer.submit(lambda log: self._writes.settle(job, effects, log))
+
+    async def renew(self, job: Job, until: float) -> bool:
+        """See `Ledger.renew`."""
+        return await self._do(ledger.renew, job, until)
+
+    async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
+        """See `Ledger.jobs`."""
+        return await self._ask(ledger.jobs, kind, subject)
+
+    async def hasten(self, kind: str, subject: str, due: float) -> int:
+        """See `Ledger.hasten`."""
+        return await self._do(ledger.hasten, kind, subject, due)
+
+    async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
+        """See `Ledger.next_due`."""
+        return await self._ask(ledger.next_due, kinds, runner)
+
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""
         await self._writer.submit(lambda _: self._writes.put_token(token))
@@ -147,6 +188,19 @@ class SqliteStore:
             # First the reader: whoever closes last cleans up the files beside the database.
             await asyncio.shield(asyncio.wrap_future(let_go))
         await self._writer.stop()
+
+    async def _ask(
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        return await self._read(self._reads.ask, lambda db: question(db, *args, **kwargs))
+
+    async def _do(
+        self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._writer.submit(lambda _: self._writes.do(lambda db: work(db, *args, **kwargs)))
 
     async def _read(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._closed:

@@ -5,16 +5,20 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 from upcall.domain import lifecycle
-from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.roles import Token
-from upcall.ports import Added, Decide, Event, Updated
-from upcall.stores import codec
+from upcall.ports import Added, Decide, Event, Revise, Updated
+from upcall.stores import codec, ledger
 from upcall.stores.names import FreeRefs
 from upcall.stores.reads import last_number, last_seq, locate
 from upcall.stores.staged import Kept, Staged, request_of
 from upcall.stores.tail import EVENT_WEIGHT, Logged
+
+T = TypeVar("T")
 
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 """How many inquiries are remembered to save reading them, and how big the body of one may be."""
@@ -85,7 +89,9 @@ class Writes:
         """Forget a transaction that was rolled back, and every number that it took."""
         self._version = _UNKNOWN
 
-    def add(self, inquiry: Inquiry, body: str, blobs: Sequence[bytes], log: list[Logged]) -> Added:
+    def add(
+        self, inquiry: Inquiry, body: str, blobs: Sequence[bytes], effects: Effects, log: list[Logged]
+    ) -> Added:
         """Keep a new inquiry, or find the one that it asks for again."""
         earlier = self._earlier(inquiry)
         if earlier is not None and lifecycle.rejoins(earlier, inquiry, inquiry.asked_at):
@@ -94,10 +100,12 @@ class Writes:
         self._last_number += 1
         kept = Kept(self._last_number, inquiry, len(body))
         row = codec.row(inquiry, body)
+        prepared = ledger.prepared(effects)
         logged = self._logged(lifecycle.asked(inquiry).happening, inquiry, kept.size)
         self._staged.add(kept, row, blobs)
         self._recent.remember(kept)
         log.append(logged)
+        self._write(prepared, log)
         return Added(inquiry=inquiry, created=True)
 
     def update(self, name: str, decide: Decide, log: list[Logged]) -> Updated:
@@ -108,10 +116,12 @@ class Writes:
             return Updated(inquiry=kept.inquiry, applied=False)
         outcome = codec.outcome(step.inquiry)
         kept = Kept(kept.number, step.inquiry, kept.size + len(outcome.text or ""))
+        prepared = ledger.prepared(step.effects)
         logged = self._logged(step.happening, step.inquiry, kept.size)
         self._staged.change(kept, outcome)
         self._recent.remember(kept)
         log.append(logged)
+        self._write(prepared, log)
         return Updated(inquiry=step.inquiry, applied=True)
 
     def record(self, happening: Happening, log: list[Logged]) -> Event:
@@ -119,6 +129,25 @@ class Writes:
         logged = self._logged(happening, None, 0)
         log.append(logged)
         return logged.event
+
+    def revise(self, kind: str, key: str, decide: Revise, log: list[Logged]) -> Record | None:
+        """Decide on a record as it is and write what follows."""
+        effects = decide(ledger.look_up(self._db, kind, key))
+        if effects is not None:
+            self._write(ledger.prepared(effects), log)
+        return ledger.look_up(self._db, kind, key)
+
+    def settle(self, job: Job, effects: Effects, log: list[Logged]) -> bool:
+        """Be done with a job that is still held, and write what follows."""
+        prepared = ledger.prepared(effects)
+        held = ledger.take(self._db, job)
+        if held:
+            self._write(prepared, log)
+        return held
+
+    def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Have something done that says nothing in the log."""
+        return work(self._db)
 
     def put_token(self, token: Token) -> None:
         """Keep a token."""
@@ -131,8 +160,15 @@ class Writes:
         """Forget a token."""
         return self._db.execute("DELETE FROM token WHERE name = ?", (name,)).rowcount > 0
 
+    def _write(self, prepared: ledger.Prepared, log: list[Logged]) -> None:
+        for sql, values in prepared.statements:
+            self._db.execute(sql, values)
+        log += [self._numbered(happening, data, None, 0) for happening, data in prepared.happenings]
+
     def _logged(self, happening: Happening, subject: Inquiry | None, size: int) -> Logged:
-        data = codec.dumps(happening.data)
+        return self._numbered(happening, codec.dumps(happening.data), subject, size)
+
+    def _numbered(self, happening: Happening, data: str, subject: Inquiry | None, size: int) -> Logged:
         self._last_seq += 1
         event = Event(
             seq=self._last_seq,

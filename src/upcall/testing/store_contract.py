@@ -10,7 +10,7 @@
 A store whose database has tools of its own for backups refuses to make them, and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
-`store_reading`, in a conftest.
+`store_ledger` and `store_reading`, in a conftest.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ import pytest
 
 from upcall.domain import lifecycle
 from upcall.domain.errors import KeyConflict, StorageError, UnknownInquiry
-from upcall.domain.inquiry import Happening, Kind
+from upcall.domain.inquiry import Kind
+from upcall.domain.records import Happening
 from upcall.ports import Query, Store
 from upcall.testing.examples import DAY, HOUR, NOW, Clock, a_token, an_inquiry, answering
 from upcall.testing.store_harness import (
@@ -34,6 +35,7 @@ from upcall.testing.store_harness import (
     names,
     refusing,
 )
+from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
 
 
@@ -327,5 +329,7 @@ class BackupContract(StoreHarness):
             await restored.close()
 
 
-class StoreContract(AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract):
+class StoreContract(
+    AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract, LedgerContract
+):
     """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""

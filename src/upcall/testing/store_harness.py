@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from upcall.domain.inquiry import Change, Happening, Inquiry
+from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.roles import Token
 from upcall.ports import Event, Query, Store
 from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, rejecting

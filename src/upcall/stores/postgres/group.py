@@ -10,7 +10,8 @@ from typing import Any
 
 from upcall.domain import lifecycle
 from upcall.domain.errors import UnknownInquiry
-from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Updated
 from upcall.stores import codec

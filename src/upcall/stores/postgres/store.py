@@ -13,7 +13,8 @@ from typing import Self, cast
 from psycopg import Error
 
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Happening, Inquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Page, Query, Updated
 from upcall.stores import codec

@@ -1,0 +1,159 @@
+"""The statements for records and jobs in a SQLite database. What is written counts from the next commit on."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.records import Effects, Happening, Job, Record
+from upcall.ports import Records
+from upcall.stores import codec
+
+_RECORD = "kind, key, state, at, body"
+_JOB = "id, kind, subject, due, runner, attempts, fence, body"
+
+# What is put into these statements is a constant of ours; values are always bound.
+_LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S608
+_KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
+_FORGET = "DELETE FROM record WHERE kind = ? AND key = ?"
+# A job in another's place raises the fence of whichever of them had the higher one.
+_PUT = f"""
+    INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET
+        kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
+        attempts = excluded.attempts, fence = max(fence + 1, excluded.fence), body = excluded.body
+"""  # noqa: S608
+_DROP = "DELETE FROM job WHERE id = ?"
+_AVAILABLE = (
+    "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
+)
+_CLAIM = f"UPDATE job SET due = ?, fence = fence + 1 WHERE id = ? RETURNING {_JOB}"  # noqa: S608
+_NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
+_ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608
+_HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
+
+
+def look_up(db: sqlite3.Connection, kind: str, key: str) -> Record | None:
+    """One record."""
+    row = db.execute(_LOOK_UP, (kind, key)).fetchone()
+    return None if row is None else record_in(row)
+
+
+def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | None, limit: int) -> Records:
+    """A page of records, the newest first."""
+    if limit < 1:
+        raise InvalidRequest(f"limit {limit!r} is not a positive number")
+    where, values = "kind = ?", list[object]([kind])
+    if state is not None:
+        where, values = f"{where} AND state = ?", [*values, state]
+    if cursor is not None:
+        where, values = f"{where} AND (at, key) < (?, ?)", [*values, *position(cursor)]
+    sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608
+    found = [record_in(row) for row in db.execute(sql, (*values, limit + 1))]
+    return page(found, limit)
+
+
+class Prepared(NamedTuple):
+    """Effects in the form in which they are written; making it is all that can be refused about them."""
+
+    statements: list[tuple[str, tuple[object, ...]]]
+    happenings: list[tuple[Happening, str]]
+
+
+def prepared(effects: Effects) -> Prepared:
+    """What writes these effects."""
+    statements: list[tuple[str, tuple[object, ...]]] = [(_FORGET, name) for name in effects.forgotten]
+    statements += [(_KEEP, (r.kind, r.key, r.state, r.at, codec.dumps(r.body))) for r in effects.records]
+    statements += [(_DROP, (name,)) for name in effects.dropped]
+    statements += [(_PUT, _job_out(job)) for job in effects.jobs]
+    return Prepared(statements, [(each, codec.dumps(each.data)) for each in effects.happenings])
+
+
+def claim(
+    db: sqlite3.Connection, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+) -> list[Job]:
+    """Take jobs that are due."""
+    sql = _AVAILABLE.format(kinds=_marks(kinds))
+    available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
+    return [job_in(db.execute(_CLAIM, (now + lease, name)).fetchone()) for (name,) in available]
+
+
+def take(db: sqlite3.Connection, job: Job) -> bool:
+    """Remove a claimed job; False if it was lost."""
+    return db.execute("DELETE FROM job WHERE id = ? AND fence = ?", (job.id, job.fence)).rowcount > 0
+
+
+def renew(db: sqlite3.Connection, job: Job, until: float) -> bool:
+    """Hold a claimed job for longer; False if it was lost."""
+    sql = "UPDATE job SET due = ? WHERE id = ? AND fence = ?"
+    return db.execute(sql, (until, job.id, job.fence)).rowcount > 0
+
+
+def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:
+    """Make jobs due no later than that."""
+    return db.execute(_HASTEN, (due, kind, subject)).rowcount
+
+
+def jobs(db: sqlite3.Connection, kind: str, subject: str) -> list[Job]:
+    """The jobs about a subject."""
+    return [job_in(row) for row in db.execute(_ABOUT, (kind, subject))]
+
+
+def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float | None:
+    """When there is the next job to claim."""
+    due: float | None = db.execute(_NEXT_DUE.format(kinds=_marks(kinds)), (*kinds, runner)).fetchone()[0]
+    return due
+
+
+def record_in(row: Sequence[Any]) -> Record:
+    """The record in a row."""
+    kind, key, state, at, body = row
+    return Record(kind=kind, key=key, state=state, at=at, body=codec.loads(body))
+
+
+def job_in(row: Sequence[Any]) -> Job:
+    """The job in a row."""
+    name, kind, subject, due, runner, attempts, fence, body = row
+    return Job(
+        id=name,
+        kind=kind,
+        subject=subject,
+        due=due,
+        runner=runner,
+        attempts=attempts,
+        fence=fence,
+        body=codec.loads(body),
+    )
+
+
+def _job_out(job: Job) -> tuple[object, ...]:
+    body = codec.dumps(job.body)
+    return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, job.fence + 1, body
+
+
+def page(found: Sequence[Record], limit: int) -> Records:
+    """A page of what was found, which is one more than wanted where there are more."""
+    shown = tuple(found[:limit])
+    return Records(
+        items=shown, next=json.dumps([shown[-1].at, shown[-1].key]) if len(found) > limit else None
+    )
+
+
+def position(cursor: str) -> tuple[float, str]:
+    """Where a page begins.
+
+    Raises:
+        InvalidRequest: if it is not a cursor.
+    """
+    try:
+        at, key = json.loads(cursor)
+        return float(at), str(key)
+    except (ValueError, TypeError) as error:
+        raise InvalidRequest(
+            f"{cursor[:64]!r} is not a cursor of this list", hint="pass on the `next` of its previous page"
+        ) from error
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,25 @@
+-- Whatever has a name and is not an inquiry: runs, rules, people. Lists choose by `state` and sort by `at`.
+CREATE TABLE record (
+    kind  TEXT NOT NULL,
+    key   TEXT NOT NULL,
+    state TEXT NOT NULL,
+    at    REAL NOT NULL,
+    body  TEXT NOT NULL,
+    PRIMARY KEY (kind, key)
+) WITHOUT ROWID;
+CREATE INDEX record_listed ON record (kind, at, key);
+CREATE INDEX record_in_state ON record (kind, state, at, key);
+
+-- What is still to be done. A claim moves `due` to the end of its lease and raises `fence`.
+CREATE TABLE job (
+    id       TEXT PRIMARY KEY,
+    kind     TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    runner   TEXT NOT NULL,
+    due      REAL NOT NULL,
+    fence    INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    body     TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX job_due ON job (kind, due, runner);
+CREATE INDEX job_about ON job (kind, subject, due);
