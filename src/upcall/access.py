@@ -83,6 +83,7 @@ class Access:
         self._clock = clock
         self._callers: dict[str, Caller] = {}
         self._sessions: dict[str, Session] = {}
+        self._lent: dict[str, Caller] = {}
         # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
         self._seen: dict[str, Caller] = {}
         self.codes = Codes(clock)
@@ -109,7 +110,8 @@ class Access:
         """
         caller = self._seen.get(secret)
         if caller is None:
-            caller = self._callers.get(digest(secret))
+            hashed = digest(secret)
+            caller = self._callers.get(hashed) or self._lent.get(hashed)
             if caller is not None:
                 self._seen[secret] = caller
         if caller is None:
@@ -118,6 +120,15 @@ class Access:
                 hint="send `Authorization: Bearer TOKEN`; `upcall tokens create` makes one",
             )
         return caller
+
+    def lend(self, hashed: str, caller: Caller) -> None:
+        """Let whoever has the secret with this digest in as an agent, until it is taken back or this process ends."""
+        self._lent[hashed] = caller
+
+    def take_back(self, hashed: str) -> None:
+        """Let nobody in with that secret any more."""
+        self._lent.pop(hashed, None)
+        self._seen.clear()
 
     def session(self, secret: str) -> Session:
         """The session that a browser's cookie stands for.

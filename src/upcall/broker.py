@@ -30,7 +30,7 @@ from upcall.domain.inquiry import (
 )
 from upcall.domain.limits import Limits
 from upcall.domain.reading import ReadingRules
-from upcall.domain.records import Happening
+from upcall.domain.records import NOTHING, Effects, Happening
 from upcall.domain.refs import inquiry_id
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.expiry import Expiry
@@ -72,6 +72,15 @@ class Settled:
     inquiry: Inquiry
 
 
+FollowUp = Callable[[Change], Effects]
+"""What is written together with a step of an inquiry: a pure rule, which a store may run more than once."""
+
+
+def nothing_more(_: Change) -> Effects:
+    """A step that has no consequences."""
+    return NOTHING
+
+
 class Broker:
     """One per process. Start it with `start` before use and end it with `close`."""
 
@@ -81,6 +90,7 @@ class Broker:
         policy: Policy = Policy(),
         *,
         pacing: Pacing | None = None,
+        follow_up: FollowUp = nothing_more,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -88,7 +98,8 @@ class Broker:
         self._pacing = pacing or Pacing()
         self._clock = clock
         self._waiters = Waiters(store)
-        self._expiry = Expiry(store, clock)
+        self._follow_up = follow_up
+        self._expiry = Expiry(store, clock, self._update)
         self._last_id = (0, 0)
         # Ids are unique, not secret. Asking the system for chance would let go of the interpreter for each of them,
         # and getting it back from the store's busy thread takes longer than everything else about an id.
@@ -120,8 +131,11 @@ class Broker:
             earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
             if earlier is not None:
                 return Added(inquiry=await self.store.get(earlier), created=False)
+        inquiry = self._inquiry(draft, origin, now)
         added = await self.store.add(
-            self._inquiry(draft, origin, now), [upload.content for upload in draft.uploads]
+            inquiry,
+            [upload.content for upload in draft.uploads],
+            self._follow_up(lifecycle.asked(inquiry)),
         )
         if added.created:
             if named_session:
@@ -165,7 +179,7 @@ class Broker:
                 return None
             return lifecycle.answer(inquiry, self._read(inquiry, reply), closing, force=reply.force)
 
-        return _settled(await self.store.update(name, decide), closing, Answered)
+        return _settled(await self._update(name, decide), closing, Answered)
 
     async def reject(
         self,
@@ -185,7 +199,7 @@ class Broker:
         require_person(caller, "reject")
         closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
         return _settled(
-            await self.store.update(name, partial(lifecycle.reject, closing=closing)), closing, Rejected
+            await self._update(name, partial(lifecycle.reject, closing=closing)), closing, Rejected
         )
 
     async def cancel(
@@ -211,7 +225,7 @@ class Broker:
             _check_own(inquiry, caller, name)
             return lifecycle.cancel(inquiry, closing)
 
-        return _settled(await self.store.update(name, decide), closing, Cancelled)
+        return _settled(await self._update(name, decide), closing, Cancelled)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -306,8 +320,20 @@ class Broker:
             raise InvalidRequest(f"a reason has at most {limit} characters, got {len(reason)}")
         return (reason or "").strip() or None
 
+    async def _update(self, name: str, decide: Decide) -> Updated:
+        """Take a step with everything that follows from it."""
+
+        def decided(inquiry: Inquiry) -> Change | None:
+            change = decide(inquiry)
+            return (
+                None if change is None else replace(change, effects=change.effects + self._follow_up(change))
+            )
+
+        # Almost every broker of a single agent has nothing to add, and this is the busiest path there is.
+        return await self.store.update(name, decide if self._follow_up is nothing_more else decided)
+
     async def _adjust(self, name: str, decide: Decide) -> Settled:
-        updated = await self.store.update(name, decide)
+        updated = await self._update(name, decide)
         if updated.applied:
             self._expiry.expect(updated.inquiry.expires_at)
         return Settled(accepted=updated.applied, inquiry=updated.inquiry)
@@ -320,7 +346,7 @@ class Broker:
         closing = Closing(by=lifecycle.POLICY, via="restart", at=self._clock(), reason="worker_restart")
         while page := (await self.store.find(Query(state="open", limit=200))).items:
             await asyncio.gather(
-                *(self.store.update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
+                *(self._update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
             )
 
 

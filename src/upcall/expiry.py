@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
 from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError
-from upcall.ports import Store
+from upcall.ports import Decide, Store, Updated
 
 AT_ONCE = 500
 LONGEST_NAP = 30.0
@@ -16,13 +16,17 @@ LONGEST_NAP = 30.0
 
 log = logging.getLogger("upcall.expiry")
 
+Update = Callable[[str, Decide], Awaitable[Updated]]
+"""Takes a step of an inquiry, with everything that follows from it."""
+
 
 class Expiry:
     """Sleeps until the nearest deadline in the store, then expires what is due."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float], update: Update) -> None:
         self._store = store
         self._clock = clock
+        self._update = update
         self._nearest = float("inf")
         self._nearer = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
@@ -69,4 +73,4 @@ class Expiry:
     async def _sweep(self) -> None:
         now = self._clock()
         due = await self._store.due(now, AT_ONCE)
-        await asyncio.gather(*(self._store.update(name, partial(lifecycle.expire, now=now)) for name in due))
+        await asyncio.gather(*(self._update(name, partial(lifecycle.expire, now=now)) for name in due))

@@ -17,10 +17,11 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody who holds a valid token."""
+    """Somebody who holds a valid token; an agent that we started ourselves holds the one of its run."""
 
     name: str
     role: Role
+    run: int | None = None
 
     @property
     def is_agent(self) -> bool:

@@ -219,6 +219,7 @@ def _origin(asker: Asker) -> Origin:
         session=asker.session,
         door=asker.door,
         workspace=asker.workspace,
+        run=asker.caller.run,
         request_key=asker.request_key,
     )
 

@@ -149,6 +149,7 @@ def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
         agent=agent,
         session=session or agent,
         door="http",
+        run=caller.run,
         workspace=fields.text(body, "workspace", most=1000),
         thread=fields.text(body, "thread"),
         purpose=purpose,

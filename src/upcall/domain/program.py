@@ -1,0 +1,182 @@
+"""What an agent's program is told, and what it is seen to do: the values that adapters deal in.
+
+An adapter describes and reads; it never starts anything. Processes are somebody else's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Permission(StrEnum):
+    """How much an agent may do without asking a person."""
+
+    APPROVAL = "approval"
+    AUTONOMOUS = "autonomous"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """How a program reaches Upcall: the command of the stdio door with its environment, and the daemon's address.
+
+    `token` is the run's own and can only ask. `wait` is for how many seconds a call may be blocked.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    url: str
+    token: str
+    wait: float = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What to do, where, and how freely.
+
+    `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are more of the
+    program's own, given by whoever started the run.
+    """
+
+    prompt: str
+    cwd: str
+    door: Door
+    session: str
+    permission: Permission = Permission.APPROVAL
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A conversation that can be taken up again, exactly as it was begun."""
+
+    id: str
+    cwd: str
+    door: Door
+    permission: Permission = Permission.APPROVAL
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A process to start, never through a shell. `environment` is added to what its run is allowed to have.
+
+    `files` are written into the working directory before it starts, by relative name; an empty text removes one.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    stdin: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSeen:
+    """The program told its session's id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTaken:
+    """The model has spoken once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """A tool was called; `input` is as the model gave it."""
+
+    id: str
+    name: str
+    input: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReturned:
+    """A tool's result reached the model, which is the evidence that it has an answer in it."""
+
+    id: str
+    text: str = ""
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Words of the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What was used since this was last said; None where the program does not say."""
+
+    cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The program, or its sandbox, refused an action by itself."""
+
+    tool: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deferred:
+    """The program ends here to wait for a decision about this call, and is to be resumed without a prompt."""
+
+    id: str
+    name: str
+    input: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The program's own word about how its work ended; `reason` is a short code where it did not end well."""
+
+    ok: bool
+    text: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A line that is not what the program promised to write."""
+
+    line: str
+
+
+Noticed = (
+    SessionSeen
+    | TurnTaken
+    | ToolCalled
+    | ToolReturned
+    | Said
+    | Spent
+    | Refused
+    | Deferred
+    | Finished
+    | Unreadable
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something that an agent wants to do: the tool, its input to the last byte, and where."""
+
+    tool: str
+    input: Mapping[str, object]
+    cwd: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether an action may be done; `reason` is for the agent to read. A verdict that is open is no yes."""
+
+    allowed: bool
+    reason: str = ""
+    open: bool = False

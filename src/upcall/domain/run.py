@@ -1,0 +1,124 @@
+"""One supervised piece of work of an agent: its states, and what may follow what.
+
+A run outlives its processes: when an answer brings a session back, the run that waited for it goes on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from upcall.domain.program import Noticed, Permission, SessionSeen, Spent, ToolCalled, ToolReturned, TurnTaken
+from upcall.domain.records import Effects, Happening, Record
+
+KIND = "run"
+
+
+class RunState(StrEnum):
+    """Where a run is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting_input"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A task, who works on it, and how far it is.
+
+    `starts` counts processes, and is the fence of the newest; `alive` says whether one of them is thought to run.
+    `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
+    `read` is how much of the output has been counted. Cost and tokens are of all processes together.
+    """
+
+    number: int
+    agent: str
+    task: str
+    cwd: str
+    by: str
+    runner: str
+    created_at: float
+    permission: Permission = Permission.APPROVAL
+    arguments: tuple[str, ...] = ()
+    token: str = ""
+    retry_of: int | None = None
+    state: RunState = RunState.QUEUED
+    reason: str = ""
+    result: str = ""
+    session: str = ""
+    starts: int = 0
+    alive: bool = False
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    deferred: str = ""
+    turns: int = 0
+    tool: str = ""
+    cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    read: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it by itself."""
+        return self.state in ENDED
+
+
+def run_in(record: Record) -> Run:
+    """The run that a record holds."""
+    body: dict[str, Any] = dict(record.body)
+    body["permission"] = Permission(body["permission"])
+    body["state"] = RunState(record.state)
+    body["arguments"] = tuple(body["arguments"])
+    return Run(**body)
+
+
+def record_of(run: Run) -> Record:
+    """The record that holds a run. Lists are sorted by number, which is the order of starting."""
+    return Record(
+        kind=KIND, key=str(run.number), state=run.state.value, at=float(run.number), body=asdict(run)
+    )
+
+
+def became(run: Run, event: str, now: float, more: Mapping[str, object] | None = None) -> Effects:
+    """Keep a run as it is now, and say in the log what happened to it."""
+    data: dict[str, object] = {
+        "run": run.number,
+        "agent": run.agent,
+        "state": run.state.value,
+        **(more or {}),
+    }
+    return Effects(records=(record_of(run),), happenings=(Happening(type=event, at=now, data=data),))
+
+
+def noted(run: Run, noticed: Noticed) -> Run:
+    """A run after its program was seen to do something."""
+    match noticed:
+        case SessionSeen(id=session):
+            return replace(run, session=session)
+        case TurnTaken():
+            return replace(run, turns=run.turns + 1)
+        case ToolCalled(name=name):
+            return replace(run, tool=name)
+        case ToolReturned():
+            return replace(run, tool="")
+        case Spent(cost=cost, input_tokens=put_in, output_tokens=put_out):
+            return replace(
+                run,
+                cost=_sum(run.cost, cost),
+                input_tokens=_sum(run.input_tokens, put_in),
+                output_tokens=_sum(run.output_tokens, put_out),
+            )
+        case _:
+            return run
+
+
+def _sum(total: Any, more: Any) -> Any:
+    return total if more is None else more + (total or 0)
