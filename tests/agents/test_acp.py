@@ -137,7 +137,7 @@ async def test_a_finished_session_goes_on_and_what_is_replayed_is_no_news(
 
     later = await told_later(agent, task, notes, desk, "Answer: Redis")
 
-    assert later.of(SessionSeen) == notes.of(SessionSeen)
+    assert later.of(SessionSeen) == notes.of(SessionSeen), later.noticed
     assert later.of(Finished) == [Finished(ok=True, text="Redis it is.")]
     assert [said.text for said in later.of(Said)] == ["Redis it is."]
     assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
