@@ -124,20 +124,19 @@ async def test_a_killed_agent_is_resumed_and_told_the_answer(
     assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
 
 
-@every_agent
 async def test_a_finished_session_goes_on_and_what_is_replayed_is_no_news(
-    program: Program, model: Model, desk: Desk, person: Person
+    model: Model, desk: Desk, person: Person
 ) -> None:
-    need(program)
+    need(OPENCODE)
     model.play(Say("All done."), Say("Redis it is."))
-    agent, task, notes = AGENTS[program], a_task(desk, person), Notes()
+    agent, task, notes = AGENTS[OPENCODE], a_task(desk, person), Notes()
     async with started(agent.start(task), desk.environment) as process:
         await AcpDriver(task).drive(process, ScriptedDesk(), notes)
     assert notes.of(Finished) == [Finished(ok=True, text="All done.")]
 
     later = await told_later(agent, task, notes, desk, "Answer: Redis")
 
-    assert later.of(SessionSeen) == notes.of(SessionSeen), later.noticed
+    assert later.of(SessionSeen) == notes.of(SessionSeen)
     assert later.of(Finished) == [Finished(ok=True, text="Redis it is.")]
     assert [said.text for said in later.of(Said)] == ["Redis it is."]
     assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
