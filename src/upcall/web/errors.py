@@ -14,6 +14,7 @@ STATUSES = {
     "unknown_agent": 403,
     "foreign_origin": 403,
     "unknown_inquiry": 404,
+    "unknown_program": 404,
     "unknown_token": 404,
     "not_found": 404,
     "method_not_allowed": 405,
