@@ -111,6 +111,7 @@ class ApprovalDesk:
             workspace=self._workspace,
             thread=self._thread,
             run=self._caller.run,
+            runner=self._caller.runner,
             purpose=purpose,
             request_key=key,
         )
