@@ -385,7 +385,7 @@ def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
     if isinstance(state, Open) and wanted is Answered:
         mine = [vote for vote in state.votes if vote.by == closing.by]
         repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
-        return Settled(accepted=closing in mine or repeats, inquiry=updated.inquiry)
+        return Settled(accepted=(updated.applied and closing in mine) or repeats, inquiry=updated.inquiry)
     if isinstance(state, Open) or not isinstance(state, wanted):
         return Settled(accepted=False, inquiry=updated.inquiry)
     stands = state.closing
