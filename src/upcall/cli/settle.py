@@ -82,6 +82,8 @@ def _answer_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="answer although it has expired")
     parser.add_argument(
         "--always",
+        nargs="?",
+        const="exact",
         choices=("exact", "prefix", "tool", "directory"),
         help="approve, and remember a rule: the same action, the same first words, the tool, or the tool in this directory",
     )

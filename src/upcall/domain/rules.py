@@ -171,10 +171,8 @@ def ways(subject: Subject | None) -> tuple[As, ...]:
     if subject is None:
         return ()
     found: list[As] = ["exact"]
-    if suggested_prefix(subject):
-        found.append("prefix")
     if _is_plain(subject.cwd):
-        found.append("directory")
+        found += ["prefix", "directory"] if suggested_prefix(subject) else ["directory"]
     return (*found, "tool")
 
 
