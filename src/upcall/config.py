@@ -67,6 +67,14 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals:
+    """How many people an approval takes, and whether whoever started a run may approve what it does."""
+
+    quorum: int = 1
+    asker_may_approve: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -84,11 +92,13 @@ class Config:
     on_restart: Literal["keep", "cancel", "fail"] = "keep"
     unknown_approval: Literal["deny", "reask"] = "deny"
     numbers: Literal["label_first", "position"] = "label_first"
+    permission: Literal["approval", "autonomous"] = "approval"
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    approvals: Approvals = Approvals()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -226,6 +236,8 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
         return given
     if get_origin(hint) is tuple:
         return _listed(given)
+    if hint is bool:
+        return _switched(given)
     if hint is str:
         if not isinstance(given, str):
             raise ValueError(f"text, got {given!r}")
@@ -237,6 +249,14 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
     if number < 0:
         raise ValueError(f"not negative, got {given!r}")
     return number
+
+
+def _switched(given: object) -> bool:
+    """A yes or no: a boolean in the file, a word in a variable."""
+    said = str(given).casefold()
+    if said not in {"true", "false"}:
+        raise ValueError(f"true or false, got {given!r}")
+    return said == "true"
 
 
 def _listed(given: object) -> tuple[str, ...]:

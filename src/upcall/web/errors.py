@@ -16,6 +16,7 @@ STATUSES = {
     "unknown_inquiry": 404,
     "unknown_program": 404,
     "unknown_token": 404,
+    "unknown_rule": 404,
     "not_found": 404,
     "method_not_allowed": 405,
     "key_conflict": 409,
