@@ -57,7 +57,7 @@ class AgentSettings:
 
     adapter: str = ""
     program: str = ""
-    permission: Literal["approval", "autonomous"] = "approval"
+    permission: Literal["", "approval", "autonomous"] = ""
     arguments: tuple[str, ...] = field(default=(), metadata=EXACT)
     start: tuple[str, ...] = field(default=(), metadata=EXACT)
     resume: tuple[str, ...] = field(default=(), metadata=EXACT)

@@ -18,7 +18,7 @@ Rule = dict[str, Any]
 def _list(args: Namespace) -> int:
     client, items, cursor = Client(), list[Rule](), ""
     while True:
-        page = client.get("/v1/rules", limit=200, **({"cursor": cursor} if cursor else {}))
+        page = client.get("/v1/rules", limit=200, cursor=cursor or None)
         items += page["items"]
         cursor = page["next"]
         if not cursor:

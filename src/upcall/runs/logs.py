@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from upcall.agent_ports import Reader
 from upcall.domain.program import (
+    Asked,
     Deferred,
     Finished,
     Noticed,
@@ -63,6 +64,8 @@ def _told(noticed: Iterable[Noticed]) -> Iterable[tuple[str, str]]:
                 yield ("error" if is_error else "result"), text
             case Refused(tool=tool, reason=reason):
                 yield "refused", f"{tool}: {reason}" if reason else tool
+            case Asked(fields=fields):
+                yield "asked", json.dumps(dict(fields), ensure_ascii=False)
             case Deferred(name=name):
                 yield "waiting", name
             case Finished(ok=ok, text=text, reason=reason):
@@ -73,5 +76,3 @@ def _told(noticed: Iterable[Noticed]) -> Iterable[tuple[str, str]]:
                 yield "raw", line
             case TurnTaken() | Spent():
                 pass
-            case _:
-                yield "other", str(each)

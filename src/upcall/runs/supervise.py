@@ -15,7 +15,6 @@ from functools import partial
 from upcall.access import Access
 from upcall.domain.errors import UpcallError
 from upcall.domain.program import Noticed
-from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Book, Step
 from upcall.runs.chores import Chores
@@ -138,11 +137,7 @@ class Supervisor:
         return followed is not None and await followed[0].say(text)
 
     def _lend(self, run: Run) -> None:
-        self._access.lend(run.token, self.caller(run))
-
-    def caller(self, run: Run) -> Caller:
-        """Who a run is when it asks."""
-        return Caller(name=run.agent, role=Role.AGENT, run=run.number, runner=run.runner)
+        self._access.lend(run.token, run.caller)
 
     def _hire(self, folder: RunFolder) -> int:
         """Have a keeper at work, and return how that went; it goes on as nobody's child."""
@@ -211,6 +206,12 @@ class Supervisor:
             del self._followed[run.number]
         if code is None and folder.is_kept():
             return  # The keeper lost us and will be back.
+        if code == 0:
+            # A program that tells nothing about its turns has read what it was started with by now.
+            await self._deliveries.arrived(told_in(folder.read_told()).delivers, run)
+        if watch.asked is not None:
+            # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
+            await following.desk.ask(watch.asked.fields, f"text:{run.number}:{run.starts}", wait=0)
         ending = Ending(
             code=LOST if code is None else code,
             finished=watch.finished,

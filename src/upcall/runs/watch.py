@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from upcall.domain.program import Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
+from upcall.domain.program import Asked, Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
 
@@ -26,6 +26,7 @@ class Watch:
         self.live = run
         self.finished: Finished | None = None
         self.deferred: Deferred | None = None
+        self.asked: Asked | None = None
         self._book = book
         self._clock = clock
         self._evidence = evidence
@@ -43,6 +44,8 @@ class Watch:
                 self.finished = noticed
             case Deferred():
                 self.deferred = noticed
+            case Asked() if self.asked is None:
+                self.asked = noticed
             case ToolReturned(id=call, text=text):
                 await self._evidence(self.live, call, text)
             case TurnTaken() if not self._has_spoken:
