@@ -102,6 +102,14 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
+        "Resume": record(
+            {
+                "state": TEXT,
+                "run": {"type": ["integer", "null"]},
+                "attempts": COUNT,
+                "error": TEXT_OR_NULL,
+            }
+        ),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
@@ -147,6 +155,10 @@ def _inquiry() -> Schema:
             "answer": or_null("Answer"),
             "resolution": or_null("Resolution"),
             "delivery": list_of(ref("Delivery")),
+            "resume": {
+                **or_null("Resume"),
+                "description": "How the answer gets to a run whose program has ended.",
+            },
         }
     )
 
