@@ -65,6 +65,18 @@ def needs_delivery(inquiry: Inquiry) -> bool:
             return False
 
 
+def is_evidence(inquiry: Inquiry, call: str, text: str) -> bool:
+    """Whether a tool's result in an agent's stream shows that it has the answer to this inquiry."""
+    if not isinstance(inquiry.state, Answered):
+        return False
+    if call and inquiry.origin.request_key == call:
+        return True
+    if inquiry.id in text or outcome(inquiry).text in text:
+        return True
+    values = [value for given in inquiry.state.answer.values for value in given]
+    return all(part in text for part in [*(question.text for question in inquiry.questions), *values])
+
+
 def message(settled: Sequence[Inquiry], still_open: Sequence[Inquiry] = ()) -> str:
     """What a resumed agent is told: what it asked, the options, what came of it, and to look before it leaps."""
     parts = [BEFORE, *(_told(inquiry) for inquiry in settled)]

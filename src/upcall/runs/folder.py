@@ -4,6 +4,7 @@ Read and written by the daemon and by the keeper, a process of its own, so it ne
 """
 
 import fcntl
+import io
 import json
 import os
 import shutil
@@ -16,7 +17,8 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 SEGMENTS = 8
 """How long one file of the output becomes, and how many of them are kept."""
 
-_SEGMENT = "output-{:015d}.log"
+OUTPUT, ERRORS = "output", "errors"
+"""What a process writes to its standard output, and to its standard error."""
 
 
 class Start(NamedTuple):
@@ -64,6 +66,15 @@ class RunFolder:
         """What to start."""
         return Start(**json.loads((self.path / "start.json").read_text()))
 
+    def write_token(self, secret: str) -> None:
+        """Keep the run's own token, which every process of it gets."""
+        self._write("token", secret)
+
+    def token(self) -> str:
+        """The run's own token."""
+        read: str = json.loads((self.path / "token").read_text())
+        return read
+
     def write_environment(self, environment: Mapping[str, str]) -> None:
         """Keep the environment that the run was given, for every process of it."""
         self._write("environment.json", dict(environment))
@@ -71,6 +82,15 @@ class RunFolder:
     def read_environment(self) -> dict[str, str] | None:
         """The environment that the run was given, if it was given one."""
         read: dict[str, str] | None = self._read("environment.json")
+        return read
+
+    def write_told(self, told: Mapping[str, object]) -> None:
+        """Keep what the process was told, for a daemon that goes on with it."""
+        self._write("told.json", told)
+
+    def read_told(self) -> dict[str, object]:
+        """What the latest process was told."""
+        read: dict[str, object] = json.loads((self.path / "told.json").read_text())
         return read
 
     def write_exit(self, ended: Exit) -> None:
@@ -106,25 +126,28 @@ class RunFolder:
 
         Only called while the lock is held.
         """
-        fence = self.path / "fence"
-        with suppress(FileNotFoundError, ValueError):
-            if int(fence.read_text()) >= number:
-                return False
+        if self.latest_start() >= number:
+            return False
         self._write("fence", number)
         return True
 
-    def segments(self) -> list[tuple[int, Path]]:
-        """The files of the output and where in it each begins, in order."""
-        found = self.path.glob("output-*.log")
-        return sorted((int(file.stem.removeprefix("output-")), file) for file in found)
+    def latest_start(self) -> int:
+        """The number of the latest start that was really made; 0 when there was none."""
+        read: int | None = self._read("fence")
+        return read or 0
 
-    def segment(self, begins: int) -> Path:
-        """The file of the output that begins there."""
-        return self.path / _SEGMENT.format(begins)
+    def segments(self, stream: str = OUTPUT) -> list[tuple[int, Path]]:
+        """The files of a stream and where in it each begins, in order."""
+        found = self.path.glob(f"{stream}-*.log")
+        return sorted((int(file.stem.removeprefix(f"{stream}-")), file) for file in found)
 
-    def read(self, after: int, limit: int = 1 << 20) -> tuple[int, bytes]:
-        """Some of the output, and where that begins: later than asked where the beginning is gone."""
-        for begins, file in self.segments():
+    def segment(self, begins: int, stream: str = OUTPUT) -> Path:
+        """The file of a stream that begins there."""
+        return self.path / f"{stream}-{begins:015d}.log"
+
+    def read(self, after: int, stream: str = OUTPUT, limit: int = 1 << 20) -> tuple[int, bytes]:
+        """Some of a stream, and where that begins: later than asked where the beginning is gone."""
+        for begins, file in self.segments(stream):
             with suppress(FileNotFoundError):
                 size = file.stat().st_size
                 if after < begins + size:
@@ -134,9 +157,19 @@ class RunFolder:
                         return after, opened.read(limit)
         return after, b""
 
-    def size(self) -> int:
+    def read_lines(self, after: int, stream: str = OUTPUT, *, cut: bool = False) -> tuple[int, bytes]:
+        """Some whole lines of a stream; with `cut`, also one at the end that nobody will finish."""
+        limit = 1 << 20
+        begins, data = self.read(after, stream, limit)
+        while b"\n" not in data and len(data) == limit:
+            limit *= 4
+            begins, data = self.read(after, stream, limit)
+        whole, newline, rest = data.rpartition(b"\n")
+        return begins, rest if cut and not newline else whole + newline
+
+    def size(self, stream: str = OUTPUT) -> int:
         """How much has been written since the beginning."""
-        segments = self.segments()
+        segments = self.segments(stream)
         return segments[-1][0] + segments[-1][1].stat().st_size if segments else 0
 
     def _write(self, name: str, content: object) -> None:
@@ -156,15 +189,15 @@ class RunFolder:
 
 
 class Output:
-    """Appends to the output of a run, and lets go of its beginning when it has become long."""
+    """Appends to a stream of a run, and lets go of its beginning when it has become long."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, stream: str = OUTPUT) -> None:
         self._folder = folder
-        self.size = folder.size()
-        segments = folder.segments()
+        self._stream = stream
+        self.size = folder.size(stream)
+        segments = folder.segments(stream)
         self._begins = segments[-1][0] if segments else 0
-        self._file = folder.segment(self._begins).open("ab", buffering=0)
-        folder.segment(self._begins).chmod(0o600)
+        self._file = self._open()
 
     def append(self, data: bytes) -> None:
         """Add whole lines."""
@@ -180,7 +213,10 @@ class Output:
     def _turn_over(self) -> None:
         self._file.close()
         self._begins = self.size
-        self._file = self._folder.segment(self._begins).open("ab", buffering=0)
-        self._folder.segment(self._begins).chmod(0o600)
-        for _, file in self._folder.segments()[:-SEGMENTS]:
+        self._file = self._open()
+        for _, file in self._folder.segments(self._stream)[:-SEGMENTS]:
             file.unlink(missing_ok=True)
+
+    def _open(self) -> io.FileIO:
+        path = self._folder.segment(self._begins, self._stream)
+        return io.FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "w")

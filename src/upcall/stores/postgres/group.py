@@ -161,7 +161,7 @@ class Group:
         event = Event(
             seq=self.last_seq + 1,
             type=happening.type,
-            inquiry=None if subject is None else subject.id,
+            inquiry=happening.inquiry if subject is None else subject.id,
             at=happening.at,
             data=happening.data,
             subject=subject,
