@@ -9,7 +9,8 @@ from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
 from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller
 from upcall.domain.run import Order, Run, RunState
-from upcall.runs.service import LogLine, LogPage, RunPage
+from upcall.runs.book import RunPage
+from upcall.runs.service import LogLine, LogPage
 
 AGENTS = ("scripted", "claude")
 

@@ -25,6 +25,8 @@ STATUSES = {
     "invalid_inquiry": 422,
     "empty_answer": 422,
     "unreadable_answer": 422,
+    "program_missing": 422,
+    "program_unfit": 422,
     "rate_limited": 429,
     "internal": 500,
     "invalid_setting": 500,

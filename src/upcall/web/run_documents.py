@@ -9,7 +9,8 @@ from upcall.domain.program import Command
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.ports import Query
-from upcall.runs.service import LogPage, RunPage
+from upcall.runs.book import RunPage
+from upcall.runs.service import LogPage
 from upcall.web.call import Json
 
 OPEN_PAGE = 200

@@ -12,7 +12,8 @@ from upcall.domain.forms import kind_of
 from upcall.domain.program import Permission
 from upcall.domain.roles import Caller, require_person
 from upcall.domain.run import Order, Run, RunState
-from upcall.runs.service import RunPage, Runs
+from upcall.runs.book import RunPage
+from upcall.runs.service import Runs
 from upcall.web import fields
 from upcall.web.call import Body, Call, Json, bearer
 from upcall.web.run_documents import RunDocuments, command_document, log_document
