@@ -101,6 +101,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         app = create_app(
             broker=broker,
             access=access,
+            runs=runs,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
             lifespan=door.lifespan,

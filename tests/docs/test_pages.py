@@ -16,7 +16,7 @@ import upcall
 from docs import generate
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
 from upcall.cli.app import commands, load
-from upcall.cli.command import parser_of
+from upcall.cli.command import parsed as read, parser_of
 from upcall.config import agent_keys, keys as settings
 from upcall.domain.errors import UpcallError
 from upcall.domain.wording import duration
@@ -39,8 +39,7 @@ def parsed(arguments: list[str]) -> None:
         return
     module, summary = commands()[name]
     command = load(name, module)
-    parser = parser_of(name, summary, command)
-    parser.parse_intermixed_args(rest) if command.mixed else parser.parse_args(rest)
+    read(parser_of(name, summary, command), command, rest)
 
 
 def broken(page: Path) -> Iterator[str]:

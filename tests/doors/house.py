@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.broker import Broker, Policy, Reply, Settled
 from upcall.domain.inquiry import Inquiry
@@ -171,6 +172,7 @@ class House:
         app = create_app(
             broker=self.broker,
             access=access,
+            runs=MemoryRuns(),
             settings=WebSettings(version="test"),
             extra_routes=[*door.routes(), *PipeDoor(self.tools, access).routes()],
             lifespan=door.lifespan,

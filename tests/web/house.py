@@ -12,6 +12,7 @@ import httpx2
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.domain.roles import Role
@@ -46,6 +47,7 @@ class House:
     store: SqliteStore
     broker: Broker
     access: Access
+    runs: MemoryRuns
     app: ASGIApp
     clock: Clock
     secrets: dict[str, str] = field(default_factory=dict)
@@ -61,12 +63,14 @@ class House:
         broker = Broker(store, clock=clock)
         access = Access(store, clock)
         await broker.start()
+        runs = MemoryRuns()
         app = create_app(
             broker=broker,
             access=access,
+            runs=runs,
             settings=replace(SETTINGS, **settings),
         )
-        house = cls(store, broker, access, app, clock)
+        house = cls(store, broker, access, runs, app, clock)
         for name, role in ROLES.items():
             house.secrets[name] = await access.create(name, role)
         try:

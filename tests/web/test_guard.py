@@ -248,6 +248,7 @@ def _mounted(house: House, endpoint: Any, **settings: Any) -> httpx2.AsyncClient
     app = create_app(
         broker=house.broker,
         access=house.access,
+        runs=house.runs,
         settings=WebSettings(version="1", **settings),
         extra_routes=[Route("/mounted", endpoint, methods=["POST", "PUT"])],
     )

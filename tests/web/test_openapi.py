@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from starlette.routing import Route
 
 from tests.web.house import CHOICE, House
+from upcall.access import digest
+from upcall.domain.roles import Caller, Role
 from upcall.web.app import WebSettings, api_routes
 from upcall.web.call import Resource
 from upcall.web.openapi import openapi
@@ -38,7 +40,7 @@ def _schema(path: str, method: str, status: int) -> dict[str, Any]:
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
     public: set[str] = set()
-    for route in api_routes(house.broker, house.access, WebSettings(version="1")):
+    for route in api_routes(house.broker, house.access, house.runs, WebSettings(version="1")):
         assert isinstance(route, Route)
         assert isinstance(route.endpoint, Resource)
         served |= {(route.path, method.lower()) for method in route.endpoint.handlers}
@@ -142,6 +144,32 @@ async def test_the_rest_has_the_promised_shape(house: House, tmp_path: Path) -> 
     waited = await house.as_("builder").get(f"/v1/inquiries/{asked['id']}/wait?timeout=0")
     _check(_schema("/v1/inquiries/{name}/wait", "get", 200), waited.json())
     assert (await house.as_(None).head("/healthz")).status_code == 200
+
+
+async def test_runs_have_the_promised_shape(house: House) -> None:
+    ana = house.as_("ana")
+    body = DOCUMENT["paths"]["/v1/runs"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    begun = (await ana.post("/v1/runs", json=body)).json()
+    _check(_schema("/v1/runs", "post", 201), begun)
+    await house.runs.write(1, "a line")
+    said = (await ana.post("/v1/runs/1/say", json={"text": "go on"})).json()
+    _check(_schema("/v1/runs/{number}/say", "post", 200), said)
+    await house.runs.become(1, cost=0.5, input_tokens=7, output_tokens=9, exit_code=0)
+    for action, method in (("log", "get"), ("cancel", "post"), ("attach", "post"), ("retry", "post")):
+        response = await ana.request(method, f"/v1/runs/1/{action}")
+        _check(_schema("/v1/runs/{number}/" + action, method, 200), response.json())
+    _check(_schema("/v1/runs/{number}", "get", 200), (await ana.get("/v1/runs/1")).json())
+    _check(_schema("/v1/runs", "get", 200), (await ana.get("/v1/runs?limit=1")).json())
+
+
+async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
+    house.access.lend(digest("of-run"), Caller(name="scripted", role=Role.AGENT, run=1))
+    house.secrets["of-run"] = "of-run"
+    asked = await house.asked("of-run", **CHOICE)
+    house.runs.resumes[asked["id"]] = {"state": "failed", "run": 1, "attempts": 3, "error": "session gone"}
+    answered = await house.answered(asked["id"])
+    assert answered["resume"]["attempts"] == 3
+    _check(_schema("/v1/inquiries/{name}", "get", 200), answered)
 
 
 async def test_errors_have_the_promised_shape(house: House) -> None:

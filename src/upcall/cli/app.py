@@ -17,17 +17,25 @@ PIPE_CLOSED = 141
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "for people": {
         "inbox": ("inbox", "open the inbox in your browser"),
-        "status": ("look", "what waits for you, and what was settled today"),
-        "show": ("look", "one question with everything that belongs to it"),
+        "status": ("look", "what waits for you, what works, and what was settled today"),
+        "show": ("look", "one question, or one run, with everything that belongs to it"),
         "answer": ("settle", "answer a question; without arguments, pick one from a list"),
         "reject": ("settle", "decline to answer, with a reason for the agent"),
         "snooze": ("settle", "keep quiet about a question for a while; it stays open"),
         "extend": ("settle", "give a question more time before it expires"),
     },
+    "agents at work": {
+        "run": ("runs", "start an agent on a task, in the background"),
+        "runs": ("runs", "the latest runs"),
+        "log": ("run_log", "what a run has written"),
+        "say": ("steering", "tell a run something, or continue one that has finished"),
+        "retry": ("steering", "try again what a run was to do, or to deliver an answer"),
+        "attach": ("steering", "take a run's session over, in this terminal"),
+        "cancel": ("asking", "end a run, or withdraw a question that you asked"),
+    },
     "for agents and scripts": {
         "ask": ("asking", "ask a person and print the answer"),
         "wait": ("asking", "go on waiting for a question that was asked before"),
-        "cancel": ("asking", "withdraw a question that you asked"),
         "mcp": ("mcp", "the MCP server on standard input and output"),
     },
     "to run it": {
@@ -44,7 +52,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "version": ("version", "print the version"),
     },
 }
-HIDDEN = {"refs": ("look", "the refs of open questions, for completion")}
+HIDDEN = {
+    "refs": ("look", "the refs of open questions, for completion"),
+    "numbers": ("look", "the numbers of runs, for completion"),
+}
 
 
 def commands() -> dict[str, tuple[str, str]]:

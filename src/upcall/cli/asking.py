@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from upcall.cli.client import ASKER, PERSON, Client, inquiry_path
-from upcall.cli.command import Command, seconds, takes_json, takes_ref
+from upcall.cli.command import Command, is_run, seconds, takes_json, takes_ref
 from upcall.cli.draft import draft, draft_arguments
 from upcall.cli.failures import CommandFailed, Refused, Unreachable
 from upcall.cli.render import answer_command, is_denied
@@ -69,6 +69,10 @@ def _wait_options(parser: ArgumentParser) -> None:
 
 
 def _cancel(args: Namespace) -> int:
+    if is_run(args.ref):
+        from upcall.cli.steering import cancel_run
+
+        return cancel_run(int(args.ref), as_json=args.json)
     from upcall.cli.settle import settled
 
     client, inquiry = _found(args.ref)
@@ -78,7 +82,7 @@ def _cancel(args: Namespace) -> int:
 
 
 def _cancel_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser)
+    takes_ref(parser, or_run=True)
     parser.add_argument("--reason", help="why, for the record")
     takes_json(parser)
 
@@ -228,5 +232,11 @@ COMMANDS = {
     "wait": Command(
         _wait, _wait_arguments, examples=f"  upcall wait a7\n  upcall wait a7 --timeout 2h\n{MEANINGS}"
     ),
-    "cancel": Command(_cancel, _cancel_arguments, examples="  upcall cancel a7"),
+    "cancel": Command(
+        _cancel,
+        _cancel_arguments,
+        examples="""\
+  upcall cancel a7                 withdraws a question
+  upcall cancel 42                 ends a run""",
+    ),
 }

@@ -133,6 +133,11 @@ def inquiry_path(name: str, *rest: str) -> str:
     return "/".join(("/v1/inquiries", quote(name, safe=""), *rest))
 
 
+def run_path(number: int | str, *rest: str) -> str:
+    """Where a run lives, or something that can be done with it."""
+    return "/".join(("/v1/runs", str(number), *rest))
+
+
 def _refused(status: int, document: Any) -> Refused:
     error = document.get("error") if isinstance(document, dict) else None
     if not isinstance(error, dict):

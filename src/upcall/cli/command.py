@@ -11,7 +11,10 @@ HELP_COLUMNS = 110
 
 
 class Command:
-    """One word after `upcall`: what it takes and what it does. `mixed` lets options stand between values."""
+    """One word after `upcall`: what it takes and what it does.
+
+    `mixed` lets options stand between values. With `passes_on`, what follows `--` is for another program.
+    """
 
     def __init__(
         self,
@@ -20,11 +23,13 @@ class Command:
         examples: str = "",
         *,
         mixed: bool = False,
+        passes_on: bool = False,
     ) -> None:
         self.run = run
         self.arguments = arguments
         self.examples = examples
         self.mixed = mixed
+        self.passes_on = passes_on
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -59,9 +64,23 @@ def parser_of(name: str, summary: str, command: Command) -> Parser:
 
 def execute(name: str, summary: str, command: Command, argv: Sequence[str]) -> int:
     """Read the arguments of a command and run it."""
-    parser = parser_of(name, summary, command)
-    parsed = parser.parse_intermixed_args(argv) if command.mixed else parser.parse_args(argv)
-    return command.run(parsed)
+    return command.run(parsed(parser_of(name, summary, command), command, argv))
+
+
+def parsed(parser: argparse.ArgumentParser, command: Command, argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; what it passes on is `passed_on`."""
+    if command.passes_on:
+        own, passed_on = _divided(list(argv))
+        return argparse.Namespace(**vars(parser.parse_args(own)), passed_on=passed_on)
+    return parser.parse_intermixed_args(argv) if command.mixed else parser.parse_args(argv)
+
+
+def _divided(argv: list[str]) -> tuple[list[str], list[str]]:
+    # Left to argparse, where the `--` goes depends on the version of Python.
+    if "--" not in argv:
+        return argv, []
+    place = argv.index("--")
+    return argv[:place], argv[place + 1 :]
 
 
 def takes_json(parser: argparse.ArgumentParser) -> None:
@@ -69,11 +88,33 @@ def takes_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def takes_ref(parser: argparse.ArgumentParser) -> None:
-    """Let a command name an inquiry, with or without the # that lists show."""
+def takes_ref(parser: argparse.ArgumentParser, *, or_run: bool = False) -> None:
+    """Let a command name an inquiry, with or without the # that lists show; or a run, by its number."""
+    named = "what `upcall status` shows after the #, or an id"
     parser.add_argument(
-        "ref", metavar="REF", type=ref, help="what `upcall status` shows after the #, or an id"
+        "ref",
+        metavar="REF|RUN" if or_run else "REF",
+        type=ref,
+        help=f"{named}; digits alone are a run's number" if or_run else named,
     )
+
+
+def takes_run(parser: argparse.ArgumentParser) -> None:
+    """Let a command name a run, with or without the # that lists show."""
+    parser.add_argument("run", metavar="RUN", type=run_number, help="its number, as `upcall runs` shows it")
+
+
+def is_run(word: str) -> bool:
+    """Whether a word names a run: refs begin with a letter, so bare digits never are one."""
+    return word.isascii() and word.isdigit()
+
+
+def run_number(word: str) -> int:
+    """The number of a run as typed: `#42` is 42."""
+    number = ref(word)
+    if not is_run(number) or len(number) > 15:
+        raise argparse.ArgumentTypeError(f"{word!r} is not the number of a run")
+    return int(number)
 
 
 def ref(word: str) -> str:

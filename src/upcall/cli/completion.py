@@ -19,7 +19,8 @@ class Entry(NamedTuple):
     summary: str
     options: tuple[str, ...]
     words: tuple[str, ...]
-    takes_ref: bool
+    known: str
+    """The command that lists what can be named: `refs`, `numbers`, or none."""
 
 
 def entries() -> list[Entry]:
@@ -29,7 +30,7 @@ def entries() -> list[Entry]:
     found: list[Entry] = []
     for name, (module, summary) in commands().items():
         if name in WORDS:
-            found.append(Entry(name, summary, WORDS[name], (), takes_ref=False))
+            found.append(Entry(name, summary, WORDS[name], (), ""))
             continue
         found.append(_entry(name, summary, parser_of(name, summary, load(name, module))))
     return found
@@ -38,32 +39,32 @@ def entries() -> list[Entry]:
 def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
     options: list[str] = []
     words: list[str] = []
-    takes_ref = False
+    known = ""
     # argparse keeps no public list of what a parser takes.
     for action in parser._actions:  # noqa: SLF001
         if action.help == argparse.SUPPRESS:
             continue
         options += action.option_strings
-        takes_ref = takes_ref or action.dest == "ref"
+        known = {"ref": "refs", "run": "numbers"}.get(action.dest, known)
         if action.option_strings or not action.choices:
             continue
         words += [str(choice) for choice in action.choices]
         if isinstance(action.choices, Mapping):  # commands of their own, by name
             options += [word for inner in action.choices.values() for word in _entry("", "", inner).options]
-    return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), takes_ref)
+    return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), known)
 
 
 def bash(every: list[Entry]) -> str:
     """For bash."""
     cases = "\n".join(
         f"    {entry.name}) options={_quoted(' '.join(entry.options))} words={_quoted(' '.join(entry.words))}"
-        f" refs={int(entry.takes_ref)} ;;"
+        f" known={entry.known} ;;"
         for entry in every
     )
     return f"""\
 # upcall completion for bash: source this, or put it into ~/.local/share/bash-completion/completions/upcall
 _upcall() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} options= words= refs=0
+  local current=${{COMP_WORDS[COMP_CWORD]}} options= words= known=
   COMPREPLY=()
   if (( COMP_CWORD == 1 )); then
     COMPREPLY=($(compgen -W {_quoted(" ".join(entry.name for entry in every))} -- "$current"))
@@ -75,7 +76,7 @@ _upcall() {{
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
   elif (( COMP_CWORD == 2 )); then
-    (( refs )) && words=$(upcall refs 2>/dev/null)
+    [[ $known ]] && words=$(upcall $known 2>/dev/null)
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
 }}
@@ -88,7 +89,7 @@ def zsh(every: list[Entry]) -> str:
     described = "\n".join(f"    {_quoted(f'{entry.name}:{entry.summary}')}" for entry in every)
     cases = "\n".join(
         f"    {entry.name}) options=({' '.join(entry.options)}) words_=({' '.join(entry.words)})"
-        f" refs={int(entry.takes_ref)} ;;"
+        f" known={entry.known} ;;"
         for entry in every
     )
     return f"""\
@@ -96,7 +97,7 @@ def zsh(every: list[Entry]) -> str:
 # upcall completion for zsh: put this as _upcall into a folder of your $fpath
 _upcall() {{
   local -a commands options words_
-  local refs=0
+  local known=
   commands=(
 {described}
   )
@@ -110,9 +111,9 @@ _upcall() {{
   if [[ $PREFIX == -* ]]; then
     compadd -- $options
   elif (( CURRENT == 3 )); then
-    (( refs )) && words_=(${{(f)"$(upcall refs 2>/dev/null)"}})
+    [[ -n $known ]] && words_=(${{(f)"$(upcall $known 2>/dev/null)"}})
     compadd -- $words_
-    (( refs )) || _files
+    [[ -n $known ]] || _files
   else
     _files
   fi
@@ -135,8 +136,8 @@ def fish(every: list[Entry]) -> str:
         ]
         if entry.words:
             lines.append(f"{seen} -f -a {_quoted(' '.join(entry.words))}")
-        if entry.takes_ref:
-            lines.append(f"{seen} -f -a '(upcall refs 2>/dev/null)'")
+        if entry.known:
+            lines.append(f"{seen} -f -a '(upcall {entry.known} 2>/dev/null)'")
     return "\n".join(lines) + "\n"
 
 

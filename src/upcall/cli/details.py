@@ -4,6 +4,7 @@ import textwrap
 from typing import Any
 
 from upcall.cli.render import HIDDEN, Inquiry, answer_command, votes
+from upcall.cli.run_render import Run, next_steps, run_facts
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
 from upcall.domain.display import escaped, one_line, visible
@@ -41,6 +42,18 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     return lines
 
 
+def run_lines(run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
+    """Everything about one run, with what it asks."""
+    room = min(width or WIDEST, WIDEST)
+    lines = run_facts(run, now, paint)
+    for inquiry in asked:
+        lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
+        lines += question_lines(inquiry, paint, room)
+        name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
+        lines += ["", f"  Answer with: {paint.name(answer_command(inquiry, name))}"]
+    return lines if asked else [*lines, "", next_steps(run, paint)]
+
+
 def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
     header = inquiry["questions"][0]["header"] or inquiry["agent"]
     facts = [paint.bold(f"Inquiry #{inquiry['ref']}: {one_line(header)}")]
@@ -49,6 +62,8 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
     facts.append(f"Agent: {one_line(inquiry['agent'])}")
     if inquiry["session"] and inquiry["session"] != inquiry["agent"]:
         facts.append(f"Session: {one_line(inquiry['session'])}")
+    if inquiry["run"] is not None:
+        facts.append(f"Run: {inquiry['run']}")
     if inquiry["workspace"]:
         facts.append(f"Workspace: {one_line(inquiry['workspace'])}")
     facts.append(f"Id: {inquiry['id']}")
@@ -128,12 +143,18 @@ def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
         text = HIDDEN if inquiry["secret"] else visible(", ".join(values))
         lines += _wrapped(lead + text, "  ", room)
     collected = answer["collected_at"]
-    told = (
-        f"the agent took it {since(collected, now)} ago"
-        if collected
-        else "the agent has not collected it yet"
-    )
+    told = f"the agent took it {since(collected, now)} ago" if collected else _on_its_way(inquiry)
     return [*lines, paint.dim(f"  ({told})")]
+
+
+def _on_its_way(inquiry: Inquiry) -> str:
+    resume = inquiry["resume"]
+    if resume is None:
+        return "the agent has not collected it yet"
+    tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""
+    trouble = f": {one_line(resume['error'], 200)}" if resume["error"] else ""
+    again = f"; try again with: upcall retry {resume['run']}" if trouble and resume["run"] else ""
+    return f"being forwarded to the agent, {one_line(resume['state'])}{tries}{trouble}{again}"
 
 
 def _exactly(text: str) -> list[str]:

@@ -6,9 +6,9 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from upcall.cli.client import Client, inquiry_path
-from upcall.cli.command import Command, takes_json, takes_ref
-from upcall.cli.render import status_lines, without_secrets
+from upcall.cli.client import Client, inquiry_path, run_path
+from upcall.cli.command import Command, is_run, takes_json, takes_ref
+from upcall.cli.render import Status, status_lines, without_secrets
 from upcall.cli.terminal import paint, width
 from upcall.cli.times import midnight, moment
 
@@ -20,15 +20,28 @@ def _status(args: Namespace) -> int:
     client = Client()
     now = time.time()
     waiting, more = _waiting(client, everything=args.json)
+    asking, running = _at_work(client)
     done = _done_since(client, midnight(now), PAGE if args.json else DONE_SHOWN)
+    status = Status(waiting, running, done, asking)
     if args.json:
-        document = {"waiting": waiting, "running": [], "done": [without_secrets(inquiry) for inquiry in done]}
-        print(json.dumps(document, indent=2, ensure_ascii=False))
+        shown = {"waiting": waiting, "running": running, "done": done}
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
-    print("\n".join(status_lines(waiting, done, now, paint(), width())))
+    print("\n".join(status_lines(status, now, paint(), width())))
     if more:
-        print(f"\nThese are the oldest {len(waiting)}; `upcall status --json` has them all.")
+        print(f"\nThese are the oldest {len(waiting)} questions; `upcall status --json` has them all.")
     return 0
+
+
+def _at_work(client: Client) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
+    """The runs that ask something, by number, and the others that are not over, those first that wait longest."""
+    found: list[dict[str, Any]] = []
+    for state in ("running", "waiting_input", "queued"):
+        found += client.get("/v1/runs", state=state, limit=PAGE)["items"]
+    # A run may have gone from one state to the next between two looks.
+    runs = {run["number"]: run for run in found}
+    asking = {number: run for number, run in runs.items() if run["inquiries"]}
+    return asking, [run for number, run in sorted(runs.items()) if number not in asking]
 
 
 def _waiting(client: Client, *, everything: bool) -> tuple[list[dict[str, Any]], bool]:
@@ -41,11 +54,18 @@ def _waiting(client: Client, *, everything: bool) -> tuple[list[dict[str, Any]],
 
 
 def _done_since(client: Client, start: float, limit: int) -> list[dict[str, Any]]:
-    page = client.get("/v1/inquiries", state="closed", limit=limit)
-    return [inquiry for inquiry in page["items"] if moment(inquiry["resolution"]["at"]) >= start]
+    """The questions and the runs that were settled since then, the latest first."""
+    closed = client.get("/v1/inquiries", state="closed", limit=limit)["items"]
+    runs = client.get("/v1/runs", limit=limit)["items"]
+    ended = [(moment(inquiry["resolution"]["at"]), without_secrets(inquiry)) for inquiry in closed]
+    ended += [(moment(run["ended_at"]), run) for run in runs if run["ended_at"]]
+    ended.sort(key=lambda each: each[0], reverse=True)
+    return [document for at, document in ended if at >= start][:limit]
 
 
 def _show(args: Namespace) -> int:
+    if is_run(args.ref):
+        return _show_run(Client(), args)
     inquiry = without_secrets(Client().get(inquiry_path(args.ref)))
     if args.json:
         print(json.dumps(inquiry, indent=2, ensure_ascii=False))
@@ -56,8 +76,20 @@ def _show(args: Namespace) -> int:
     return 0
 
 
+def _show_run(client: Client, args: Namespace) -> int:
+    run = client.get(run_path(args.ref))
+    if args.json:
+        print(json.dumps(run, indent=2, ensure_ascii=False))
+        return 0
+    from upcall.cli.details import run_lines
+
+    asked = [client.get(inquiry_path(ref)) for ref in run["inquiries"]]
+    print("\n".join(run_lines(run, asked, time.time(), paint(), width())))
+    return 0
+
+
 def _show_arguments(parser: Any) -> None:
-    takes_ref(parser)
+    takes_ref(parser, or_run=True)
     takes_json(parser)
 
 
@@ -74,12 +106,30 @@ def _refs(args: Namespace) -> int:
     return 0
 
 
+def _numbers(args: Namespace) -> int:
+    """For completion: never starts a daemon, never complains."""
+    client = Client()
+    if client.remote or client.home.running():
+        try:
+            items = client.get("/v1/runs", limit=50)["items"]
+        # As above.
+        except Exception:  # noqa: BLE001
+            return 0
+        sys.stdout.writelines(f"{run['number']}\n" for run in items)
+    return 0
+
+
 COMMANDS = {
     "status": Command(
         _status,
         takes_json,
         examples="  upcall status\n  upcall status --json | jq -r '.waiting[].ref'",
     ),
-    "show": Command(_show, _show_arguments, examples="  upcall show a7\n  upcall show a7 --json"),
+    "show": Command(
+        _show,
+        _show_arguments,
+        examples="  upcall show a7\n  upcall show a7 --json\n  upcall show 42                   a run",
+    ),
     "refs": Command(_refs),
+    "numbers": Command(_numbers),
 }

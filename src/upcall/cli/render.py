@@ -1,7 +1,9 @@
 """Inquiries as lines on a terminal. What agents and people wrote is shown without anything that could act there."""
 
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
+from upcall.cli.run_render import Run, ended_line, run_line
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
 from upcall.domain.display import one_line
@@ -14,29 +16,53 @@ _HARMLESS = _LETTERS | frozenset(" .,:;/@%+=)&-")
 """What means nothing to a shell between double quotation marks."""
 
 
-def status_lines(
-    waiting: list[Inquiry], done: list[Inquiry], now: float, paint: Paint, width: int | None
-) -> list[str]:
-    """What waits, then what was settled."""
+class Status(NamedTuple):
+    """What waits, what works, and what was settled today: questions and runs. `runs` has those that are asking."""
+
+    waiting: list[Inquiry]
+    running: list[Run]
+    done: list[dict[str, Any]]
+    runs: dict[int, Run]
+
+
+def status_lines(status: Status, now: float, paint: Paint, width: int | None) -> list[str]:
+    """What waits, then what works, then what was settled."""
     lines: list[str] = []
-    if waiting:
+    if status.waiting:
         lines.append(paint.bold("WAITING FOR INPUT:"))
-        for inquiry in waiting:
-            lines += _waiting(inquiry, now, paint, width)
-    else:
+        open_by_run = Counter(inquiry["run"] for inquiry in status.waiting if inquiry["run"] is not None)
+        for inquiry in status.waiting:
+            name = name_of(inquiry, open_by_run)
+            lines += _waiting(inquiry, name, status.runs.get(inquiry["run"]), now, paint, width)
+    elif not status.running:
         lines.append(
             "Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out."
         )
-    if done:
+    if status.running:
+        lines += [*([""] if lines else []), paint.bold("RUNNING:")]
+        lines += [run_line(run, now, paint, width) for run in status.running]
+    if status.done:
         lines += ["", paint.bold("DONE TODAY:")]
-        lines += [_done(inquiry, now, paint, width) for inquiry in done]
+        for done in status.done:
+            lines.append((ended_line if is_a_run(done) else _done)(done, now, paint, width))
     return lines
 
 
-def answer_command(inquiry: Inquiry) -> str:
+def is_a_run(document: dict[str, Any]) -> bool:
+    """Whether it is a run, among questions and runs."""
+    return "number" in document
+
+
+def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
     """A command that answers with each question's first option, safe to be pasted into a shell."""
     values = " ".join(_value(question) for question in inquiry["questions"])
-    return f"upcall answer {inquiry['ref']} {values}"
+    return f"upcall answer {name or inquiry['ref']} {values}"
+
+
+def name_of(inquiry: Inquiry, open_by_run: Counter[int]) -> str:
+    """What a person calls an open question: its run's number where that says which one, else its ref."""
+    alone = inquiry["run"] is not None and open_by_run[inquiry["run"]] == 1
+    return str(inquiry["run"] if alone else inquiry["ref"])
 
 
 def given(inquiry: Inquiry) -> str:
@@ -84,7 +110,9 @@ def resolution(inquiry: Inquiry, now: float) -> str:
             return f"was {state} {by}, {ago}{reason}"
 
 
-def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> list[str]:
+def _waiting(
+    inquiry: Inquiry, name: str, run: Run | None, now: float, paint: Paint, width: int | None
+) -> list[str]:
     left = moment(inquiry["expires_at"]) - now
     notes = [f"waiting {since(inquiry['asked_at'], now)}"]
     if left < SOON:
@@ -93,9 +121,10 @@ def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> l
         notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
     notes += [votes(inquiry)] if votes(inquiry) else []
     header = inquiry["questions"][0]["header"]
-    who = f"{inquiry['agent']}: {header}" if header else inquiry["agent"]
+    about = header if run is None else run["task"]
+    who = f"{inquiry['agent']}: {about}" if about else inquiry["agent"]
     agent = one_line(who, None if width is None else max(width // 2, 10))
-    lines = [f"  {paint.name('#' + inquiry['ref'])} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
+    lines = [f"  {paint.name('#' + name)} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
     questions = inquiry["questions"]
     asked = [f"{number}) {each['question']}" for number, each in enumerate(questions, 1)]
     texts = asked if len(questions) > 1 else [questions[0]["question"]]
@@ -105,7 +134,7 @@ def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> l
     unseen = inquiry["kind"] == "approval" and (
         inquiry["context"] or inquiry["attachments"] or one_line(texts[0], room) != texts[0]
     )
-    command = f"upcall show {inquiry['ref']}" if unseen else answer_command(inquiry)
+    command = f"upcall show {name}" if unseen else answer_command(inquiry, name)
     return [*lines, f"      Run: {paint.name(command)}"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command, ref, seconds, takes_json, takes_ref
 from upcall.cli.failures import CommandFailed
+from upcall.cli.naming import asked_by
 from upcall.cli.render import answer_command, given, resolution, votes
 from upcall.cli.times import moment, span
 
@@ -26,6 +27,7 @@ def _answer(args: Namespace) -> int:
         return _pick(args)
     values = [sys.stdin.read()] if args.values == ["-"] else args.values
     client = Client()
+    name = asked_by(client, args.ref, force=args.force)
     latest = _latest_event(client) if args.wait else 0
     body: dict[str, Any] = {
         "choices": values,
@@ -35,7 +37,7 @@ def _answer(args: Namespace) -> int:
     }
     if args.always:
         body["remember"] = {"as": args.always} | ({"for": args.span} if args.span else {})
-    reply = client.post(inquiry_path(args.ref, "answer"), body)
+    reply = client.post(inquiry_path(name, "answer"), body)
     inquiry = reply["inquiry"]
     if not reply["accepted"]:
         return _lost(reply, args)
@@ -66,12 +68,17 @@ def _pick(args: Namespace) -> int:
         )
     from upcall.cli.picking import pick
 
-    return pick(Client(), args.ref)
+    client = Client()
+    return pick(client, None if args.ref is None else asked_by(client, args.ref))
 
 
 def _answer_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "ref", metavar="REF", nargs="?", type=ref, help="which question; without it, pick from a list"
+        "ref",
+        metavar="REF|RUN",
+        nargs="?",
+        type=ref,
+        help="which question, or the number of the run that asks it; without it, pick from a list",
     )
     parser.add_argument(
         "values",
@@ -96,30 +103,33 @@ def _answer_arguments(parser: ArgumentParser) -> None:
 
 def _reject(args: Namespace) -> int:
     body = {"reason": args.reason, "via": "terminal", "key": os.urandom(16).hex()}
-    reply = Client().post(inquiry_path(args.ref, "reject"), body)
+    client = Client()
+    reply = client.post(inquiry_path(asked_by(client, args.ref), "reject"), body)
     because = f" because: {args.reason}" if args.reason else ""
     return settled(reply, args, f"Rejected {args.ref}{because}. The agent is being told.")
 
 
 def _reject_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser)
+    takes_ref(parser, or_run=True)
     parser.add_argument("--reason", help="what the agent is told")
     takes_json(parser)
 
 
 def _snooze(args: Namespace) -> int:
-    reply = Client().post(inquiry_path(args.ref, "snooze"), {"seconds": args.span})
+    client = Client()
+    reply = client.post(inquiry_path(asked_by(client, args.ref), "snooze"), {"seconds": args.span})
     return settled(reply, args, f"Snoozed {args.ref} for {span(args.span)}. It stays open.")
 
 
 def _extend(args: Namespace) -> int:
-    reply = Client().post(inquiry_path(args.ref, "extend"), {"seconds": args.span})
+    client = Client()
+    reply = client.post(inquiry_path(asked_by(client, args.ref), "extend"), {"seconds": args.span})
     left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
     return settled(reply, args, f"Extended {args.ref}: it expires in {left}.")
 
 
 def _span_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser)
+    takes_ref(parser, or_run=True)
     parser.add_argument("span", metavar="SPAN", type=seconds, help="like 90s, 10m, 1h, 2d")
     takes_json(parser)
 
@@ -184,6 +194,7 @@ COMMANDS = {
   upcall answer a7 "yes" "port 8080"     two questions, one value each
   upcall answer a7 "Redis" --force       although it has expired
   upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
+  upcall answer 42 "Redis"               what run 42 asks
 exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 1 anything else""",
         mixed=True,
     ),

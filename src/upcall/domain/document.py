@@ -27,7 +27,7 @@ def _second(at: int) -> str:
 
 
 def document(inquiry: Inquiry) -> Document:
-    """The whole inquiry."""
+    """The whole inquiry. Whether its session is being resumed is for whoever runs agents to fill in."""
     origin = inquiry.origin
     return {
         "id": inquiry.id,
@@ -58,6 +58,7 @@ def document(inquiry: Inquiry) -> Document:
         "answer": _answer(inquiry),
         "resolution": _resolution(inquiry),
         "delivery": [],
+        "resume": None,
     }
 
 

@@ -45,7 +45,7 @@ class Inquiries:
             fields.seconds(body["ttl"], "ttl")
         drafted = _approval(body) if "action" in body else draft(body, self._broker.policy.limits)
         added = await self._broker.ask(drafted, origin, named_session=named_session)
-        return self._documents.one(added.inquiry, 201 if added.created else 200)
+        return await self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
         """A page of inquiries."""
@@ -61,11 +61,11 @@ class Inquiries:
             cursor=sent.get("cursor") or None,
         )
         page = await self._broker.find(query, call.caller)
-        return self._documents.page(page)
+        return await self._documents.page(page)
 
     async def get(self, call: Call) -> Response:
         """One inquiry."""
-        return self._documents.one(await self._broker.get(call.name, call.caller))
+        return await self._documents.one(await self._broker.get(call.name, call.caller))
 
     async def attachment(self, call: Call) -> Response:
         """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
@@ -92,7 +92,7 @@ class Inquiries:
     async def answer(self, call: Call) -> Response:
         """Take a person's answer."""
         body = await call.body()
-        return self._documents.settled(await self._broker.receive(call.name, _reply(body), call.caller))
+        return await self._documents.settled(await self._broker.receive(call.name, _reply(body), call.caller))
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
@@ -105,16 +105,18 @@ class Inquiries:
     async def snooze(self, call: Call) -> Response:
         """Keep quiet about a question for a while."""
         span = self._span(await call.body())
-        return self._documents.settled(await self._broker.snooze(call.name, call.caller, span))
+        return await self._documents.settled(await self._broker.snooze(call.name, call.caller, span))
 
     async def extend(self, call: Call) -> Response:
         """Give a question more time."""
         span = self._span(await call.body())
-        return self._documents.settled(await self._broker.extend(call.name, call.caller, span))
+        return await self._documents.settled(await self._broker.extend(call.name, call.caller, span))
 
     async def collect(self, call: Call) -> Response:
         """Let the asker acknowledge that it has its answer."""
-        return self._documents.settled(await self._broker.collect(call.name, call.caller, "acknowledged"))
+        return await self._documents.settled(
+            await self._broker.collect(call.name, call.caller, "acknowledged")
+        )
 
     async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
         body = await call.body()
@@ -125,7 +127,7 @@ class Inquiries:
             via=fields.via(body),
             key=fields.text(body, "key"),
         )
-        return self._documents.settled(settled)
+        return await self._documents.settled(settled)
 
     def _span(self, body: Body) -> float:
         for name in ("for", "seconds"):

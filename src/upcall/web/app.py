@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
 from upcall.web.documents import Documents
@@ -15,6 +16,7 @@ from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
 from upcall.web.pages.routes import page_routes
 from upcall.web.rules import Rules
+from upcall.web.runs_api import RunHandlers
 from upcall.web.service import Service
 from upcall.web.settings import WebSettings
 from upcall.web.sign_in_links import SignInLinks
@@ -28,6 +30,7 @@ def create_app(
     *,
     broker: Broker,
     access: Access,
+    runs: Runs,
     settings: WebSettings,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
@@ -36,14 +39,18 @@ def create_app(
 
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
-    routes = [*api_routes(broker, access, settings), *extra_routes, *page_routes(broker, access, settings)]
+    routes = [
+        *api_routes(broker, access, runs, settings),
+        *extra_routes,
+        *page_routes(broker, access, settings),
+    ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)
 
 
-def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
+def api_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
-    documents = Documents()
+    documents = Documents(runs.resume_state)
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules = Rules(broker)
@@ -61,6 +68,7 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
         Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
+        *run_routes(broker, access, runs),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
         Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
@@ -71,6 +79,21 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
         Resource(access, {"GET": service.metrics}).at("/metrics"),
         Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),
         Resource(access, {"GET": service.openapi}, public=True).at("/v1/openapi.json"),
+    ]
+
+
+def run_routes(broker: Broker, access: Access, runs: Runs) -> list[BaseRoute]:
+    """The routes about runs."""
+    handlers = RunHandlers(runs, broker, access)
+    one = "/v1/runs/{number}"
+    return [
+        Resource(access, {"POST": handlers.begin, "GET": handlers.list}).at("/v1/runs"),
+        Resource(access, {"GET": handlers.get}).at(one),
+        Resource(access, {"GET": handlers.log}).at(f"{one}/log"),
+        Resource(access, {"POST": handlers.cancel}).at(f"{one}/cancel"),
+        Resource(access, {"POST": handlers.retry}).at(f"{one}/retry"),
+        Resource(access, {"POST": handlers.say}).at(f"{one}/say"),
+        Resource(access, {"POST": handlers.attach}).at(f"{one}/attach"),
     ]
 
 

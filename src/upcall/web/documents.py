@@ -4,6 +4,7 @@ An answer is shown at least twice: to the person who gave it and to the agent th
 """
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 
 from upcall.broker import Settled
 from upcall.domain.document import document
@@ -13,29 +14,40 @@ from upcall.web.call import Json, encode
 
 REMEMBERED = 1024
 
+Resumed = Callable[[str], Awaitable[Mapping[str, object] | None]]
+"""How far the resume of an inquiry's session is, by the inquiry's id."""
+
+
+async def _never(inquiry: str) -> None:
+    return None
+
 
 class Documents:
     """Writes inquiries; each is written once while it stays the same value."""
 
-    def __init__(self) -> None:
+    def __init__(self, resumed: Resumed = _never) -> None:
+        self._resumed = resumed
         # By identity, which is safe because the value is held here too, and cheap because it is not compared.
         self._written: OrderedDict[int, tuple[Inquiry, bytes]] = OrderedDict()
 
-    def one(self, inquiry: Inquiry, status: int = 200) -> Json:
+    async def one(self, inquiry: Inquiry, status: int = 200) -> Json:
         """An inquiry."""
-        return Json(self._text(inquiry), status)
+        return Json(await self._text(inquiry), status)
 
-    def settled(self, settled: Settled) -> Json:
+    async def settled(self, settled: Settled) -> Json:
         """An inquiry, and whether the request that it replies to has settled it."""
         accepted = b"true" if settled.accepted else b"false"
-        return Json(b'{"accepted":%b,"inquiry":%b}' % (accepted, self._text(settled.inquiry)))
+        return Json(b'{"accepted":%b,"inquiry":%b}' % (accepted, await self._text(settled.inquiry)))
 
-    def page(self, page: Page) -> Json:
+    async def page(self, page: Page) -> Json:
         """A page of inquiries."""
-        items = b",".join([self._text(inquiry) for inquiry in page.items])
+        items = b",".join([await self._text(inquiry) for inquiry in page.items])
         return Json(b'{"items":[%b],"next":%b}' % (items, encode(page.next)))
 
-    def _text(self, inquiry: Inquiry) -> bytes:
+    async def _text(self, inquiry: Inquiry) -> bytes:
+        if inquiry.origin.run is not None and not inquiry.is_open:
+            # What becomes of the run goes on while the inquiry stays as it is.
+            return encode(document(inquiry) | {"resume": await self._resumed(inquiry.id)})
         key = id(inquiry)
         kept = self._written.get(key)
         if kept is not None:

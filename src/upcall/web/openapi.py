@@ -1,9 +1,9 @@
 """The OpenAPI document: every route, what it takes and what it gives. A test holds it against the application."""
 
 from upcall.domain.limits import Limits
-from upcall.web.schemas import DURATION, KIND, STATE, TEXT, Schema, ref, schemas
-
-Document = dict[str, object]
+from upcall.web.describing import Document, given, json_of, operation, path, query, taken
+from upcall.web.run_openapi import run_paths, run_schemas
+from upcall.web.schemas import DURATION, KIND, STATE, TEXT, ref, schemas
 
 DESCRIPTION = """\
 Agents ask, people answer. An agent's token asks and waits for its own and can never answer; a person's token
@@ -31,37 +31,45 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"token": []}],
-        "paths": {**_inquiries(), **_one_inquiry(), **_log(), **_rules(), **_tokens(), **_service()},
+        "paths": {
+            **_inquiries(),
+            **_one_inquiry(),
+            **run_paths(),
+            **_log(),
+            **_rules(),
+            **_tokens(),
+            **_service(),
+        },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": schemas(limits),
-            "responses": {"Error": {"description": "What went wrong.", "content": _json(ref("Error"))}},
+            "schemas": {**schemas(limits), **run_schemas()},
+            "responses": {"Error": {"description": "What went wrong.", "content": json_of(ref("Error"))}},
         },
     }
 
 
 def _inquiries() -> Document:
-    asked = _given("The inquiry, open.", ref("Inquiry"))
-    rejoined = _given("The same question, put before under the same key, as it stands.", ref("Inquiry"))
-    listed = _given("A page; `next` is the `cursor` of the following one.", ref("InquiryList"))
+    asked = given("The inquiry, open.", ref("Inquiry"))
+    rejoined = given("The same question, put before under the same key, as it stands.", ref("Inquiry"))
+    listed = given("A page; `next` is the `cursor` of the following one.", ref("InquiryList"))
     return {
         "/v1/inquiries": {
-            "post": _operation(
+            "post": operation(
                 "Ask a question",
                 {"201": asked, "200": rejoined},
                 tag="asking",
-                body=_taken(ref("Ask"), ASK_EXAMPLE),
+                body=taken(ref("Ask"), ASK_EXAMPLE),
             ),
-            "get": _operation(
+            "get": operation(
                 "List inquiries: open ones oldest first, others newest first",
                 {"200": listed},
                 tag="answering",
                 parameters=[
-                    _query("state", {"oneOf": [STATE, {"const": "closed"}]}),
-                    _query("agent", TEXT),
-                    _query("kind", KIND),
-                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
-                    _query("cursor", TEXT),
+                    query("state", {"oneOf": [STATE, {"const": "closed"}]}),
+                    query("agent", TEXT),
+                    query("kind", KIND),
+                    query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
+                    query("cursor", TEXT),
                 ],
             ),
         }
@@ -70,22 +78,22 @@ def _inquiries() -> Document:
 
 def _one_inquiry() -> Document:
     one = "/v1/inquiries/{name}"
-    inquiry: Document = {"200": _given("The inquiry.", ref("Inquiry"))}
-    number = _path("number", {"type": "integer", "minimum": 0})
+    inquiry: Document = {"200": given("The inquiry.", ref("Inquiry"))}
+    number = path("number", {"type": "integer", "minimum": 0})
     file = {
         "description": "The file.",
         "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
     }
     return {
-        one: {"get": _operation("Read an inquiry", inquiry, tag="asking", parameters=[_NAME])},
+        one: {"get": operation("Read an inquiry", inquiry, tag="asking", parameters=[_NAME])},
         f"{one}/wait": {
-            "get": _operation(
+            "get": operation(
                 "Wait until it is settled; the inquiry whatever its state, at the latest after `timeout`",
                 inquiry,
                 tag="asking",
                 parameters=[
                     _NAME,
-                    _query("timeout", {**DURATION, "default": 30}, "At most 3600 seconds, or 0."),
+                    query("timeout", {**DURATION, "default": 30}, "At most 3600 seconds, or 0."),
                 ],
             )
         },
@@ -103,7 +111,7 @@ def _one_inquiry() -> Document:
         f"{one}/snooze": {"post": _settling("Keep quiet about it for a while", "SpanForm", {"for": "1h"})},
         f"{one}/extend": {"post": _settling("Give it more time", "SpanForm", {"for": "24h"})},
         f"{one}/attachments/{{number}}": {
-            "get": _operation(
+            "get": operation(
                 "Download an attachment", {"200": file}, tag="answering", parameters=[_NAME, number]
             )
         },
@@ -111,7 +119,7 @@ def _one_inquiry() -> Document:
 
 
 def _log() -> Document:
-    after = _query("after", {"type": "integer", "minimum": 0}, "The last number that is known already.")
+    after = query("after", {"type": "integer", "minimum": 0}, "The last number that is known already.")
     resumed: Document = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0}}
     stream = {
         "description": "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive.",
@@ -119,19 +127,19 @@ def _log() -> Document:
     }
     return {
         "/v1/events": {
-            "get": _operation(
+            "get": operation(
                 "Read the log; with `wait`, not before there is something to tell",
-                {"200": _given("Events in order, and where to go on.", ref("EventList"))},
+                {"200": given("Events in order, and where to go on.", ref("EventList"))},
                 tag="events",
                 parameters=[
                     after,
-                    _query("wait", {**DURATION, "default": 0}, "At most 300 seconds."),
-                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200}),
+                    query("wait", {**DURATION, "default": 0}, "At most 300 seconds."),
+                    query("limit", {"type": "integer", "minimum": 1, "maximum": 1000, "default": 200}),
                 ],
             )
         },
         "/v1/stream": {
-            "get": _operation(
+            "get": operation(
                 "Follow the log, from `Last-Event-ID`, from `after`, or from now on",
                 {"200": stream},
                 tag="events",
@@ -150,32 +158,32 @@ def _rules() -> Document:
     }
     return {
         "/v1/rules": {
-            "get": _operation(
+            "get": operation(
                 "List remembered rules, the newest first (person or admin)",
-                {"200": _given("A page; `next` is the `cursor` of the following one.", ref("RuleList"))},
+                {"200": given("A page; `next` is the `cursor` of the following one.", ref("RuleList"))},
                 tag="rules",
                 parameters=[
-                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
-                    _query("cursor", TEXT),
+                    query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
+                    query("cursor", TEXT),
                 ],
             ),
-            "post": _operation(
+            "post": operation(
                 "Make a rule (person or admin)",
-                {"201": _given("The rule.", ref("Rule"))},
+                {"201": given("The rule.", ref("Rule"))},
                 tag="rules",
-                body=_taken(ref("RuleForm"), example),
+                body=taken(ref("RuleForm"), example),
             ),
         },
         "/v1/rules/{name}": {
-            "get": _operation(
+            "get": operation(
                 "Read a rule (person or admin)",
-                {"200": _given("The rule.", ref("Rule"))},
+                {"200": given("The rule.", ref("Rule"))},
                 tag="rules",
                 parameters=[_NAME],
             ),
-            "delete": _operation(
+            "delete": operation(
                 "Revoke a rule (person or admin)",
-                {"200": _given("It allows nothing any more.", ref("RevokedRule"))},
+                {"200": given("It allows nothing any more.", ref("RevokedRule"))},
                 tag="rules",
                 parameters=[_NAME],
             ),
@@ -186,33 +194,31 @@ def _rules() -> Document:
 def _tokens() -> Document:
     token: Document = {"name": "laptop", "role": "agent"}
     return {
-        "/v1/me": {
-            "get": _operation("Whose token this is", {"200": _given("You.", ref("Me"))}, tag="tokens")
-        },
+        "/v1/me": {"get": operation("Whose token this is", {"200": given("You.", ref("Me"))}, tag="tokens")},
         "/v1/sign-in-links": {
-            "post": _operation(
+            "post": operation(
                 "Make a link that signs a browser in, once (person or admin)",
-                {"201": _given("The link.", ref("SignInLink"))},
+                {"201": given("The link.", ref("SignInLink"))},
                 tag="tokens",
             )
         },
         "/v1/tokens": {
-            "get": _operation(
+            "get": operation(
                 "List tokens (admin)",
-                {"200": _given("Every token, without secrets.", ref("TokenList"))},
+                {"200": given("Every token, without secrets.", ref("TokenList"))},
                 tag="tokens",
             ),
-            "post": _operation(
+            "post": operation(
                 "Make a token (admin)",
-                {"201": _given("The token, shown this once.", ref("NewToken"))},
+                {"201": given("The token, shown this once.", ref("NewToken"))},
                 tag="tokens",
-                body=_taken(ref("TokenForm"), token),
+                body=taken(ref("TokenForm"), token),
             ),
         },
         "/v1/tokens/{name}": {
-            "delete": _operation(
+            "delete": operation(
                 "Revoke a token (admin)",
-                {"200": _given("It is worthless now.", ref("Revoked"))},
+                {"200": given("It is worthless now.", ref("Revoked"))},
                 tag="tokens",
                 parameters=[_NAME],
             )
@@ -222,83 +228,43 @@ def _tokens() -> Document:
 
 def _service() -> Document:
     health = {
-        "200": _given("It runs.", ref("Health")),
+        "200": given("It runs.", ref("Health")),
         "503": {
             "description": "It is about to stop, or cannot read its database.",
-            "content": _json({"oneOf": [ref("Health"), ref("Error")]}),
+            "content": json_of({"oneOf": [ref("Health"), ref("Error")]}),
         },
     }
     plain = {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": TEXT}}}
-    document = _given("This document.", {"type": "object"})
+    document = given("This document.", {"type": "object"})
     return {
         "/v1/backup": {
-            "post": _operation(
+            "post": operation(
                 "Copy everything to a file on the daemon's machine (admin)",
-                {"201": _given("The copy is complete.", ref("Backup"))},
+                {"201": given("The copy is complete.", ref("Backup"))},
                 tag="service",
-                body=_taken(ref("BackupForm"), {"path": "/backups/upcall.db"}),
+                body=taken(ref("BackupForm"), {"path": "/backups/upcall.db"}),
             )
         },
-        "/metrics": {"get": _operation("Numbers to watch (person or admin)", {"200": plain}, tag="service")},
+        "/metrics": {"get": operation("Numbers to watch (person or admin)", {"200": plain}, tag="service")},
         "/healthz": {
-            "get": {**_operation("Is it well", health, tag="service"), "security": []},
+            "get": {**operation("Is it well", health, tag="service"), "security": []},
             "head": {
-                **_operation("Is it well, in a word", {"200": {"description": "It runs."}}, tag="service"),
+                **operation("Is it well, in a word", {"200": {"description": "It runs."}}, tag="service"),
                 "security": [],
             },
         },
         "/v1/openapi.json": {
-            "get": {**_operation("What there is", {"200": document}, tag="service"), "security": []}
+            "get": {**operation("What there is", {"200": document}, tag="service"), "security": []}
         },
     }
-
-
-def _operation(
-    summary: str,
-    responses: Document,
-    *,
-    tag: str,
-    parameters: list[Document] | None = None,
-    body: Document | None = None,
-) -> Document:
-    operation: Document = {"summary": summary, "tags": [tag]}
-    if parameters:
-        operation["parameters"] = parameters
-    if body is not None:
-        operation["requestBody"] = body
-    return {**operation, "responses": {**responses, "default": {"$ref": "#/components/responses/Error"}}}
 
 
 def _settling(
     summary: str, form: str | None = None, example: Document | None = None, *, tag: str = "answering"
 ) -> Document:
-    responses: Document = {"200": _given("Whether it stands, and what does.", ref("Settled"))}
-    body = None if form is None else _taken(ref(form), example or {})
-    return _operation(summary, responses, tag=tag, parameters=[_NAME], body=body)
+    responses: Document = {"200": given("Whether it stands, and what does.", ref("Settled"))}
+    body = None if form is None else taken(ref(form), example or {})
+    return operation(summary, responses, tag=tag, parameters=[_NAME], body=body)
 
 
-def _json(schema: Schema, example: Document | None = None) -> Document:
-    shown: Document = {"schema": schema}
-    if example is not None:
-        shown["example"] = example
-    return {"application/json": shown}
-
-
-def _given(description: str, schema: Schema) -> Document:
-    return {"description": description, "content": _json(schema)}
-
-
-def _taken(schema: Schema, example: Document) -> Document:
-    return {"content": _json(schema, example)}
-
-
-def _query(name: str, schema: Schema, description: str = "") -> Document:
-    parameter: Document = {"name": name, "in": "query", "schema": schema}
-    return {**parameter, "description": description} if description else parameter
-
-
-def _path(name: str, schema: Schema) -> Document:
-    return {"name": name, "in": "path", "required": True, "schema": schema}
-
-
-_NAME = _path("name", TEXT)
+_NAME = path("name", TEXT)

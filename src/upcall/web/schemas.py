@@ -139,6 +139,14 @@ def _given() -> dict[str, Schema]:
         ),
         "RuleList": record({"items": list_of(ref("Rule")), "next": TEXT_OR_NULL}),
         "RevokedRule": record({"id": TEXT, "revoked": FLAG}),
+        "Resume": record(
+            {
+                "state": TEXT,
+                "run": {"type": ["integer", "null"]},
+                "attempts": COUNT,
+                "error": TEXT_OR_NULL,
+            }
+        ),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
@@ -186,6 +194,10 @@ def _inquiry() -> Schema:
             "answer": or_null("Answer"),
             "resolution": or_null("Resolution"),
             "delivery": list_of(ref("Delivery")),
+            "resume": {
+                **or_null("Resume"),
+                "description": "How the answer gets to a run whose program has ended.",
+            },
         }
     )
 

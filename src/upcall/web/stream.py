@@ -129,7 +129,7 @@ class Live:
                 inquiry = await presence.during(self._broker.wait(inquiry, timeout)) or inquiry
             # An hour later the token may not be good any more.
             self._access.identify(bearer(call.scope))
-        return self._documents.one(inquiry)
+        return await self._documents.one(inquiry)
 
     async def events(self, call: Call) -> Response:
         """The log after a number; with `wait`, not before there is something to tell."""

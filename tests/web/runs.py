@@ -1,0 +1,127 @@
+"""Runs without processes: what the API and the commands show of them, moved on by the test itself."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
+from upcall.domain.program import Command, Permission
+from upcall.domain.roles import Caller
+from upcall.domain.run import Order, Run, RunState
+from upcall.runs.book import RunPage
+from upcall.runs.service import LogLine, LogPage
+
+AGENTS = ("scripted", "claude")
+
+
+@dataclass
+class MemoryRuns:
+    """Keeps runs in a dictionary."""
+
+    runs: dict[int, Run] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    lines: dict[int, list[str]] = field(default_factory=dict)
+    resumes: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    waiting: int = 0
+
+    async def begin(self, order: Order, by: Caller) -> Run:
+        if order.agent not in AGENTS:
+            (near,) = get_close_matches(order.agent, AGENTS, n=1, cutoff=0)
+            raise InvalidRequest(f"there is no agent {order.agent!r}", hint=f"did you mean {near}?")
+        self.orders.append(order)
+        number = len(self.runs) + 1
+        run = Run(
+            number=number,
+            agent=order.agent,
+            task=order.task,
+            cwd=order.cwd,
+            by=by.name,
+            runner="here",
+            created_at=1_800_000_000.0,
+            started_at=1_800_000_001.0,
+            permission=order.permission or Permission.APPROVAL,
+            arguments=order.arguments,
+            retry_of=order.retry_of,
+            state=RunState.RUNNING,
+        )
+        self.runs[number] = run
+        self.lines[number] = []
+        return run
+
+    async def get(self, number: int) -> Run:
+        if number not in self.runs:
+            raise UnknownRun(number)
+        return self.runs[number]
+
+    async def find(self, *, state: str | None, cursor: str | None, limit: int) -> RunPage:
+        begins = int(cursor) if cursor else 2**62
+        found = [
+            run
+            for number, run in sorted(self.runs.items(), reverse=True)
+            if number < begins and state in {None, run.state.value}
+        ]
+        more = str(found[limit - 1].number) if len(found) > limit else None
+        return RunPage(items=tuple(found[:limit]), next=more)
+
+    async def cancel(self, number: int, by: Caller) -> Run:
+        run = await self.get(number)
+        if run.is_over:
+            raise RunConflict(f"run {number} is over: it is {run.state}", hint=f"upcall show {number}")
+        return await self.become(
+            number, state=RunState.CANCELLED, reason="cancelled", ended_at=1_800_000_060.0
+        )
+
+    async def retry(self, number: int, by: Caller) -> Run:
+        run = await self.get(number)
+        if not run.is_over:
+            raise RunConflict(f"run {number} is not over", hint=f"upcall cancel {number}")
+        return await self.begin(Order(agent=run.agent, task=run.task, cwd=run.cwd, retry_of=number), by)
+
+    async def say(self, number: int, text: str, by: Caller) -> str:
+        run = await self.get(number)
+        self.said.append(text)
+        return "resumed" if run.is_over else "live"
+
+    async def log(self, number: int, after: int, wait: float, limit: int) -> LogPage:
+        await self.get(number)
+        async with self.changed:
+            self.waiting += 1
+            try:
+                async with asyncio.timeout(wait):
+                    await self.changed.wait_for(
+                        lambda: len(self.lines[number]) > after or self.runs[number].is_over
+                    )
+            except TimeoutError:
+                pass
+            finally:
+                self.waiting -= 1
+        texts = self.lines[number][after : after + limit]
+        lines = tuple(LogLine(at=after + index, kind="said", text=text) for index, text in enumerate(texts))
+        position = after + len(lines)
+        over = self.runs[number].is_over and position == len(self.lines[number])
+        return LogPage(lines=lines, next_after=position, over=over)
+
+    async def attach(self, number: int) -> Command:
+        run = await self.get(number)
+        if not run.is_over:
+            raise RunConflict(f"a process of run {number} is alive", hint=f"upcall cancel {number}")
+        return Command(argv=("scripted", "--resume", "s-1"), cwd=run.cwd, environment={"DOOR": "open"})
+
+    async def resume_state(self, inquiry_id: str) -> Mapping[str, object] | None:
+        return self.resumes.get(inquiry_id)
+
+    async def become(self, number: int, **changes: object) -> Run:
+        """Move a run on."""
+        self.runs[number] = run = replace(self.runs[number], **changes)  # type: ignore[arg-type]  # named by tests
+        async with self.changed:
+            self.changed.notify_all()
+        return run
+
+    async def write(self, number: int, *texts: str) -> None:
+        """Add to a run's log."""
+        self.lines[number] += texts
+        async with self.changed:
+            self.changed.notify_all()
