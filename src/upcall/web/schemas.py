@@ -102,14 +102,7 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
-        "Resume": record(
-            {
-                "state": TEXT,
-                "run": {"type": ["integer", "null"]},
-                "attempts": COUNT,
-                "error": TEXT_OR_NULL,
-            }
-        ),
+        "Resume": record({"state": TEXT, "run": COUNT, "attempts": COUNT, "error": TEXT_OR_NULL}),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
