@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,6 +25,7 @@ from upcall.doors.progress import Beat
 from upcall.doors.tools import Tools
 from upcall.home import Home
 from upcall.ports import Event, Query
+from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
@@ -172,7 +173,7 @@ class House:
         app = create_app(
             broker=self.broker,
             access=access,
-            runs=MemoryRuns(),
+            runs=cast("Runs", MemoryRuns()),
             settings=WebSettings(version="test"),
             extra_routes=[*door.routes(), *PipeDoor(self.tools, access).routes()],
             lifespan=door.lifespan,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import anyio
 import httpx2
@@ -16,6 +16,7 @@ from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.domain.roles import Role
+from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
@@ -67,7 +68,7 @@ class House:
         app = create_app(
             broker=broker,
             access=access,
-            runs=runs,
+            runs=cast("Runs", runs),
             settings=replace(SETTINGS, **settings),
         )
         house = cls(store, broker, access, runs, app, clock)

@@ -10,7 +10,7 @@ from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller
 from upcall.domain.run import Order, Run, RunState
 from upcall.runs.book import RunPage
-from upcall.runs.service import LogLine, LogPage
+from upcall.runs.logs import LogLine, LogPage
 
 AGENTS = ("scripted", "claude")
 
@@ -85,7 +85,7 @@ class MemoryRuns:
         self.said.append(text)
         return "resumed" if run.is_over else "live"
 
-    async def log(self, number: int, after: int, wait: float, limit: int) -> LogPage:
+    async def log(self, number: int, after: int, wait: float = 0, *, raw: bool = False) -> LogPage:
         await self.get(number)
         async with self.changed:
             self.waiting += 1
@@ -98,10 +98,13 @@ class MemoryRuns:
                 pass
             finally:
                 self.waiting -= 1
-        texts = self.lines[number][after : after + limit]
-        lines = tuple(LogLine(at=after + index, kind="said", text=text) for index, text in enumerate(texts))
+        texts = self.lines[number][after : after + 2]
+        lines = tuple(
+            LogLine(at=after + index, kind="raw" if raw else "said", text=text)
+            for index, text in enumerate(texts)
+        )
         position = after + len(lines)
-        over = self.runs[number].is_over and position == len(self.lines[number])
+        over = self.runs[number].is_over and not lines
         return LogPage(lines=lines, next_after=position, over=over)
 
     async def attach(self, number: int) -> Command:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx2
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.web.house import CHOICE, House, code
+from upcall.runs.service import Runs
 from upcall.web.app import WebSettings, create_app
 from upcall.web.guard import Guard
 
@@ -248,7 +249,7 @@ def _mounted(house: House, endpoint: Any, **settings: Any) -> httpx2.AsyncClient
     app = create_app(
         broker=house.broker,
         access=house.access,
-        runs=house.runs,
+        runs=cast("Runs", house.runs),
         settings=WebSettings(version="1", **settings),
         extra_routes=[Route("/mounted", endpoint, methods=["POST", "PUT"])],
     )

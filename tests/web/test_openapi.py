@@ -13,6 +13,7 @@ from starlette.routing import Route
 from tests.web.house import CHOICE, House
 from upcall.access import digest
 from upcall.domain.roles import Caller, Role
+from upcall.runs.service import Runs
 from upcall.web.app import WebSettings, api_routes
 from upcall.web.call import Resource
 from upcall.web.openapi import openapi
@@ -40,7 +41,7 @@ def _schema(path: str, method: str, status: int) -> dict[str, Any]:
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
     public: set[str] = set()
-    for route in api_routes(house.broker, house.access, house.runs, WebSettings(version="1")):
+    for route in api_routes(house.broker, house.access, cast("Runs", house.runs), WebSettings(version="1")):
         assert isinstance(route, Route)
         assert isinstance(route.endpoint, Resource)
         served |= {(route.path, method.lower()) for method in route.endpoint.handlers}

@@ -11,39 +11,49 @@ from upcall.cli.terminal import Paint, paint
 from upcall.domain.display import visible
 
 POLL_SECONDS = 60.0
-PAGE = 1000
+SHOWN_LINES = 5
 Line = dict[str, Any]
 
 
-def log_lines(client: Client, number: int, *, follow: bool) -> Iterator[Line]:
+def log_lines(client: Client, number: int, *, follow: bool, raw: bool = False) -> Iterator[Line]:
     """The lines of a run's log; with `follow`, until the run is over."""
     after, wait = 0, POLL_SECONDS if follow else 0.0
     while True:
-        page = client.get(run_path(number, "log"), patience=wait, after=after, wait=f"{wait:g}", limit=PAGE)
+        page = client.get(run_path(number, "log"), patience=wait, after=after, wait=f"{wait:g}", raw=int(raw))
         yield from page["lines"]
-        after = page["next_after"]
-        if not page["lines"] and (page["over"] or not follow):
+        # Some of what a program writes tells a person nothing, so no lines are not yet the end.
+        if page["over"] or (not follow and page["next_after"] == after):
             return
+        after = page["next_after"]
 
 
 def shown(line: Line, colour: Paint) -> str:
     """A line for people to read."""
     text = visible(line["text"]).rstrip()
     match line["kind"]:
-        case "said" | "output":
+        case "said" | "raw":
             return text
         case "tool":
             return colour.name(f"→ {text}")
-        case "error" | "errors":
-            return colour.bad(text)
+        case "result":
+            return colour.dim(_cut(text))
+        case "error" | "refused" | "failed":
+            return colour.bad(f"{line['kind']}: {text}")
         case kind:
-            return f"{colour.dim(f'[{visible(kind)}]')} {text}"
+            return colour.dim(f"[{visible(kind)}] {text}")
+
+
+def _cut(text: str) -> str:
+    """The beginning of what a tool came to, set in; the whole is for the model, and in `--raw`."""
+    lines = text.split("\n")
+    more = [f"  … {len(lines) - SHOWN_LINES} lines more"] if len(lines) > SHOWN_LINES else []
+    return "\n".join([*(f"  {line}" for line in lines[:SHOWN_LINES]), *more])
 
 
 def _log(args: Namespace) -> int:
     client = Client()
     colour = paint()
-    for line in log_lines(client, args.run, follow=args.follow):
+    for line in log_lines(client, args.run, follow=args.follow, raw=args.raw):
         if args.json:
             print(json.dumps(line, ensure_ascii=False), flush=args.follow)
         else:

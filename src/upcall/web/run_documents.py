@@ -10,7 +10,7 @@ from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.ports import Query
 from upcall.runs.book import RunPage
-from upcall.runs.service import LogPage
+from upcall.runs.logs import LogPage
 from upcall.web.call import Json
 
 OPEN_PAGE = 200

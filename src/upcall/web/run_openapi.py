@@ -88,7 +88,7 @@ def _log() -> Document:
             _NUMBER,
             query("after", COUNT, "The `next_after` of the lines before."),
             query("wait", {**DURATION, "default": 0}, "At most 300 seconds."),
-            query("limit", {"type": "integer", "minimum": 1, "maximum": 5000, "default": 500}),
+            query("raw", {"enum": [0, 1], "default": 0}, "1 for what it wrote, to the letter."),
         ],
     )
 

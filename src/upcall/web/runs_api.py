@@ -20,7 +20,6 @@ from upcall.web.run_documents import RunDocuments, command_document, log_documen
 from upcall.web.stream import Presence
 
 PAGE, LARGEST_PAGE = 50, 200
-LOG_PAGE, LARGEST_LOG_PAGE = 500, 5000
 LONGEST_POLL = 300.0
 FURTHEST = 2**62
 # Words travel as one argument of a process, which Linux limits to 128 KiB.
@@ -87,12 +86,12 @@ class RunHandlers:
         """What the agent's program wrote after a position; with `wait`, not before there is something to tell."""
         require_person(call.caller, "read the logs of runs")
         number = _number(call)
-        sent = call.query("after", "wait", "limit")
+        sent = call.query("after", "wait", "raw")
         after = fields.integer(sent, "after", default=0, least=0, most=FURTHEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
-        limit = fields.integer(sent, "limit", default=LOG_PAGE, least=1, most=LARGEST_LOG_PAGE)
+        raw = fields.integer(sent, "raw", default=0, least=0, most=1) == 1
         async with Presence(call.receive, self._broker.closing) as presence:
-            page = await presence.during(self._runs.log(number, after, wait, limit))
+            page = await presence.during(self._runs.log(number, after, wait, raw=raw))
         # Minutes later the token may not be good any more.
         self._access.identify(bearer(call.scope))
         if page is None:

@@ -139,14 +139,7 @@ def _given() -> dict[str, Schema]:
         ),
         "RuleList": record({"items": list_of(ref("Rule")), "next": TEXT_OR_NULL}),
         "RevokedRule": record({"id": TEXT, "revoked": FLAG}),
-        "Resume": record(
-            {
-                "state": TEXT,
-                "run": {"type": ["integer", "null"]},
-                "attempts": COUNT,
-                "error": TEXT_OR_NULL,
-            }
-        ),
+        "Resume": record({"state": TEXT, "run": COUNT, "attempts": COUNT, "error": TEXT_OR_NULL}),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
