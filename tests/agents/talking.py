@@ -11,7 +11,7 @@ from upcall.domain.outcome import Outcome
 from upcall.domain.program import Action, Command, Noticed, Verdict
 
 T = TypeVar("T")
-PATIENCE = 60.0
+PATIENCE = 100.0
 LINE_BYTES = 50_000_000
 
 
