@@ -16,14 +16,16 @@ class AppReader:
     def __init__(self) -> None:
         self.changes: dict[str, list[object]] = {}
         self._totals: dict[str, tuple[int, int]] = {}
+        self._followed: set[str] = set()
         self._resumed: set[str] = set()
         self._open: set[str] = set()
         self._last_words = ""
 
-    def resume(self, thread: str) -> None:
-        """From here on a thread is followed that had a past."""
-        if thread not in self._totals:
+    def follow(self, thread: str, *, resumed: bool) -> None:
+        """From here on a thread is followed, which may have had a past without us."""
+        if resumed and thread not in self._followed:
             self._resumed.add(thread)
+        self._followed.add(thread)
 
     def notice(self, method: str, params: Json) -> Iterator[Noticed]:
         """What a notification tells."""

@@ -77,13 +77,14 @@ class Talk:
         known = told.id if isinstance(told, Session) else min(loaded, default="")
         settings = {"cwd": told.cwd, "approvalPolicy": "on-request", "approvalsReviewer": "user"}
         if known:
-            self._reader.resume(known)
+            self._reader.follow(known, resumed=True)
             settings |= {"threadId": known}
             await self._link.call("thread/resume", {**settings, "excludeTurns": True})
             self._thread = known
         else:
             begun = await self._link.call("thread/start", settings)
             self._thread = text_in(fields_in(begun.get("thread")).get("id"))
+            self._reader.follow(self._thread, resumed=False)
         self._notice(SessionSeen(id=self._thread))
         last = await self._last_turn() if known else {}
         words = with_advice(told.prompt) if isinstance(told, Task) else message
