@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import unix_connect
 
 from tests.agents.codex_bench import PATIENCE, Bench, answered, door_to
 from tests.agents.model_server import Model
@@ -96,7 +97,9 @@ async def test_a_question_without_an_answer_lets_the_model_go_on(model: Model, s
     model.play(Call("request_user_input", QUESTION), say_back)
     async with sit(*NATIVE_QUESTIONS) as bench:
         asked = await bench.counter.visit(1)
-        asked.said.set_result(Outcome(status="parked", id="i1", ref="a1", text="No answer yet, it is parked."))
+        asked.said.set_result(
+            Outcome(status="parked", id="i1", ref="a1", text="No answer yet, it is parked.")
+        )
 
         end = await bench.finish()
 
@@ -146,9 +149,7 @@ async def test_a_denied_command_does_not_run_and_the_model_goes_on_with_the_reas
     assert ToolReturned(id=asked.key, text="Not on a Friday.", is_error=True) in bench.noticed
 
 
-async def test_a_file_change_is_shown_whole_before_it_is_approved(
-    model: Model, sit: Sit, desk: Desk
-) -> None:
+async def test_a_file_change_is_shown_whole_before_it_is_approved(model: Model, sit: Sit, desk: Desk) -> None:
     patch = "*** Begin Patch\n*** Add File: new.txt\n+hello\n+world\n*** End Patch\n"
     model.play(Call("apply_patch", {"input": patch}), say_back)
     async with sit("-c", 'sandbox_mode="read-only"') as bench:
@@ -308,15 +309,12 @@ def next_question(person: Person) -> Any:
 
 def watch_connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every connection that is made from here on."""
-    from upcall.agents import codex_link
-
     made: list[Any] = []
-    connect = codex_link.unix_connect
 
     async def remember(*args: Any, **options: Any) -> Any:
-        connection = await connect(*args, **options)
+        connection = await unix_connect(*args, **options)
         made.append(connection)
         return connection
 
-    monkeypatch.setattr(codex_link, "unix_connect", remember)
+    monkeypatch.setattr("upcall.agents.codex_link.unix_connect", remember)
     return made

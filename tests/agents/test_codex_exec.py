@@ -124,7 +124,9 @@ def test_commands_can_write_where_the_work_is_and_nowhere_else(
     model: Model, desk: Desk, person: Person
 ) -> None:
     model.play(Call("exec_command", {"cmd": f"touch here; touch '{desk.home}/.codex/there'"}), say_back)
-    work = start(desk, Codex().start(a_task(desk, person, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")))
+    work = start(
+        desk, Codex().start(a_task(desk, person, "-c", "sandbox_workspace_write.exclude_slash_tmp=true"))
+    )
 
     assert work.finish().code == 0, work.report()
     assert (desk.work / "here").exists()
