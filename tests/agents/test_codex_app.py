@@ -224,6 +224,26 @@ async def test_the_next_daemon_takes_over_a_process_that_waits(
     assert len(model.conversations) == 2
 
 
+async def test_a_file_change_that_the_next_daemon_cannot_show_is_proposed_again(
+    model: Model, sit: Sit, desk: Desk
+) -> None:
+    patch = "*** Begin Patch\n*** Add File: new.txt\n+hello\n*** End Patch\n"
+    model.play(Call("apply_patch", {"input": patch}), Call("apply_patch", {"input": patch}), Say("Done."))
+    async with sit("-c", 'sandbox_mode="read-only"') as bench:
+        first = await bench.counter.visit(1)
+        await bench.let_go()
+        bench.take_over()
+        again = await bench.counter.visit(2)
+        assert again.key != first.key
+        assert again.what == first.what
+        assert "propose it once more" in model.conversations[-1].prompts[-1]
+        again.said.set_result(Verdict(allowed=True))
+
+        assert (await bench.finish()).text == "Done."
+
+    assert (desk.work / "new.txt").read_text() == "hello\n"
+
+
 async def test_a_turn_that_ended_while_nobody_listened_is_found(model: Model, sit: Sit) -> None:
     model.play(Call("exec_command", {"cmd": "echo hi"}), Say("All done."))
     async with sit() as bench:
