@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from upcall.agents.prompt import ASKING
 from upcall.cli.client import Client
 from upcall.domain.outcome import Outcome
 from upcall.domain.program import Session, Spent, Task, ToolCalled, ToolReturned, TurnTaken, Verdict
+from upcall.home import Home
+from upcall.instance import stop_running
+from upcall.launch import ensure_running
 
 NATIVE_QUESTIONS = ("--enable", "default_mode_request_user_input")
 QUESTION = {
@@ -43,12 +46,25 @@ QUESTION = {
 Sit = Callable[..., Bench]
 
 
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home with a daemon for all who have to have our door, and do not use it."""
+    home = Home(tmp_path_factory.mktemp("house") / "upcall")
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("UPCALL_URL", "UPCALL_TOKEN"):
+            patched.delenv(name, raising=False)
+        patched.setenv("UPCALL_HOME", str(home.path))
+        ensure_running(home)
+    yield home
+    stop_running(home)
+
+
 @pytest.fixture
-def sit(desk: Desk, person: Person) -> Sit:
-    def begin(*arguments: str, session: str = "", message: str | None = None) -> Bench:
+def sit(desk: Desk, house: Home) -> Sit:
+    def begin(*arguments: str, session: str = "", message: str | None = None, home: Home = house) -> Bench:
         common: dict[str, Any] = {
             "cwd": str(desk.work),
-            "door": door_to(person.home),
+            "door": door_to(home),
             "arguments": arguments,
         }
         if session:
@@ -171,7 +187,7 @@ async def test_our_own_tool_asks_through_the_door_without_approval(
     model: Model, sit: Sit, person: Person
 ) -> None:
     model.play(Call("ask_human", {"question": "Which cache?", "options": ["Redis", "Memcached"]}), say_back)
-    async with sit() as bench:
+    async with sit(home=person.home) as bench:
         question = await asyncio.to_thread(next_question, person)
         await asyncio.to_thread(person.answer, question["ref"], "2")
 
