@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.agents.programs import CODEX, Desk, need
 from upcall.agents.codex import Codex
@@ -41,6 +41,11 @@ class Asked:
     said: "asyncio.Future[Outcome | Verdict]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+
+    @property
+    def fields(self) -> Any:
+        assert isinstance(self.what, dict)
+        return self.what
 
     @property
     def action(self) -> Action:

@@ -89,14 +89,13 @@ async def test_a_native_question_is_answered_by_a_person(model: Model, sit: Sit)
     model.play(Call("request_user_input", QUESTION), say_back)
     async with sit(*NATIVE_QUESTIONS) as bench:
         asked = await bench.counter.visit(1)
-        assert isinstance(asked.what, dict)
-        assert [each["question"] for each in asked.what["questions"]] == [
+        assert [each["question"] for each in asked.fields["questions"]] == [
             "Which database?",
             "What is it called?",
         ]
-        assert asked.what["questions"][0]["options"][1] == {"label": "sqlite", "description": "a file"}
-        assert asked.what["questions"][0]["custom"] is True
-        assert asked.what["secret"] is False
+        assert asked.fields["questions"][0]["options"][1] == {"label": "sqlite", "description": "a file"}
+        assert asked.fields["questions"][0]["custom"] is True
+        assert asked.fields["secret"] is False
         asked.said.set_result(answered(("pg",), ("my own",)))
 
         end = await bench.finish()

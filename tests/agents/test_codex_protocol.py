@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # it has no stubs among our tools
+from websockets.asyncio.client import unix_connect
 
 from tests.agents.codex_bench import Bench, answered, door_to
 from tests.agents.model_server import Model
@@ -267,6 +268,7 @@ async def test_everything_that_is_said_follows_the_programs_own_schema(
     async with Bench(desk, Session(id=bench.session, **common), "Go on.") as again:
         await again.finish()
 
+    assert heard
     methods = {message["method"] for message in sent if "method" in message}
     assert methods >= {"initialize", "thread/start", "thread/resume", "turn/start", "turn/steer"}
     for message in sent:
@@ -281,20 +283,24 @@ async def test_everything_that_is_said_follows_the_programs_own_schema(
 
 def wiretap(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[Any]]:
     """Everything that is sent and heard over connections from here on."""
-    from upcall.agents.codex_link import Link
-
     sent: list[Any] = []
     heard: list[Any] = []
-    send, take = Link._send, Link._take
 
-    async def send_too(self: Link, message: Mapping[str, object]) -> None:
-        sent.append(json.loads(json.dumps(message)))
-        await send(self, message)
+    async def connect(*args: Any, **options: Any) -> Any:
+        connection = await unix_connect(*args, **options)
+        send = connection.send
 
-    def take_too(self: Link, message: Mapping[str, Any]) -> None:
-        heard.append(message)
-        take(self, message)
+        async def send_too(text: str) -> None:
+            sent.append(json.loads(text))
+            await send(text)
 
-    monkeypatch.setattr(Link, "_send", send_too)
-    monkeypatch.setattr(Link, "_take", take_too)
+        monkeypatch.setattr(connection, "send", send_too)
+        return connection
+
+    def parse(text: str) -> Any:
+        heard.append(json.loads(text))
+        return heard[-1]
+
+    monkeypatch.setattr("upcall.agents.codex_link.unix_connect", connect)
+    monkeypatch.setattr("upcall.agents.codex_link.parsed", parse)
     return sent, heard
