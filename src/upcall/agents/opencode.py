@@ -39,7 +39,9 @@ class Opencode:
             return f"{version.strip()[:80]!r} is no version of opencode; {PROVED} is known to work"
         if tuple(map(int, found.groups())) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
-            return f"opencode {found[0]} is too old: it takes {oldest} or newer, and {PROVED} is known to work"
+            return (
+                f"opencode {found[0]} is too old: it takes {oldest} or newer, and {PROVED} is known to work"
+            )
         return None
 
     def start(self, task: Task) -> Command:
@@ -55,7 +57,9 @@ class Opencode:
     def attach(self, session: Session) -> Command:
         """The session in a terminal, where a person answers for themselves."""
         prompt, _ = split(session.arguments)
-        chosen = [word for flag in ("agent", "model") if flag in prompt for word in (f"--{flag}", prompt[flag])]
+        chosen = [
+            word for flag in ("agent", "model") if flag in prompt for word in (f"--{flag}", prompt[flag])
+        ]
         return Command(argv=(self._executable, *chosen, "--session", session.id), cwd=session.cwd)
 
     def reader(self) -> Reader:

@@ -93,7 +93,5 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     merged = dict(below)
     for name, value in above.items():
         known = merged.get(name)
-        merged[name] = (
-            _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
-        )
+        merged[name] = _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
     return merged
