@@ -44,6 +44,11 @@ class Person:
         )
         assert done.returncode == 0, done.stderr
 
+    def let_pass(self, seconds: int) -> None:
+        """Wait for so long for something that does not happen."""
+        news = self._client.get("/v1/events", patience=30, after=self._after, wait=seconds)
+        assert not [event for event in news["items"] if event["type"] == "asked"]
+
     def leave(self) -> None:
         """Close the connection to the daemon."""
         self._client.hang_up()

@@ -267,15 +267,16 @@ class Talk:
         replies = [each for each in messages if mapping(each.get("info")).get("role") == "assistant"]
         last = replies[-1] if replies and replies[-1] is messages[-1] else {}
         info = mapping(last.get("info"))
-        if error := info.get("error") or (None if last else self._error):
+        ending = text(info.get("finish"))
+        # That something went wrong is told before it is written down.
+        if error := info.get("error") or (None if ending else self._error):
             message, reason = failure(error)
             return Finished(ok=False, text=message, reason=reason)
         if not last:
             return Finished(ok=False, text="the model was not asked", reason="no_reply")
         said = "\n\n".join(filter(None, map(words, objects(last.get("parts")))))
-        ending = text(info.get("finish"))
-        unfinished = ending in UNFINISHED
-        return Finished(ok=not unfinished, text=said, reason=ending if unfinished else "")
+        ok = bool(ending) and ending not in UNFINISHED
+        return Finished(ok=ok, text=said, reason="" if ok else ending or "interrupted")
 
 
 def _parts(messages: Sequence[Json]) -> list[Json]:
