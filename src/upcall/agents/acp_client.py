@@ -231,7 +231,7 @@ class Conversation:
         try:
             await resume(cwd=self._told.cwd, session_id=self._session, mcp_servers=servers)
         except RequestError as problem:
-            self._notice(Finished(ok=False, text=str(problem), reason="session_gone"))
+            self._notice(Finished(ok=False, text=_details(problem), reason="session_gone"))
             return False
         return True
 
@@ -254,6 +254,10 @@ class Conversation:
         with suppress(ConnectionError, OSError, TimeoutError):
             async with asyncio.timeout(GOODBYE_TIMEOUT):
                 await self._agent.cancel(session_id=self._session)
+
+
+def _details(problem: RequestError) -> str:
+    return f"{problem}: {json.dumps(problem.data)}" if problem.data else str(problem)
 
 
 def _server(door: Door) -> McpServerStdio:

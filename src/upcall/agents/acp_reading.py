@@ -58,6 +58,9 @@ class AcpReader:
         if message.get("method") == "session/update":
             params = _object(message.get("params"))
             return [*self._seen(params.get("sessionId")), *self._update(_object(params.get("update")))]
+        if message.get("method") == "session/request_permission":
+            params = _object(message.get("params"))
+            return list(self._tool(_object(params.get("toolCall")), is_called=True))
         if "method" in message:
             return []
         if isinstance(message.get("error"), dict):
@@ -100,7 +103,7 @@ class AcpReader:
             yield Said(text=words)
         self._words.clear()
 
-    def _tool(self, update: Message) -> Iterator[Noticed]:
+    def _tool(self, update: Message, *, is_called: bool = False) -> Iterator[Noticed]:
         name = update.get("toolCallId")
         if not isinstance(name, str) or not name or name in self._over:
             return
@@ -111,7 +114,7 @@ class AcpReader:
         call.update({key: value for key, value in update.items() if value is not None})
         status = call.get("status")
         # The first word of a call often comes before its input does.
-        if name not in self._told and (call.get("rawInput") or status not in (None, "pending")):
+        if name not in self._told and (is_called or status not in (None, "pending")):
             self._told.add(name)
             yield ToolCalled(id=name, name=_title(call), input=_object(call.get("rawInput")))
         if status in ("completed", "failed"):
@@ -134,12 +137,21 @@ class AcpReader:
             return
         yield from self._pause()
         self._speaking = False
-        usage = _object(result.get("usage"))
-        taken, given = _count(usage.get("inputTokens")), _count(usage.get("outputTokens"))
-        if taken or given:
-            yield Spent(input_tokens=taken, output_tokens=given)
+        yield from _used(result)
         ended_well = reason == "end_turn"
         yield Finished(ok=ended_well, text=self._last_words, reason="" if ended_well else reason or "unknown")
+
+
+def _used(result: Message) -> Iterator[Noticed]:
+    usage = _object(result.get("usage"))
+    taken, given = _count(usage.get("inputTokens")), _count(usage.get("outputTokens"))
+    if not usage:
+        # Gemini CLI counts in a place of its own.
+        quota = _object(_object(result.get("_meta")).get("quota"))
+        counts = _object(quota.get("token_count"))
+        taken, given = _count(counts.get("input_tokens")), _count(counts.get("output_tokens"))
+    if taken or given:
+        yield Spent(input_tokens=taken, output_tokens=given)
 
 
 def _failure(error: Message) -> Iterator[Noticed]:

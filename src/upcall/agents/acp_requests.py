@@ -24,7 +24,10 @@ def action_of(call: Mapping[str, object], cwd: str) -> Action:
         wanted = cast("Mapping[str, object]", given)
     else:
         wanted = {name: call[name] for name in _SHOWN if call.get(name)}
-    return Action(tool=str(call.get("title") or call.get("kind") or "tool"), input=wanted, cwd=cwd)
+    # Titles often are the command itself; a kind is what rules can be made for.
+    kind = call.get("kind")
+    tool = kind if kind and kind != "other" else call.get("title")
+    return Action(tool=str(tool or "tool"), input=wanted, cwd=cwd)
 
 
 def is_ours(call: Mapping[str, object]) -> bool:

@@ -5,6 +5,8 @@
     ├── InvalidRequest      a request that is not of the documented form
     ├── InvalidSetting      a configuration value that cannot be used
     ├── UnknownInquiry      no inquiry has that id or ref
+    ├── UnknownRun          no run has that number
+    ├── RunConflict         the run is not in a state for this
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -63,6 +65,21 @@ class UnknownInquiry(UpcallError):
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no inquiry {name!r}", hint="`upcall status` lists the open ones")
         self.name = name
+
+
+class UnknownRun(UpcallError):
+    """No run has that number."""
+
+    code = "unknown_run"
+
+    def __init__(self, number: object) -> None:
+        super().__init__(f"there is no run {number}", hint="`upcall status` lists them")
+
+
+class RunConflict(UpcallError):
+    """The run is not in a state in which this can be done."""
+
+    code = "run_conflict"
 
 
 class UnknownAgent(UpcallError):
