@@ -2,11 +2,24 @@
 
 import subprocess
 import sys
+from typing import Protocol
 
 from tests.agents.dialect import Json
-from tests.agents.work import Work
 from upcall.cli.client import Client, inquiry_path
 from upcall.home import Home
+
+
+class Asker(Protocol):
+    """Whoever may still ask something."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it never will again."""
+        ...
+
+    def report(self) -> str:
+        """What it said."""
+        ...
 
 
 class Person:
@@ -17,7 +30,7 @@ class Person:
         self._client = Client(home=home)
         self._after = 0
 
-    def next_question(self, *working: Work) -> Json:
+    def next_question(self, *working: Asker) -> Json:
         """The question that is asked next; fails if all those who could ask it have ended."""
         while True:
             over = all(work.ended for work in working)

@@ -15,7 +15,17 @@ PIPE = (sys.executable, "-m", "upcall", "mcp", "--wait", "block")
 def a_door(person: Person, wait: float = 3600.0) -> Door:
     """The stdio door of a person's daemon, with a token of an agent."""
     made = subprocess.run(
-        [sys.executable, "-m", "upcall", "tokens", "create", "--role", "agent", "--name", f"run-{uuid4().hex}"],
+        [
+            sys.executable,
+            "-m",
+            "upcall",
+            "tokens",
+            "create",
+            "--role",
+            "agent",
+            "--name",
+            f"run-{uuid4().hex}",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -26,7 +36,9 @@ def a_door(person: Person, wait: float = 3600.0) -> Door:
     return Door(command=PIPE, environment=environment, url="", token=token, wait=wait)
 
 
-def a_real_task(desk: Desk, person: Person, permission: Permission, prompt: str = "Set up the cache.") -> Task:
+def a_real_task(
+    desk: Desk, person: Person, permission: Permission, prompt: str = "Set up the cache."
+) -> Task:
     """Something to do at a desk."""
     return Task(
         prompt=prompt,

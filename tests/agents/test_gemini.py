@@ -1,17 +1,19 @@
 """Gemini CLI: how it is started, and the real program as the adapter starts it and the driver talks to it."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from typing_extensions import override
 
 from tests.agents.console import Notes, OpenDesk, Talker, talking
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
-from tests.agents.script import Call, Say, say_back
+from tests.agents.script import Call, Say
 from tests.agents.tasks import a_real_task, session_of
 from upcall.agent_ports import Driver
 from upcall.agents.gemini import Gemini, patient
@@ -25,10 +27,11 @@ TOUCH = {"command": "touch touched.txt", "description": "touch it"}
 class TestGemini(CommandContract):
     """Its messages are those of the protocol, and read by the reader of that."""
 
-    freedoms = ("yolo",)
-    good_version = "0.61.0"
-    bad_version = "0.9.4"
+    freedoms: ClassVar[tuple[str, ...]] = ("yolo",)
+    good_version: ClassVar[str] = "0.61.0"
+    bad_version: ClassVar[str | None] = "0.9.4"
 
+    @override
     def agent(self) -> Gemini:
         return Gemini()
 
@@ -69,12 +72,18 @@ async def driven(
         yield process
 
 
+def a_minute_passes(desk: Desk) -> None:
+    """Gemini names a session's file by the minute, and loading it within the one it began in would overwrite it."""
+    for file in (desk.home / ".gemini/tmp").glob("*/chats/session-*.jsonl"):
+        file.rename(file.with_name(re.sub(r"session-.{16}-", "session-2026-01-01T00-00-", file.name)))
+
+
 @pytest.mark.anyio
 async def test_a_killed_agent_goes_on_with_the_answer_it_was_waiting_for(
     agent: Gemini, model: Model, desk: Desk, person: Person
 ) -> None:
     task = a_real_task(desk, person, Permission.AUTONOMOUS)
-    model.play(Call("run_shell_command", TOUCH), Call("ask_human", CACHE), say_back)
+    model.play(Call("run_shell_command", TOUCH), Call("ask_human", CACHE), Say("Redis it is."))
     asked, notes = OpenDesk(), Notes()
     async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
         await asyncio.to_thread(person.next_question, process)
@@ -82,11 +91,13 @@ async def test_a_killed_agent_goes_on_with_the_answer_it_was_waiting_for(
     assert (desk.work / "touched.txt").exists()
     assert notes.of(Finished) == []
 
+    a_minute_passes(desk)
     session = session_of(task, notes.of(SessionSeen)[0].id)
     message = "You asked: Which cache? (Redis, Memcached) The user answered: Redis"
     driver, resumed = a_driver(agent, session, message), Notes()
     async with driven(agent.resume(session, message), desk, driver, asked, resumed):
         pass
+    assert resumed.of(Finished)[0].ok, resumed.noticed
     assert message in model.conversations[-1].prompts[-1]
     assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
     assert resumed.of(Finished)[0].ok
@@ -98,9 +109,7 @@ async def test_it_asks_a_person_and_does_only_what_is_approved(
 ) -> None:
     task = a_real_task(desk, person, Permission.APPROVAL)
     other = {"command": "touch other.txt", "description": "touch another"}
-    model.play(
-        Call("ask_human", CACHE), Call("run_shell_command", TOUCH), Call("run_shell_command", other)
-    )
+    model.play(Call("ask_human", CACHE), Call("run_shell_command", TOUCH), Call("run_shell_command", other))
     model.follow(lambda _: Say("I go on."))
     asked, notes = OpenDesk(), Notes()
     async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:

@@ -1,10 +1,12 @@
 """How opencode is started, read and resumed, without starting it."""
 
 import json
+from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
 from hypothesis import given, strategies as st
+from typing_extensions import override
 
 from upcall.agents.opencode import Opencode, split
 from upcall.agents.opencode_parts import failure
@@ -17,7 +19,7 @@ from upcall.testing.agent_contract import SESSION, AgentContract, a_session, a_t
 NAME = "ses_e1e2b0945ffe54SPCEu6cuUD3v"
 
 
-def line(kind: str, part: dict[str, object]) -> str:
+def line(kind: str, part: Mapping[str, object]) -> str:
     return json.dumps({"type": kind, "timestamp": 1794790196337, "sessionID": NAME, "part": part})
 
 
@@ -62,6 +64,7 @@ class TestOpencode(AgentContract):
         ),
     )
 
+    @override
     def agent(self) -> Opencode:
         return Opencode(surroundings={})
 
@@ -128,7 +131,7 @@ def test_settings_that_the_user_has_in_the_environment_stay() -> None:
     assert merged["model"] == "some/model"
     assert set(json.loads(json.dumps(merged["mcp"]))) == {"other", "upcall"}
     permission = json.loads(json.dumps(merged["permission"]))
-    assert list(permission)[0] == "bash"
+    assert next(iter(permission)) == "bash"
     assert permission["bash"] == {"rm *": "deny"}
     one_word = settings_in(Opencode(surroundings={CONTENT: '{"permission": "allow"}'}).start(a_task()))
     assert list(json.loads(json.dumps(one_word["permission"])))[:2] == ["*", "**"]

@@ -28,8 +28,8 @@ class Gemini:
     name = "gemini"
     install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
 
-    def __init__(self, executable: str = "gemini") -> None:
-        self._executable = executable
+    def __init__(self, executable: str = "") -> None:
+        self._executable = executable or "gemini"
 
     def program(self) -> str:
         """What is started."""

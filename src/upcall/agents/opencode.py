@@ -24,8 +24,8 @@ class Opencode:
     name = "opencode"
     install_hint = f"npm install -g opencode-ai@{PROVED}"
 
-    def __init__(self, executable: str = "opencode", surroundings: Mapping[str, str] | None = None) -> None:
-        self._executable = executable
+    def __init__(self, executable: str = "", surroundings: Mapping[str, str] | None = None) -> None:
+        self._executable = executable or "opencode"
         self._surroundings = os.environ if surroundings is None else surroundings
 
     def program(self) -> str:

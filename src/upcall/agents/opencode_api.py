@@ -68,7 +68,7 @@ class Api:
         patience = httpx2.Timeout(REPLY_SECONDS, read=SILENCE_SECONDS)
         try:
             async with self._http.stream("GET", "/event", timeout=patience) as response:
-                if response.status_code != httpx2.codes.OK:
+                if not response.is_success:
                     raise Turned(response.status_code, "no events")
                 yield _events(response)
         except httpx2.TransportError as problem:

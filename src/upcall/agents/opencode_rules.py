@@ -22,7 +22,7 @@ def _tightened(rules: Iterable[Json]) -> Iterator[dict[str, str]]:
         permission, pattern = text(rule.get("permission")), text(rule.get("pattern"))
         if not permission or not pattern or permission in ASKING or permission == OURS:
             continue
-        match rule.get("action"):
+        match text(rule.get("action")):
             case "deny" | "ask" as action:
                 yield _rule(permission, pattern, action)
             case "allow" if permission in HARMLESS or permission == WHERE:
