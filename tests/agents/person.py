@@ -3,14 +3,26 @@
 import os
 import subprocess
 import sys
-from typing import Self
+from typing import Protocol, Self
 
 from tests.agents.dialect import Json
-from tests.agents.work import Work
 from upcall.cli.client import Client, inquiry_path
 from upcall.home import Home
 from upcall.instance import stop_running
 from upcall.launch import ensure_running
+
+
+class Asker(Protocol):
+    """Whoever may still ask something."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it never will again."""
+        ...
+
+    def report(self) -> str:
+        """What it said."""
+        ...
 
 
 class Person:
@@ -29,7 +41,7 @@ class Person:
         self._client.hang_up()
         stop_running(self.home)
 
-    def next_question(self, *working: Work) -> Json:
+    def next_question(self, *working: Asker) -> Json:
         """The question that is asked next; fails if all those who could ask it have ended."""
         while True:
             over = all(work.ended for work in working)
@@ -56,3 +68,12 @@ class Person:
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
+
+    def let_pass(self, seconds: int) -> None:
+        """Wait for so long for something that does not happen."""
+        news = self._client.get("/v1/events", patience=30, after=self._after, wait=seconds)
+        assert not [event for event in news["items"] if event["type"] == "asked"]
+
+    def leave(self) -> None:
+        """Close the connection to the daemon."""
+        self._client.hang_up()

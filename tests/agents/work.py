@@ -48,7 +48,7 @@ class Work:
 
     @property
     def lines(self) -> list[str]:
-        """What it has said so far."""
+        """What it has written so far, line by line."""
         return list(self._lines)
 
     @property

@@ -1,0 +1,175 @@
+"""A program that is talked to, on a real process: a console that can be taken over, and a desk that a test answers."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from upcall.domain.outcome import Outcome
+from upcall.domain.program import Action, Command, Noticed, Verdict
+
+PATIENCE = 60.0
+T = TypeVar("T")
+
+
+class Talker:
+    """A process; every console on it reads its output from the first line on."""
+
+    def __init__(self, command: Command, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=command.cwd,
+            env={**environment, **command.environment},
+            start_new_session=True,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Condition()
+        self._lines: list[str | None] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has closed its mouth for good."""
+        return None in self._lines
+
+    def console(self) -> "Console":
+        """Somebody who reads it."""
+        return Console(self)
+
+    async def line(self, number: int) -> str | None:
+        """A line of its output, once it is there."""
+        async with self._news:
+            await self._news.wait_for(lambda: len(self._lines) > number)
+        return self._lines[number]
+
+    async def write(self, line: str) -> None:
+        """Give it a line to read."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def report(self) -> str:
+        """Everything it said, for whoever has to find out what went wrong."""
+        return "\n".join(filter(None, self._lines))
+
+    def kill(self) -> None:
+        """End it and everything that it has started."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it was faster
+
+    async def close(self) -> None:
+        """Leave nothing behind."""
+        self.kill()
+        await asyncio.to_thread(self._process.wait, PATIENCE)
+        await asyncio.to_thread(self._reader.join, PATIENCE)
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            asyncio.run_coroutine_threadsafe(self._heard(line.rstrip("\n")), self._loop)
+        asyncio.run_coroutine_threadsafe(self._heard(None), self._loop)
+
+    async def _heard(self, line: str | None) -> None:
+        async with self._news:
+            self._lines.append(line)
+            self._news.notify_all()
+
+
+class Console:
+    """One reader of a process."""
+
+    def __init__(self, talker: Talker) -> None:
+        self._talker = talker
+        self._number = 0
+
+    async def read(self) -> str | None:
+        line = await self._talker.line(self._number)
+        self._number += line is not None
+        return line
+
+    async def write(self, line: str) -> None:
+        await self._talker.write(line)
+
+
+@asynccontextmanager
+async def talking(command: Command, environment: Mapping[str, str]) -> AsyncIterator[Talker]:
+    """A process that is ended afterwards."""
+    talker = Talker(command, environment)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield talker
+    except TimeoutError:
+        raise AssertionError(talker.report()) from None
+    finally:
+        await talker.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Something that waits for a person: questions, or an action."""
+
+    key: str
+    about: Mapping[str, object] | Action
+    reply: "asyncio.Future[Outcome | Verdict]" = field(default_factory=asyncio.Future)
+
+    def answer(self, *values: tuple[str, ...]) -> None:
+        self.reply.set_result(Outcome(status="answered", id="i", ref="a1", text="", answers=values))
+
+    def decline(self, words: str) -> None:
+        self.reply.set_result(Outcome(status="rejected", id="i", ref="a1", text=words))
+
+    def decide(self, *, allowed: bool, reason: str = "") -> None:
+        self.reply.set_result(Verdict(allowed=allowed, reason=reason))
+
+
+class OpenDesk:
+    """Hands everything that is asked to the test, which replies."""
+
+    def __init__(self) -> None:
+        self._asked: asyncio.Queue[Asked] = asyncio.Queue()
+
+    async def next(self) -> Asked:
+        """What is asked next."""
+        return await self._asked.get()
+
+    async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
+        outcome = await self._put(Asked(key=key, about=fields))
+        assert isinstance(outcome, Outcome)
+        return outcome
+
+    async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
+        verdict = await self._put(Asked(key=key, about=action))
+        assert isinstance(verdict, Verdict)
+        return verdict
+
+    async def _put(self, asked: Asked) -> Outcome | Verdict:
+        await self._asked.put(asked)
+        return await asked.reply
+
+
+class Notes:
+    """All that was noticed."""
+
+    def __init__(self) -> None:
+        self.noticed: list[Noticed] = []
+
+    def __call__(self, noticed: Noticed) -> None:
+        self.noticed.append(noticed)
+
+    def of(self, kind: type[T]) -> list[T]:
+        return [each for each in self.noticed if isinstance(each, kind)]

@@ -1,0 +1,128 @@
+"""Gemini CLI: how it is started, and the real program as the adapter starts it and the driver talks to it."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar
+
+import pytest
+from typing_extensions import override
+
+from tests.agents.console import Notes, OpenDesk, Talker, talking
+from tests.agents.model_server import Model
+from tests.agents.person import Person
+from tests.agents.programs import GEMINI, Desk, need
+from tests.agents.script import Call, Say
+from tests.agents.tasks import a_real_task, session_of
+from upcall.agent_ports import Driver
+from upcall.agents.gemini import Gemini, patient
+from upcall.domain.program import Action, Command, Finished, Permission, SessionSeen, ToolReturned
+from upcall.testing.agent_contract import DOOR, SESSION, CommandContract, a_session, a_task
+
+CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
+TOUCH = {"command": "touch touched.txt", "description": "touch it"}
+
+
+class TestGemini(CommandContract):
+    """Its messages are those of the protocol, and read by the reader of that."""
+
+    freedoms: ClassVar[tuple[str, ...]] = ("yolo",)
+    good_version: ClassVar[str] = "0.61.0"
+    bad_version: ClassVar[str | None] = "0.9.4"
+
+    @override
+    def agent(self) -> Gemini:
+        return Gemini()
+
+
+def test_the_command_lines_are_these() -> None:
+    agent, more = Gemini(), ("-m", "gemini-2.5-pro")
+    held = ("gemini", *more, "--acp", "--approval-mode", "default")
+    assert agent.start(a_task(arguments=more)).argv == held
+    assert agent.resume(a_session(arguments=more), "Go on").argv == held
+    free = agent.start(a_task(permission=Permission.AUTONOMOUS))
+    assert free.argv == ("gemini", "--acp", "--approval-mode", "yolo")
+    assert agent.attach(a_session()).argv == ("gemini", "--resume", SESSION)
+
+
+def test_calls_are_parked_before_gemini_gives_them_up() -> None:
+    assert patient(DOOR).command == ("/opt/upcall/bin/upcall", "mcp", "--wait", "540")
+
+
+@pytest.fixture
+def agent() -> Gemini:
+    need(GEMINI)
+    return Gemini()
+
+
+def a_driver(agent: Gemini, told: Any, message: str | None = None) -> Driver:
+    driver = agent.driver(told, message)
+    assert driver is not None
+    return driver
+
+
+@asynccontextmanager
+async def driven(
+    command: Command, desk: Desk, driver: Driver, asked: OpenDesk, notes: Notes
+) -> AsyncIterator[Talker]:
+    """A process that is talked to until its work is over."""
+    async with talking(command, desk.environment) as process, asyncio.TaskGroup() as group:
+        group.create_task(driver.drive(process.console(), asked, notes))
+        yield process
+
+
+def a_minute_passes(desk: Desk) -> None:
+    """Gemini names a session's file by the minute, and loading it within the one it began in would overwrite it."""
+    for file in (desk.home / ".gemini/tmp").glob("*/chats/session-*.jsonl"):
+        file.rename(file.with_name(re.sub(r"session-.{16}-", "session-2026-01-01T00-00-", file.name)))
+
+
+@pytest.mark.anyio
+async def test_a_killed_agent_goes_on_with_the_answer_it_was_waiting_for(
+    agent: Gemini, model: Model, desk: Desk, person: Person
+) -> None:
+    task = a_real_task(desk, person, Permission.AUTONOMOUS)
+    model.play(Call("run_shell_command", TOUCH), Call("ask_human", CACHE), Say("Redis it is."))
+    asked, notes = OpenDesk(), Notes()
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
+        await asyncio.to_thread(person.next_question, process)
+        process.kill()
+    assert (desk.work / "touched.txt").exists()
+    assert notes.of(Finished) == []
+
+    a_minute_passes(desk)
+    session = session_of(task, notes.of(SessionSeen)[0].id)
+    message = "You asked: Which cache? (Redis, Memcached) The user answered: Redis"
+    driver, resumed = a_driver(agent, session, message), Notes()
+    async with driven(agent.resume(session, message), desk, driver, asked, resumed):
+        pass
+    assert resumed.of(Finished)[0].ok, resumed.noticed
+    assert message in model.conversations[-1].prompts[-1]
+    assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
+    assert resumed.of(Finished)[0].ok
+
+
+@pytest.mark.anyio
+async def test_it_asks_a_person_and_does_only_what_is_approved(
+    agent: Gemini, model: Model, desk: Desk, person: Person
+) -> None:
+    task = a_real_task(desk, person, Permission.APPROVAL)
+    other = {"command": "touch other.txt", "description": "touch another"}
+    model.play(Call("ask_human", CACHE), Call("run_shell_command", TOUCH), Call("run_shell_command", other))
+    model.follow(lambda _: Say("I go on."))
+    asked, notes = OpenDesk(), Notes()
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
+        question = await asyncio.to_thread(person.next_question, process)
+        await asyncio.to_thread(person.answer, question["ref"], "2")
+        first = await asked.next()
+        assert isinstance(first.about, Action)
+        assert "touch touched.txt" in str(first.about)
+        first.decide(allowed=True)
+        (await asked.next()).decide(allowed=False, reason="Use make instead.")
+
+    assert "The user answered: Memcached" in notes.of(ToolReturned)[0].text
+    assert (desk.work / "touched.txt").exists()
+    assert not (desk.work / "other.txt").exists()
+    assert any("Use make instead." in prompt for prompt in model.conversations[-1].prompts)
+    assert notes.of(Finished)[0].ok

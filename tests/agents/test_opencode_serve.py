@@ -1,0 +1,321 @@
+"""The real `opencode serve`, as the adapter starts it and the driver talks to it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.agents.console import Notes, OpenDesk, Talker, talking
+from tests.agents.model_server import Model
+from tests.agents.person import Person
+from tests.agents.programs import OPENCODE, Desk, need
+from tests.agents.script import Call, Refuse, Say, say_back
+from tests.agents.tasks import a_real_task, session_of
+from upcall.agent_ports import Driver
+from upcall.agents.opencode import Opencode
+from upcall.agents.opencode_api import Api
+from upcall.agents.opencode_settings import password
+from upcall.domain.program import (
+    Action,
+    Command,
+    Finished,
+    Permission,
+    SessionSeen,
+    Spent,
+    Task,
+    ToolReturned,
+    TurnTaken,
+)
+
+pytestmark = pytest.mark.anyio
+
+CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
+ECHO = {"command": "echo done > done.txt", "description": "write a file"}
+OPTIONS = [{"label": "pg", "description": "big"}, {"label": "sqlite", "description": "small"}]
+NATIVE = {"questions": [{"question": "Which database?", "header": "DB", "options": OPTIONS}]}
+
+
+@pytest.fixture
+def agent() -> Opencode:
+    need(OPENCODE)
+    return Opencode(surroundings={})
+
+
+@pytest.fixture
+def task(desk: Desk, person: Person) -> Task:
+    return a_real_task(desk, person, Permission.APPROVAL)
+
+
+@pytest.fixture
+def asked() -> OpenDesk:
+    return OpenDesk()
+
+
+@pytest.fixture
+def notes() -> Notes:
+    return Notes()
+
+
+def a_driver(agent: Opencode, told: Any, message: str | None = None) -> Driver:
+    driver = agent.driver(told, message)
+    assert driver is not None
+    return driver
+
+
+@asynccontextmanager
+async def driven(
+    command: Command, desk: Desk, driver: Driver, asked: OpenDesk, notes: Notes
+) -> AsyncIterator[Talker]:
+    """A process that is talked to until its work is over."""
+    async with talking(command, desk.environment) as process, asyncio.TaskGroup() as group:
+        group.create_task(driver.drive(process.console(), asked, notes))
+        yield process
+
+
+def the_action(about: Mapping[str, object] | Action) -> Action:
+    assert isinstance(about, Action)
+    return about
+
+
+async def test_its_own_question_is_answered(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    model.play(Call("question", NATIVE), say_back)
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        question = await asked.next()
+        assert question.about == NATIVE
+        assert question.key.startswith("que_")
+        question.answer(("pg",))
+
+    assert "pg" in model.conversations[-1].results[-1]
+    assert isinstance(notes.noticed[0], SessionSeen)
+    assert len(notes.of(TurnTaken)) == 2
+    assert sum(each.output_tokens or 0 for each in notes.of(Spent)) == 14
+    assert "pg" in notes.of(ToolReturned)[0].text
+    assert notes.noticed[-1] == notes.of(Finished)[0]
+    assert notes.of(Finished)[0].ok
+    assert "pg" in notes.of(Finished)[0].text
+    # What it is told about asking comes beside what opencode tells its models, not in its place.
+    assert "call the tool ask_human" in model.conversations[0].system
+    assert len(model.conversations[0].system) > 3000
+
+
+async def test_a_question_that_is_declined_is_declined_with_the_reason(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    model.play(Call("question", NATIVE), Say("Then I stop."))
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        (await asked.next()).decline("The user declined to answer. Their reason: not today")
+
+    assert notes.of(ToolReturned)[0].is_error
+    assert "not today" in model.conversations[-1].prompts[-1]
+    assert notes.of(Finished) == [Finished(ok=True, text="Then I stop.")]
+
+
+async def test_what_is_allowed_is_done_and_what_is_denied_is_not_and_the_model_goes_on(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    wanted = {"filePath": str(desk.work / "a.txt"), "content": "hello\n"}
+    model.play(Call("bash", ECHO), Call("write", wanted), say_back)
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        first = await asked.next()
+        action = the_action(first.about)
+        assert action.tool == "bash"
+        assert {**action.input, **ECHO} == action.input
+        assert action.cwd == task.cwd
+        assert first.key.startswith("per_")
+        first.decide(allowed=True)
+        second = await asked.next()
+        action = the_action(second.about)
+        assert action.tool == "edit"
+        assert {**action.input, **wanted} == action.input
+        assert "+hello" in str(action.input["diff"])
+        second.decide(allowed=False, reason="Use make instead.")
+
+    assert (desk.work / "done.txt").read_text() == "done\n"
+    assert not (desk.work / "a.txt").exists()
+    assert "Use make instead." in model.conversations[-1].results[-1]
+    assert notes.of(Finished)[0].ok
+
+
+async def test_several_actions_are_decided_at_once(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    words = [{"command": f"echo {name} > {name}.txt", "description": name} for name in ("one", "two")]
+    model.play([Call("bash", each) for each in words], say_back)
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        both = [await asked.next(), await asked.next()]
+        assert {the_action(each.about).input["command"] for each in both} == {
+            "echo one > one.txt",
+            "echo two > two.txt",
+        }
+        for each in reversed(both):
+            each.decide(allowed=True)
+
+    assert (desk.work / "one.txt").exists()
+    assert (desk.work / "two.txt").exists()
+    assert notes.of(Finished)[0].ok
+
+
+async def test_a_question_is_still_open_for_the_next_driver_under_the_same_key(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    model.play([Call("question", NATIVE)], Call("bash", ECHO), say_back)
+    async with talking(agent.start(task), desk.environment) as process:
+        first = asyncio.create_task(a_driver(agent, task).drive(process.console(), asked, notes))
+        key = (await asked.next()).key
+        first.cancel()
+        await asyncio.wait([first])
+        session = notes.of(SessionSeen)[0].id
+
+        later, seen = OpenDesk(), Notes()
+        second = a_driver(agent, session_of(task, session))
+        work = asyncio.create_task(second.drive(process.console(), later, seen))
+        again = await later.next()
+        assert again.key == key
+        again.answer(("sqlite",))
+        permission = await later.next()
+        work.cancel()
+        await asyncio.wait([work])
+
+        # A task whose session nobody had noted is found again too, and is not begun a second time.
+        last, end = OpenDesk(), Notes()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(a_driver(agent, task).drive(process.console(), last, end))
+            rejoined = await last.next()
+            assert rejoined.key == permission.key
+            rejoined.decide(allowed=True)
+
+    assert end.of(SessionSeen) == [SessionSeen(id=session)]
+    assert end.of(Finished)[0].ok
+    assert "sqlite" in model.conversations[-1].results[0]
+    assert len(model.conversations[-1].prompts) == 1
+
+
+async def test_our_tools_need_no_permission(
+    agent: Opencode, task: Task, model: Model, desk: Desk, person: Person, asked: OpenDesk, notes: Notes
+) -> None:
+    model.play(Call("ask_human", CACHE), say_back)
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
+        question = await asyncio.to_thread(person.next_question, process)
+        await asyncio.to_thread(person.answer, question["ref"], "2")
+
+    assert "The user answered: Memcached" in notes.of(ToolReturned)[0].text
+    assert notes.of(Finished)[0].ok
+
+
+async def test_a_killed_server_is_resumed_with_words_and_can_be_told_more(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    model.play(Call("question", NATIVE), Call("bash", ECHO), Say("Done."))
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
+        await asked.next()
+        process.kill()
+    assert notes.of(Finished) == []
+
+    session = session_of(task, notes.of(SessionSeen)[0].id)
+    message = "You asked: Which database? (pg, sqlite) The user answered: pg"
+    driver, resumed = a_driver(agent, session, message), Notes()
+    async with driven(agent.resume(session, message), desk, driver, asked, resumed):
+        permission = await asked.next()
+        assert await driver.say("Be quick.")
+        permission.decide(allowed=True)
+
+    assert model.conversations[1].prompts[-1] == message
+    assert any("Be quick." in prompt for prompt in model.conversations[-1].prompts)
+    assert resumed.of(Finished) == [Finished(ok=True, text="Done.")]
+    assert not await driver.say("Too late.")
+
+
+async def test_what_the_user_denies_for_good_is_not_asked_about(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    (desk.work / "opencode.json").write_text('{"permission": {"bash": {"*": "allow", "echo *": "deny"}}}')
+    model.play(Call("bash", ECHO), Call("bash", {"command": "true", "description": "x"}), say_back)
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        permission = await asked.next()
+        assert the_action(permission.about).input["command"] == "true"
+        permission.decide(allowed=True)
+
+    assert not (desk.work / "done.txt").exists()
+    assert "prevents you" in model.conversations[1].results[-1]
+
+
+async def test_a_session_that_is_gone_and_a_model_that_fails_are_told(
+    agent: Opencode, task: Task, model: Model, desk: Desk, asked: OpenDesk, notes: Notes
+) -> None:
+    gone, told = session_of(task, "ses_00000000000000000000000000"), Notes()
+    async with driven(agent.resume(gone, "Go on"), desk, a_driver(agent, gone, "Go on"), asked, told):
+        pass
+    assert [(each.ok, each.reason) for each in told.of(Finished)] == [(False, "session_gone")]
+
+    model.play(Refuse(400, "no such thing"))
+    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes):
+        pass
+    assert [(each.ok, each.reason) for each in notes.of(Finished)] == [(False, "api_error")]
+    assert "no such thing" in notes.of(Finished)[0].text
+
+
+USED = {
+    ("/session", "get"): (),
+    ("/session", "post"): ("metadata", "permission"),
+    ("/session/{sessionID}", "get"): (),
+    ("/session/{sessionID}/message", "get"): (),
+    ("/session/{sessionID}/prompt_async", "post"): ("parts", "system", "agent", "model", "variant"),
+    ("/session/status", "get"): (),
+    ("/agent", "get"): (),
+    ("/config", "get"): (),
+    ("/event", "get"): (),
+    ("/question", "get"): (),
+    ("/question/{requestID}/reply", "post"): ("answers",),
+    ("/question/{requestID}/reject", "post"): (),
+    ("/permission", "get"): (),
+    ("/permission/{requestID}/reply", "post"): ("reply", "message"),
+}
+READ = {
+    "QuestionRequest": ("id", "sessionID", "questions"),
+    "PermissionRequest": ("id", "sessionID", "permission", "patterns", "metadata", "tool"),
+    "ToolPart": ("id", "sessionID", "callID", "tool", "state"),
+    "StepFinishPart": ("reason", "cost", "tokens"),
+    "AssistantMessage": ("role", "error", "finish"),
+    "Session": ("id", "metadata"),
+    "Agent": ("name", "permission"),
+    "PermissionRule": ("permission", "pattern", "action"),
+}
+HEARD = (
+    "message.part.updated",
+    "question.asked",
+    "question.replied",
+    "question.rejected",
+    "permission.asked",
+    "permission.replied",
+    "session.error",
+    "session.idle",
+)
+
+
+async def test_everything_we_say_and_read_is_in_its_own_description_of_its_api(
+    agent: Opencode, task: Task, desk: Desk
+) -> None:
+    async with talking(agent.start(task), desk.environment) as process:
+        line = await process.console().read()
+        assert line is not None
+        api = Api(line.split()[-1], password(task.door))
+        described = await api.get("/doc")
+        await api.close()
+
+    for (path, method), fields in USED.items():
+        body = described["paths"][path][method].get("requestBody", {})
+        properties = (
+            body["content"]["application/json"]["schema"].get("properties", {}) if body and fields else {}
+        )
+        assert set(fields) <= set(properties), path
+    schemas = described["components"]["schemas"]
+    for name, fields in READ.items():
+        assert set(fields) <= set(schemas[name]["properties"]), name
+    events = str(schemas["Event"]) + "".join(
+        str(schema.get("properties", {}).get("type")) for name, schema in schemas.items() if "Event" in name
+    )
+    assert [each for each in HEARD if f"'{each}'" not in events] == []
