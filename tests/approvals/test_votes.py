@@ -10,7 +10,7 @@ from upcall.approvals.ending import deny_open
 from upcall.broker import Reply
 from upcall.domain.document import document
 from upcall.domain.errors import InvalidRequest, NotAllowed
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry import Answered, Inquiry
 from upcall.domain.records import Effects
 from upcall.domain.roles import Caller, Role
 from upcall.domain.rules import Remember
@@ -114,7 +114,8 @@ async def test_what_a_run_leaves_open_is_denied(office: Office) -> None:
 
     (denied,) = await deny_open(office.broker, AGENT.name, run=7)
     assert denied.id == mine.id
-    assert document(denied)["answer"]["answers"] == [["Deny"]]  # type: ignore[index] # a document
+    assert isinstance(denied.state, Answered)
+    assert denied.state.answer.values == (("Deny",),)
     assert (await office.store.get(question.id)).is_open, "only approvals are"
     (left,) = await deny_open(office.broker, AGENT.name, session="s8")
     assert left.origin.run == 8

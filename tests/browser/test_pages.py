@@ -58,6 +58,8 @@ def busy(desk: Desk) -> Desk:
     """A desk with one of each kind on it."""
     desk.ask(**FORM)
     desk.ask(kind="approval", question="rm -rf build", context="it is stale\nand large")
+    cwd = "/home/somebody/with/a/rather/long/path/to/a/project"
+    desk.ask(action={"tool": "Bash", "input": {"command": "npm test"}, "cwd": cwd})
     desk.ask(question="Why?", default="because", secret=True)
     desk.owner.post(f"/v1/inquiries/{desk.ask()['id']}/snooze", {"for": "1h"})
     for text in ("Redis", "neither"):
@@ -90,7 +92,7 @@ def test_a_phone_shows_everything_in_reach_of_a_thumb(busy: Desk) -> None:
     assert complaints(page) == []
     assert overflow(page) == 0
     small = page.evaluate(
-        """[...document.querySelectorAll("main button, main summary, .option, .bar a, .bar summary, main textarea")]
+        """[...document.querySelectorAll("main button, main summary, .option, .bar a, .bar summary, main textarea, main select")]
         .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44)
         .map((each) => each.outerHTML.slice(0, 120))"""
     )

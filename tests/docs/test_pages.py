@@ -108,6 +108,8 @@ def as_documented(cell: str, default: object) -> object:
     match default:
         case float():
             return duration(cell)
+        case bool():
+            return cell == "true"
         case int():
             return int(cell)
         case tuple():

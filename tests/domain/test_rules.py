@@ -251,7 +251,7 @@ EDIT = {"file_path": f"{REPO}/a.py", "old_string": "a", "new_string": "b"}
         ("", f"{REPO}/a.py", False),
     ],
 )
-def test_a_directory_is_left_by_no_detour(cwd: str, path: str, expected: bool) -> None:  # noqa: FBT001
+def test_a_directory_is_left_by_no_detour(cwd: str, path: str, expected: object) -> None:
     rule = remembered(Action(tool="Edit", input=EDIT, cwd=REPO), "directory")
     action = Action(tool="Edit", input={**EDIT, "file_path": path}, cwd=cwd)
     assert allowed(rule, action) == expected

@@ -27,12 +27,12 @@ def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield path, method, operation
 
 
-def _check(schema: dict[str, Any], value: object) -> None:
+def check(schema: dict[str, Any], value: object) -> None:
     whole = {"components": DOCUMENT["components"], **schema}
     Draft202012Validator(whole, format_checker=FormatChecker()).validate(value)
 
 
-def _schema(path: str, method: str, status: int) -> dict[str, Any]:
+def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
     responses = DOCUMENT["paths"][path][method]["responses"]
     found: dict[str, Any] = responses[str(status)]["content"]["application/json"]["schema"]
     return found
@@ -73,7 +73,7 @@ def test_every_parameter_in_a_path_is_described() -> None:
 def test_every_example_has_the_shape_it_stands_for() -> None:
     for _, _, operation in _operations():
         for content in operation.get("requestBody", {}).get("content", {}).values():
-            _check(content["schema"], content["example"])
+            check(content["schema"], content["example"])
 
 
 async def test_the_example_of_asking_can_be_asked(house: House) -> None:
@@ -99,7 +99,7 @@ async def test_an_inquiry_in_every_state_has_the_promised_shape(house: House, en
     asked = await house.asked(
         **CHOICE | whole | {"options": options, "attachments": files} | extras.get(ending, {})
     )
-    _check(_schema("/v1/inquiries", "post", 201), asked)
+    check(schema_of("/v1/inquiries", "post", 201), asked)
     if ending in {"expired", "default"}:
         house.clock.now += 61
     steps = {
@@ -112,10 +112,10 @@ async def test_an_inquiry_in_every_state_has_the_promised_shape(house: House, en
         await house.answered(asked["id"])
     by, action, body = steps.get(ending, ("ana", "answer", {"answers": [["Redis"]]}))
     settled = (await house.post(by, f"{asked['id']}/{action}", **body)).json()
-    _check(_schema("/v1/inquiries/{name}/" + action, "post", 200), settled)
+    check(schema_of("/v1/inquiries/{name}/" + action, "post", 200), settled)
     wanted = {"default": "answered", "collected": "answered"}.get(ending, ending)
     assert settled["inquiry"]["state"] == wanted
-    _check(_schema("/v1/inquiries/{name}", "get", 200), settled["inquiry"])
+    check(schema_of("/v1/inquiries/{name}", "get", 200), settled["inquiry"])
 
 
 async def test_lists_and_events_have_the_promised_shape(house: House) -> None:
@@ -126,24 +126,24 @@ async def test_lists_and_events_have_the_promised_shape(house: House) -> None:
         await house.answered(asked["id"])
     for path in ("/v1/inquiries", "/v1/events", "/v1/tokens", "/v1/me"):
         response = await house.as_("root").get(path)
-        _check(_schema(path, "get", 200), response.json())
+        check(schema_of(path, "get", 200), response.json())
     page = (await house.as_("root").get("/v1/inquiries?limit=1")).json()
     assert page["next"]
-    _check(_schema("/v1/inquiries", "get", 200), page)
+    check(schema_of("/v1/inquiries", "get", 200), page)
 
 
 async def test_the_rest_has_the_promised_shape(house: House, tmp_path: Path) -> None:
     made = await house.as_("root").post("/v1/tokens", json={"name": "x", "role": "agent"})
-    _check(_schema("/v1/tokens", "post", 201), made.json())
-    _check(
-        _schema("/v1/tokens/{name}", "delete", 200), (await house.as_("root").delete("/v1/tokens/x")).json()
+    check(schema_of("/v1/tokens", "post", 201), made.json())
+    check(
+        schema_of("/v1/tokens/{name}", "delete", 200), (await house.as_("root").delete("/v1/tokens/x")).json()
     )
     copied = await house.as_("root").post("/v1/backup", json={"path": str(tmp_path / "copy.db")})
-    _check(_schema("/v1/backup", "post", 201), copied.json())
-    _check(_schema("/healthz", "get", 200), (await house.as_(None).get("/healthz")).json())
+    check(schema_of("/v1/backup", "post", 201), copied.json())
+    check(schema_of("/healthz", "get", 200), (await house.as_(None).get("/healthz")).json())
     asked = await house.asked()
     waited = await house.as_("builder").get(f"/v1/inquiries/{asked['id']}/wait?timeout=0")
-    _check(_schema("/v1/inquiries/{name}/wait", "get", 200), waited.json())
+    check(schema_of("/v1/inquiries/{name}/wait", "get", 200), waited.json())
     assert (await house.as_(None).head("/healthz")).status_code == 200
 
 
@@ -176,8 +176,8 @@ async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
 async def test_errors_have_the_promised_shape(house: House) -> None:
     error = DOCUMENT["components"]["responses"]["Error"]["content"]["application/json"]["schema"]
     for path in ("/v1/inquiries/z9", "/nowhere", "/v1/inquiries?limit=0"):
-        _check(error, (await house.as_("ana").get(path)).json())
-    _check(error, (await house.as_(None).get("/v1/me")).json())
+        check(error, (await house.as_("ana").get(path)).json())
+    check(error, (await house.as_(None).get("/v1/me")).json())
 
 
 def _references(value: object) -> Iterator[str]:

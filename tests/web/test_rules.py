@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.web.house import CHOICE, House, code
-from tests.web.test_openapi import _check, _schema
+from tests.web.test_openapi import check, schema_of
 from upcall.broker import Policy
 
 ACTION: dict[str, Any] = {
@@ -19,7 +19,7 @@ REMEMBER = {"as": "prefix", "for": "7d"}
 
 async def test_an_approval_is_remembered_with_its_answer(house: House) -> None:
     asked = await house.asked(action=ACTION, request_key="k")
-    _check(_schema("/v1/inquiries", "post", 201), asked)
+    check(schema_of("/v1/inquiries", "post", 201), asked)
     assert asked["kind"] == "approval"
     assert asked["questions"][0]["question"] == "npm test -- --watch"
     assert asked["action"]["remember"] == ["exact", "prefix", "directory", "tool"]
@@ -28,7 +28,7 @@ async def test_an_approval_is_remembered_with_its_answer(house: House) -> None:
     response = await house.post("ana", f"{asked['id']}/answer", answers=[["Approve"]], remember=REMEMBER)
     assert response.json()["accepted"], response.text
     listed = (await house.as_("ben").get("/v1/rules")).json()
-    _check(_schema("/v1/rules", "get", 200), listed)
+    check(schema_of("/v1/rules", "get", 200), listed)
     (rule,) = listed["items"]
     assert (rule["as"], rule["prefix"], rule["agent"]) == ("prefix", "npm test", "builder")
     assert (rule["by"], rule["inquiry"], rule["active"]) == ("ana", asked["id"], True)
@@ -38,7 +38,7 @@ async def test_an_approval_is_remembered_with_its_answer(house: House) -> None:
     one = await house.as_("ana").get(f"/v1/rules/{rule['id']}")
     assert one.json() == rule
     gone = await house.as_("ana").delete(f"/v1/rules/{rule['id']}")
-    _check(_schema("/v1/rules/{name}", "delete", 200), gone.json())
+    check(schema_of("/v1/rules/{name}", "delete", 200), gone.json())
     assert code(await house.as_("ana").get(f"/v1/rules/{rule['id']}")) == (404, "unknown_rule")
     assert code(await house.as_("ana").delete(f"/v1/rules/{rule['id']}")) == (404, "unknown_rule")
 
@@ -93,7 +93,7 @@ async def test_a_rule_can_be_made_by_hand(house: House) -> None:
     form = {"agent": "builder", "prefix": "git status", "directory": "/home/ana", "for": "1h"}
     made = await house.as_("ana").post("/v1/rules", json=form)
     assert made.status_code == 201
-    _check(_schema("/v1/rules", "post", 201), made.json())
+    check(schema_of("/v1/rules", "post", 201), made.json())
     for wrong in ({}, {"agent": "builder"}, {"prefix": "a; b"}, {"prefix": "sudo"}, {"directory": "../x"}):
         assert code(await house.as_("ana").post("/v1/rules", json=wrong)) == (400, "invalid_request")
 
@@ -113,7 +113,7 @@ async def test_votes_are_told_until_there_are_enough(tmp_path: Path) -> None:
         first = (await house.post("ana", f"{asked['id']}/answer", text="yes")).json()
         assert (first["accepted"], first["inquiry"]["state"]) == (True, "open")
         assert first["inquiry"]["approvals"]["given"][0]["by"] == "ana"
-        _check(_schema("/v1/inquiries/{name}/answer", "post", 200), first)
+        check(schema_of("/v1/inquiries/{name}/answer", "post", 200), first)
         again = (await house.post("ana", f"{asked['id']}/answer", text="yes")).json()
         assert (again["accepted"], again["inquiry"]["state"]) == (False, "open")
         last = (await house.post("ben", f"{asked['id']}/answer", text="yes")).json()

@@ -16,13 +16,12 @@ Rule = dict[str, Any]
 
 
 def _list(args: Namespace) -> int:
-    client, items, cursor = Client(), list[Rule](), ""
-    while True:
-        page = client.get("/v1/rules", limit=200, cursor=cursor or None)
+    client, items = Client(), list[Rule]()
+    page = client.get("/v1/rules", limit=200)
+    items += page["items"]
+    while page["next"]:
+        page = client.get("/v1/rules", limit=200, cursor=page["next"])
         items += page["items"]
-        cursor = page["next"]
-        if not cursor:
-            break
     if args.json:
         print(json.dumps({"items": items, "next": None}, indent=2, ensure_ascii=False))
         return 0
