@@ -5,13 +5,14 @@ and wakes whoever waits when the store's log says that something was settled.
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from upcall.domain import lifecycle, reading
+from upcall.domain import consent, lifecycle, reading
 from upcall.domain.asking import Draft
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
 from upcall.domain.inquiry import (
@@ -33,6 +34,8 @@ from upcall.domain.reading import ReadingRules
 from upcall.domain.records import NOTHING, Effects, Happening
 from upcall.domain.refs import inquiry_id
 from upcall.domain.roles import Caller, Role, require_person
+from upcall.domain.rules import Remember
+from upcall.domain.run import KIND as RUN
 from upcall.expiry import Expiry
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
@@ -48,6 +51,8 @@ class Policy:
     on_expiry: OnExpiry = OnExpiry.EXPIRE
     on_block_end: str = "park"
     on_restart: str = "keep"
+    quorum: int = 1
+    asker_may_approve: bool = True
     reading: ReadingRules = ReadingRules()
     limits: Limits = Limits()
 
@@ -62,11 +67,12 @@ class Reply:
     via: str = "api"
     key: str | None = None
     force: bool = False
+    remember: Remember | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Whether somebody's resolution stands, and the inquiry with the one that does."""
+    """Whether somebody's resolution stands, or their vote counts, and the inquiry with the one that does."""
 
     accepted: bool
     inquiry: Inquiry
@@ -173,11 +179,16 @@ class Broker:
         """
         require_person(caller, "answer")
         closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
+        barred = None if self.policy.asker_may_approve else await self._asker(name)
+        rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
             if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
                 return None
-            return lifecycle.answer(inquiry, self._read(inquiry, reply), closing, force=reply.force)
+            given = self._read(inquiry, reply)
+            consent.check(inquiry, given, caller, barred)
+            change = lifecycle.answer(inquiry, given, closing, force=reply.force)
+            return change and consent.consequences(change, reply.remember, rule)
 
         return _settled(await self._update(name, decide), closing, Answered)
 
@@ -198,9 +209,12 @@ class Broker:
         """
         require_person(caller, "reject")
         closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
-        return _settled(
-            await self._update(name, partial(lifecycle.reject, closing=closing)), closing, Rejected
-        )
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            change = lifecycle.reject(inquiry, closing)
+            return change and consent.consequences(change)
+
+        return _settled(await self._update(name, decide), closing, Rejected)
 
     async def cancel(
         self,
@@ -226,6 +240,11 @@ class Broker:
             return lifecycle.cancel(inquiry, closing)
 
         return _settled(await self._update(name, decide), closing, Cancelled)
+
+    async def deny(self, name: str, *, via: str, reason: str) -> Settled:
+        """Deny an approval in nobody's name, because nothing could come of a yes any more."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return _settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -266,6 +285,14 @@ class Broker:
         data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
+    async def _asker(self, name: str) -> str:
+        """On whose behalf something is asked: who started the run, or else who asked."""
+        origin = (await self.store.get(name)).origin
+        if origin.run is not None:
+            record = await self.store.look_up(RUN, str(origin.run))
+            return origin.agent if record is None else str(record.body["by"])
+        return origin.agent
+
     def now(self) -> float:
         """The time that everything here is measured by."""
         return self._clock()
@@ -291,6 +318,8 @@ class Broker:
             secret=draft.secret,
             redacted=draft.redacted,
             digest=draft.digest,
+            subject=draft.subject,
+            quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
         )
 
     def _next_id(self, now_ms: int) -> str:
@@ -353,6 +382,10 @@ class Broker:
 def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
     """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
     state = updated.inquiry.state
+    if isinstance(state, Open) and wanted is Answered:
+        mine = [vote for vote in state.votes if vote.by == closing.by]
+        repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
+        return Settled(accepted=(updated.applied and closing in mine) or repeats, inquiry=updated.inquiry)
     if isinstance(state, Open) or not isinstance(state, wanted):
         return Settled(accepted=False, inquiry=updated.inquiry)
     stands = state.closing

@@ -9,18 +9,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from socket import gethostname
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
 from upcall import __version__
 from upcall.access import Access, digest
+from upcall.agents.catalogue import agent_named
+from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
-from upcall.config import Config
+from upcall.config import AgentSettings, Config
+from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
+from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Caller, Role
+from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
@@ -29,6 +35,8 @@ from upcall.doors.tools import Tools
 from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
+from upcall.runs.premises import Premises
+from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
@@ -51,6 +59,7 @@ class Assembly:
     broker: Broker
     pipes: PipeServer
     files: FileDoor
+    runs: Runs
     access: Access
     public_url: str
     agent_token: str
@@ -61,7 +70,8 @@ class Assembly:
         return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
-        """Give everybody who waits a typed result. Pipes survive a restart, so they are told only of an end."""
+        """Give everybody who waits a typed result. Pipes and runs survive a restart, so they are told only of an end."""
+        await self.runs.close(end=end)
         await self.pipes.close(end=end)
         await self.files.close(end=end)
         await self.broker.close()
@@ -76,8 +86,12 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
-        broker = Broker(store, policy(config), pacing=Pacing(**asdict(config.rates)))
+        broker = Broker(
+            store, policy(config), pacing=Pacing(**asdict(config.rates)), follow_up=resume.consequences
+        )
         await broker.start()
+        runs = supervised(home, config, url, broker, access)
+        await runs.open()
         tools = Tools(broker, slice_seconds=config.slice)
         pipes = PipeServer(tools, access)
         await pipes.start()
@@ -87,6 +101,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         app = create_app(
             broker=broker,
             access=access,
+            runs=runs,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
             lifespan=door.lifespan,
@@ -100,11 +115,13 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
                 broker=broker,
                 pipes=pipes,
                 files=files,
+                runs=runs,
                 access=access,
                 public_url=config.public_url.rstrip("/"),
                 agent_token=agent_token,
             )
         finally:
+            await runs.close()
             await pipes.close(end=False)
             await files.close(end=False)
             await broker.close()
@@ -112,6 +129,42 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
                 refreshing.cancel()
     finally:
         await store.close()
+
+
+def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access) -> Runs:
+    """The runs of one home."""
+
+    def permission(agent: str) -> Permission:
+        settings = config.agents.get(agent, AgentSettings())
+        return Permission(settings.permission or config.permission)
+
+    def desk(run: Run) -> ApprovalDesk:
+        return ApprovalDesk(
+            broker,
+            caller=run.caller,
+            session=f"run-{run.number}",
+            door="native",
+            workspace=run.cwd,
+            permission=run.permission,
+        )
+
+    premises = Premises(
+        home=home,
+        url=url,
+        runner=runner_name(home),
+        agents=lambda name: agent_named(name, config.agents),
+        desks=desk,
+        wait=config.block_timeout,
+    )
+    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission)
+
+
+def runner_name(home: Home) -> str:
+    """What this home's machine is called among those that share a database: chosen once, whatever becomes of it."""
+    path = home.path / "runner"
+    if not path.exists():
+        home.write_private(path, f"{gethostname()}-{secrets.token_hex(3)}\n")
+    return path.read_text().strip()
 
 
 def policy(config: Config) -> Policy:
@@ -122,6 +175,8 @@ def policy(config: Config) -> Policy:
         on_block_end=config.on_block_end,
         on_expiry=OnExpiry(config.on_expiry),
         on_restart=config.on_restart,
+        quorum=max(config.approvals.quorum, 1),
+        asker_may_approve=config.approvals.asker_may_approve,
         reading=ReadingRules(unknown_approval=config.unknown_approval, numbers=config.numbers),
         limits=config.limits,
     )

@@ -73,6 +73,12 @@ def given(inquiry: Inquiry) -> str:
     return one_line("; ".join(", ".join(values) for values in answers))
 
 
+def votes(inquiry: Inquiry) -> str:
+    """How many have approved, where it takes several; empty otherwise."""
+    approvals = inquiry["approvals"]
+    return f"{len(approvals['given'])} of {approvals['needed']} approvals" if approvals else ""
+
+
 def without_secrets(inquiry: Inquiry) -> Inquiry:
     """The inquiry for people's lists: the answer to a secret question is not in it."""
     if not inquiry["secret"] or inquiry["answer"] is None:
@@ -113,6 +119,7 @@ def _waiting(
         notes.append(f"expires in {span(left)}")
     if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
         notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
+    notes += [votes(inquiry)] if votes(inquiry) else []
     header = inquiry["questions"][0]["header"]
     about = header if run is None else run["task"]
     who = f"{inquiry['agent']}: {about}" if about else inquiry["agent"]

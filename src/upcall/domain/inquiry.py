@@ -81,6 +81,19 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The action that an approval is about, as far as a rule can be made of it.
+
+    `exact` recognises the very same action; `words` are those of a single simple command without secrets, if it is one.
+    """
+
+    tool: str
+    cwd: str
+    exact: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """Who ended an inquiry, through what, when and why; `key` recognises a repeated request."""
 
@@ -101,18 +114,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """Waiting for a person; a snoozed one is open and quiet until then."""
+    """Waiting for a person; a snoozed one is open and quiet until then.
+
+    `votes` are those who have approved so far, where it takes several.
+    """
 
     snoozed_until: float | None = None
+    votes: tuple[Closing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """Answered; `collected_at` is when there was evidence that the agent has it."""
+    """Answered; `collected_at` is when there was evidence that the agent has it, `votes` are who approved before."""
 
     closing: Closing
     answer: Answer
     collected_at: float | None = None
+    votes: tuple[Closing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +179,8 @@ class Inquiry:
     """One request for input.
 
     `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
-    before any secrets in it were masked, of which there were `redacted`.
+    before any secrets in it were masked, of which there were `redacted`. An approval of an action has a `subject`, and
+    its digest is the action's. An approval takes as many people as its `quorum`, and one of them to deny it.
     """
 
     id: str
@@ -178,12 +197,25 @@ class Inquiry:
     secret: bool = False
     redacted: int = 0
     digest: str = ""
+    subject: Subject | None = None
+    quorum: int = 1
     state: State = Open()
 
     @property
     def is_open(self) -> bool:
         """Whether a person can still answer without force."""
         return isinstance(self.state, Open)
+
+    @property
+    def votes(self) -> tuple[Closing, ...]:
+        """Who has approved, the one who settled it included."""
+        match self.state:
+            case Open(votes=votes):
+                return votes
+            case Answered(votes=votes, closing=closing, answer=answer) if answer.values == ((APPROVE,),):
+                return (*votes, closing)
+            case _:
+                return ()
 
     @property
     def state_name(self) -> str:

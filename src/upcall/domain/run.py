@@ -10,6 +10,7 @@ from typing import Any
 
 from upcall.domain.program import Noticed, Permission, SessionSeen, Spent, ToolCalled, ToolReturned, TurnTaken
 from upcall.domain.records import Effects, Happening, Record
+from upcall.domain.roles import Caller, Role
 
 KIND = "run"
 
@@ -80,6 +81,11 @@ class Run:
     read: int = 0
     messages: tuple[str, ...] = ()
     ending: str = ""
+
+    @property
+    def caller(self) -> Caller:
+        """Who a run is when it asks."""
+        return Caller(name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner)
 
     @property
     def is_over(self) -> bool:

@@ -7,7 +7,6 @@ from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects
 from upcall.domain.resume import RESUME, is_evidence, job_id, needs_delivery, subject
-from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.ports import Query
 
@@ -66,5 +65,4 @@ class Deliveries:
         await self._store.revise(RESUME, inquiry.id, lambda _: Effects(dropped=(job_id(inquiry),)))
 
     async def _collect(self, run: Run, inquiry: Inquiry, evidence: str) -> None:
-        caller = Caller(name=run.agent, role=Role.AGENT, run=run.number, runner=run.runner)
-        await self._broker.collect(inquiry.id, caller, evidence)
+        await self._broker.collect(inquiry.id, run.caller, evidence)

@@ -31,7 +31,15 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"token": []}],
-        "paths": {**_inquiries(), **_one_inquiry(), **run_paths(), **_log(), **_tokens(), **_service()},
+        "paths": {
+            **_inquiries(),
+            **_one_inquiry(),
+            **run_paths(),
+            **_log(),
+            **_rules(),
+            **_tokens(),
+            **_service(),
+        },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {**schemas(limits), **run_schemas()},
@@ -137,6 +145,48 @@ def _log() -> Document:
                 tag="events",
                 parameters=[after, resumed],
             )
+        },
+    }
+
+
+def _rules() -> Document:
+    example: Document = {
+        "agent": "claude",
+        "prefix": "npm test",
+        "directory": "/home/ana/project",
+        "for": "30d",
+    }
+    return {
+        "/v1/rules": {
+            "get": operation(
+                "List remembered rules, the newest first (person or admin)",
+                {"200": given("A page; `next` is the `cursor` of the following one.", ref("RuleList"))},
+                tag="rules",
+                parameters=[
+                    query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
+                    query("cursor", TEXT),
+                ],
+            ),
+            "post": operation(
+                "Make a rule (person or admin)",
+                {"201": given("The rule.", ref("Rule"))},
+                tag="rules",
+                body=taken(ref("RuleForm"), example),
+            ),
+        },
+        "/v1/rules/{name}": {
+            "get": operation(
+                "Read a rule (person or admin)",
+                {"200": given("The rule.", ref("Rule"))},
+                tag="rules",
+                parameters=[_NAME],
+            ),
+            "delete": operation(
+                "Revoke a rule (person or admin)",
+                {"200": given("It allows nothing any more.", ref("RevokedRule"))},
+                tag="rules",
+                parameters=[_NAME],
+            ),
         },
     }
 
