@@ -30,18 +30,6 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
     return lines
 
 
-def run_lines(run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
-    """Everything about one run, with what it asks."""
-    room = min(width or WIDEST, WIDEST)
-    lines = run_facts(run, now, paint)
-    for inquiry in asked:
-        lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
-        lines += question_lines(inquiry, paint, room)
-        name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
-        lines += ["", f"  Answer with: {paint.name(answer_command(inquiry, name))}"]
-    return lines if asked else [*lines, "", next_steps(run, paint)]
-
-
 def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     """How an approval can be remembered, where it can."""
     ways: list[str] = (inquiry["action"] or {}).get("remember", [])
@@ -52,6 +40,18 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     if "prefix" in ways:
         lines.append(paint.dim(f"    (prefix: whatever begins with {one_line(inquiry['action']['prefix'])})"))
     return lines
+
+
+def run_lines(run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
+    """Everything about one run, with what it asks."""
+    room = min(width or WIDEST, WIDEST)
+    lines = run_facts(run, now, paint)
+    for inquiry in asked:
+        lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
+        lines += question_lines(inquiry, paint, room)
+        name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
+        lines += ["", f"  Answer with: {paint.name(answer_command(inquiry, name))}"]
+    return lines if asked else [*lines, "", next_steps(run, paint)]
 
 
 def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:

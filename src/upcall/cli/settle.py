@@ -193,8 +193,8 @@ COMMANDS = {
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
   upcall answer a7 "Redis" --force       although it has expired
-  upcall answer 42 "Redis"               what run 42 asks
   upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
+  upcall answer 42 "Redis"               what run 42 asks
 exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 1 anything else""",
         mixed=True,
     ),

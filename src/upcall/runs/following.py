@@ -37,7 +37,10 @@ class Console:
 
 @dataclass(slots=True, kw_only=True)
 class Following:
-    """One live process. `take` gets everything that is noticed, in order; `read` is how far the output was read."""
+    """One live process. `take` gets everything that is noticed, in order, and `mark` up to where that was all.
+
+    So whoever goes on after us begins at a mark, and counts nothing twice and misses nothing.
+    """
 
     keeping: Keeping
     folder: RunFolder
@@ -46,7 +49,8 @@ class Following:
     driver: Driver | None
     desk: Desk
     take: Take
-    _seen: asyncio.Queue[Noticed | None] = field(default_factory=asyncio.Queue)
+    mark: Callable[[int], None]
+    _seen: asyncio.Queue[Noticed | int | None] = field(default_factory=asyncio.Queue)
 
     async def until_over(self) -> int | None:
         """Follow to the end, and return the exit code; None when the keeper went away and may come back."""
@@ -75,9 +79,11 @@ class Following:
             over = self.keeping.gone or self.keeping.exit_code is not None
             begins, data = await asyncio.to_thread(self.folder.read_lines, self.read, cut=over)
             if data:
-                for line in data.rstrip(b"\n").split(b"\n"):
-                    heed(line.decode("utf-8", "replace"))
-                self.read = begins + len(data)
+                self.read = begins
+                for line in data.splitlines(keepends=True):
+                    self.read += len(line)
+                    heed(line.decode("utf-8", "replace").rstrip("\n"))
+                    self._seen.put_nowait(self.read)
             elif over:
                 return
             else:
@@ -92,7 +98,10 @@ class Following:
 
     async def _take_all(self) -> None:
         while (noticed := await self._seen.get()) is not None:
-            await self.take(noticed)
+            if isinstance(noticed, int):
+                self.mark(noticed)
+            else:
+                await self.take(noticed)
 
     async def _drive(self, driver: Driver) -> None:
         console = Console(self.keeping)

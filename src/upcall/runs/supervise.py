@@ -14,7 +14,6 @@ from functools import partial
 
 from upcall.access import Access
 from upcall.domain.errors import UpcallError
-from upcall.domain.program import Noticed
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Book, Step
 from upcall.runs.chores import Chores
@@ -231,9 +230,6 @@ class Supervisor:
             partial(self._deliveries.arrived, told.delivers),
         )
 
-        async def take(noticed: Noticed) -> None:
-            await watch.take(noticed, following.read)
-
         following = Following(
             keeping=keeping,
             folder=folder,
@@ -241,7 +237,8 @@ class Supervisor:
             reader=self._premises.agents(run.agent).reader(),
             driver=None if keeping.gone else self._premises.driver_of(run, told),
             desk=self._premises.desks(run),
-            take=take,
+            take=watch.take,
+            mark=watch.mark,
         )
         return following, watch
 

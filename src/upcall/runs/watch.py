@@ -36,9 +36,13 @@ class Watch:
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
 
-    async def take(self, noticed: Noticed, read: int) -> None:
-        """Take in what was noticed, up to where the output has been read."""
-        self.live = replace(noted(self.live, noticed), read=read)
+    def mark(self, read: int) -> None:
+        """Everything up to there has been taken in."""
+        self.live = replace(self.live, read=read)
+
+    async def take(self, noticed: Noticed) -> None:
+        """Take in what was noticed."""
+        self.live = noted(self.live, noticed)
         match noticed:
             case Finished():
                 self.finished = noticed
