@@ -61,7 +61,7 @@ def or_null(name: str) -> Schema:
 
 def schemas(limits: Limits) -> dict[str, Schema]:
     """Every named schema."""
-    return {**_given(), **_service(), **_taken(limits)}
+    return {**_given(), **_about_approvals(), **_service(), **_taken(limits)}
 
 
 def _given() -> dict[str, Schema]:
@@ -104,6 +104,28 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
+        "Resume": record({"state": TEXT, "run": COUNT, "attempts": COUNT, "error": TEXT_OR_NULL}),
+        "Inquiry": _inquiry(),
+        "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
+        "Settled": record(
+            {"accepted": FLAG, "inquiry": ref("Inquiry")},
+            description="`accepted` is false when somebody else's resolution stands; it is in the inquiry.",
+        ),
+        "Event": record(
+            {
+                "seq": COUNT,
+                "type": TEXT,
+                "inquiry": TEXT_OR_NULL,
+                "at": MOMENT,
+                "data": {"type": "object", "description": "What an event of this type has to say."},
+            }
+        ),
+        "EventList": record({"items": list_of(ref("Event")), "next_after": COUNT}),
+    }
+
+
+def _about_approvals() -> dict[str, Schema]:
+    return {
         "ActionShown": record(
             {
                 "tool": TEXT,
@@ -139,23 +161,6 @@ def _given() -> dict[str, Schema]:
         ),
         "RuleList": record({"items": list_of(ref("Rule")), "next": TEXT_OR_NULL}),
         "RevokedRule": record({"id": TEXT, "revoked": FLAG}),
-        "Resume": record({"state": TEXT, "run": COUNT, "attempts": COUNT, "error": TEXT_OR_NULL}),
-        "Inquiry": _inquiry(),
-        "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
-        "Settled": record(
-            {"accepted": FLAG, "inquiry": ref("Inquiry")},
-            description="`accepted` is false when somebody else's resolution stands; it is in the inquiry.",
-        ),
-        "Event": record(
-            {
-                "seq": COUNT,
-                "type": TEXT,
-                "inquiry": TEXT_OR_NULL,
-                "at": MOMENT,
-                "data": {"type": "object", "description": "What an event of this type has to say."},
-            }
-        ),
-        "EventList": record({"items": list_of(ref("Event")), "next_after": COUNT}),
     }
 
 
