@@ -106,6 +106,8 @@ def test_every_toml_example_is_toml() -> None:
 def as_documented(cell: str, default: object) -> object:
     """A default of the table as the value it stands for."""
     match default:
+        case bool():
+            return cell == "true"
         case float():
             return duration(cell)
         case bool():
