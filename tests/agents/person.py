@@ -1,0 +1,49 @@
+"""Who answers the agents: a person with the command line, who sees each question as soon as it is asked."""
+
+import subprocess
+import sys
+
+from tests.agents.dialect import Json
+from tests.agents.work import Work
+from upcall.cli.client import Client, inquiry_path
+from upcall.home import Home
+
+
+class Person:
+    """The owner of a home."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._client = Client(home=home)
+        self._after = 0
+
+    def next_question(self, *working: Work) -> Json:
+        """The question that is asked next; fails if all those who could ask it have ended."""
+        while True:
+            over = all(work.ended for work in working)
+            news = self._client.get("/v1/events", patience=30, after=self._after, wait=0 if over else 1)
+            for event in news["items"]:
+                self._after = event["seq"]
+                if event["type"] == "asked":
+                    return self.show(event["inquiry"])
+            assert not over, "\n".join(work.report() for work in working)
+
+    def show(self, name: str) -> Json:
+        """An inquiry as it is now."""
+        inquiry: Json = self._client.get(inquiry_path(name))
+        return inquiry
+
+    def answer(self, name: str, *values: str) -> None:
+        """Answer on the command line."""
+        done = subprocess.run(
+            [sys.executable, "-m", "upcall", "answer", name, *values],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+
+    def leave(self) -> None:
+        """Close the connection to the daemon."""
+        self._client.hang_up()
