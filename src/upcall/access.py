@@ -121,6 +121,10 @@ class Access:
             )
         return caller
 
+    def has_people(self) -> bool:
+        """Whether there is anybody at all who could answer."""
+        return any(not caller.is_agent for caller in self._callers.values())
+
     def lend(self, hashed: str, caller: Caller) -> None:
         """Let whoever has the secret with this digest in as an agent, until it is taken back or this process ends."""
         self._lent[hashed] = caller

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from upcall.domain import lifecycle, reading
+from upcall.domain import denials, lifecycle, reading
 from upcall.domain.asking import Draft
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
 from upcall.domain.inquiry import (
@@ -29,6 +29,7 @@ from upcall.domain.inquiry import (
     Rejected,
 )
 from upcall.domain.limits import Limits
+from upcall.domain.outcome import outcome
 from upcall.domain.reading import ReadingRules
 from upcall.domain.records import NOTHING, Effects, Happening
 from upcall.domain.refs import inquiry_id
@@ -177,7 +178,8 @@ class Broker:
         def decide(inquiry: Inquiry) -> Change | None:
             if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
                 return None
-            return lifecycle.answer(inquiry, self._read(inquiry, reply), closing, force=reply.force)
+            given = self._read(inquiry, reply)
+            return _with_denial(lifecycle.answer(inquiry, given, closing, force=reply.force))
 
         return _settled(await self._update(name, decide), closing, Answered)
 
@@ -198,9 +200,11 @@ class Broker:
         """
         require_person(caller, "reject")
         closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
-        return _settled(
-            await self._update(name, partial(lifecycle.reject, closing=closing)), closing, Rejected
-        )
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            return _with_denial(lifecycle.reject(inquiry, closing))
+
+        return _settled(await self._update(name, decide), closing, Rejected)
 
     async def cancel(
         self,
@@ -291,6 +295,7 @@ class Broker:
             secret=draft.secret,
             redacted=draft.redacted,
             digest=draft.digest,
+            subject=draft.subject,
         )
 
     def _next_id(self, now_ms: int) -> str:
@@ -348,6 +353,14 @@ class Broker:
             await asyncio.gather(
                 *(self._update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
             )
+
+
+def _with_denial(change: Change | None) -> Change | None:
+    """A step after which the agent is told the same when it wants the same again in this turn."""
+    if change is None or change.inquiry.subject is None:
+        return change
+    told = outcome(change.inquiry).text
+    return replace(change, effects=change.effects + denials.remembered(change, told))
 
 
 def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from upcall.domain import forms
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.forms import EXAMPLE, Fields
-from upcall.domain.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question
+from upcall.domain.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question, Subject
 from upcall.domain.limits import Limits
 from upcall.domain.redaction import may_hold_secrets, redact
 from upcall.domain.uploads import Upload, uploads
@@ -34,6 +34,7 @@ class Draft:
     secret: bool = False
     redacted: int = 0
     digest: str = ""
+    subject: Subject | None = None
 
 
 def draft(sent: object, limits: Limits = Limits()) -> Draft:

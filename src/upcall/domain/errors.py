@@ -5,6 +5,7 @@
     ├── InvalidRequest      a request that is not of the documented form
     ├── InvalidSetting      a configuration value that cannot be used
     ├── UnknownInquiry      no inquiry has that id or ref
+    ├── UnknownRule         no remembered rule has that id
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -62,6 +63,16 @@ class UnknownInquiry(UpcallError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no inquiry {name!r}", hint="`upcall status` lists the open ones")
+        self.name = name
+
+
+class UnknownRule(UpcallError):
+    """No remembered rule has that id."""
+
+    code = "unknown_rule"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no rule {name!r}", hint="`upcall rules list` shows them")
         self.name = name
 
 

@@ -77,6 +77,19 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The action that an approval is about, as far as a rule can be made of it.
+
+    `exact` recognises the very same action; `words` are those of a single simple command without secrets, if it is one.
+    """
+
+    tool: str
+    cwd: str
+    exact: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """Who ended an inquiry, through what, when and why; `key` recognises a repeated request."""
 
@@ -157,7 +170,8 @@ class Inquiry:
     """One request for input.
 
     `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
-    before any secrets in it were masked, of which there were `redacted`.
+    before any secrets in it were masked, of which there were `redacted`. An approval of an action has a `subject`, and
+    its digest is the action's.
     """
 
     id: str
@@ -174,6 +188,7 @@ class Inquiry:
     secret: bool = False
     redacted: int = 0
     digest: str = ""
+    subject: Subject | None = None
     state: State = Open()
 
     @property

@@ -1,5 +1,6 @@
 """How much may be asked at once. Counted in characters, except where a name says bytes."""
 
+import sys
 from dataclasses import dataclass
 
 
@@ -19,3 +20,16 @@ class Limits:
     attachment_bytes: int = 1024 * 1024
     answer: int = 64 * 1024
     reason: int = 2000
+
+
+UNBOUNDED = Limits(
+    questions=sys.maxsize,
+    header=sys.maxsize,
+    question=sys.maxsize,
+    options=sys.maxsize,
+    label=sys.maxsize,
+    description=sys.maxsize,
+    preview=sys.maxsize,
+    context_bytes=sys.maxsize,
+)
+"""For questions that a program asks in its own way: nobody could make it ask again, in fewer words."""

@@ -15,6 +15,11 @@ class Permission(StrEnum):
     AUTONOMOUS = "autonomous"
 
 
+def permission(default: Permission, *, agent: Permission | None, thread: Permission | None) -> Permission:
+    """The mode that counts: what was said of the thread, otherwise of the agent, otherwise of everybody."""
+    return thread or agent or default
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """How a program reaches Upcall: the command of the stdio door with its environment, and the daemon's address.
@@ -175,8 +180,12 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether an action may be done; `reason` is for the agent to read. A verdict that is open is no yes."""
+    """Whether an action may be done; `reason` is for the agent to read. A verdict that is open is no yes.
+
+    `inquiry` is the id of the one that a person decided, or can still decide.
+    """
 
     allowed: bool
     reason: str = ""
     open: bool = False
+    inquiry: str = ""

@@ -85,11 +85,14 @@ def may_hold_secrets(text: str) -> bool:
     return _SUSPICIOUS.search(text) is not None
 
 
-def redact(text: str) -> Redacted:
-    """The text with every secret that is known by its form or name replaced by what it was."""
+def redact(text: str, *, inert: bool = False) -> Redacted:
+    """The text with every secret that is known by its form or name replaced by what it was.
+
+    With `inert`, what a shell could act upon is never taken for a secret, so that nothing that runs hides behind one.
+    """
     if not may_hold_secrets(text):
         return Redacted(text=text, count=0)
-    text, count = _without_private_keys(text)
+    text, count = _without_private_keys(text, inert=inert)
     for name, pattern in _TOKENS:
         text, found = pattern.subn(f"[redacted: {name}]", text)
         count += found
@@ -102,7 +105,8 @@ def redact(text: str) -> Redacted:
         pieces: list[str] = []
         at = 0
         for match in pattern.finditer(text):
-            if (span := mask(match)) is not None:
+            span = mask(match)
+            if span is not None and not (inert and _ACTIVE.search(text, span[0], span[1])):
                 start, end, name = span
                 pieces += [text[at:start], f"[redacted: {name}]"]
                 at, count = end, count + 1
@@ -112,8 +116,10 @@ def redact(text: str) -> Redacted:
 
 Span = tuple[int, int, str]
 
+_ACTIVE = re.compile(r"[;|&`<>\n]|\$[({]")
 
-def _without_private_keys(text: str) -> tuple[str, int]:
+
+def _without_private_keys(text: str, *, inert: bool) -> tuple[str, int]:
     pieces: list[str] = []
     at, complete, count = 0, True, 0
     while begin := _KEY_BEGIN.search(text, at):
@@ -121,7 +127,7 @@ def _without_private_keys(text: str) -> tuple[str, int]:
         complete = end is not None
         body = _KEY_BODY.match(text, begin.end())
         stop = begin.end() + len(body[0].rstrip()) if body else begin.end()
-        if end is not None:
+        if end is not None and not (inert and stop < end.start() and text[stop : end.start()].strip()):
             stop = end.end()
         is_key = stop > begin.end()
         count += is_key

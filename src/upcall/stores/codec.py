@@ -29,6 +29,7 @@ from upcall.domain.inquiry import (
     Question,
     Rejected,
     State,
+    Subject,
 )
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, outcome, body"
@@ -92,6 +93,9 @@ def body(inquiry: Inquiry) -> str:
         made["redacted"] = inquiry.redacted
     if inquiry.digest:
         made["digest"] = inquiry.digest
+    if inquiry.subject is not None:
+        subject = inquiry.subject
+        made["subject"] = [subject.tool, subject.cwd, subject.exact, subject.words]
     return _text(made)
 
 
@@ -166,6 +170,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
         secret=get("secret", False),
         redacted=get("redacted", 0),
         digest=get("digest", ""),
+        subject=_subject_in(read["subject"]) if "subject" in read else None,
         state=_state_in(state, {} if became is None else loads(became)),
     )
 
@@ -224,6 +229,11 @@ def _question_in(read: Mapping[str, Any]) -> Question:
     if "options" in read:
         return Question(**{**read, "options": tuple([Option(**option) for option in read["options"]])})
     return Question(**read)
+
+
+def _subject_in(read: Sequence[Any]) -> Subject:
+    tool, cwd, exact, words = read
+    return Subject(tool=tool, cwd=cwd, exact=exact, words=tuple(words))
 
 
 def _state_in(name: str, read: Json) -> State:

@@ -1,0 +1,1 @@
+"""Where agents' programs put their own questions, and have their actions decided."""

@@ -1,0 +1,135 @@
+"""The desk of one asker: its program's own questions become inquiries, and its actions are decided here.
+
+An action is allowed by the run's mode, by a remembered rule, or by a person who saw it whole. Everything else is a no:
+silence, a withdrawn question, a change of the action after it was shown, and nobody being there to ask.
+"""
+
+from collections.abc import Callable, Mapping
+
+from upcall.approvals import denied, rulebook
+from upcall.broker import Broker
+from upcall.domain import actions
+from upcall.domain.asking import draft
+from upcall.domain.errors import UpcallError
+from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
+from upcall.domain.limits import UNBOUNDED
+from upcall.domain.outcome import Outcome, outcome
+from upcall.domain.program import Action, Permission, Verdict
+from upcall.domain.records import Happening
+from upcall.domain.roles import Caller
+
+NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
+
+
+class ApprovalDesk:
+    """The desk for one session of one caller. Those that share broker and session share everything else too."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        caller: Caller,
+        session: str,
+        door: str,
+        workspace: str | None = None,
+        thread: str | None = None,
+        permission: Permission = Permission.APPROVAL,
+        has_people: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._broker = broker
+        self._caller = caller
+        self._session = session
+        self._door = door
+        self._workspace = workspace
+        self._thread = thread
+        self._permission = permission
+        self._has_people = has_people
+
+    async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
+        """Put questions as the program's own tool has them; after `wait` seconds without an answer, it is parked.
+
+        Whatever their length, they are shown whole. What cannot be asked at all is `failed`, with the reason.
+        """
+        try:
+            asked = await self._broker.ask(
+                draft(fields, UNBOUNDED), self._origin("question", key), named_session=True
+            )
+            return outcome(await self._broker.wait(asked.inquiry, self._patience(wait)))
+        except UpcallError as error:
+            hint = f" {error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
+            return Outcome(
+                status="failed", id="", ref="", text=f"This could not be asked: {error.message}.{hint}"
+            )
+
+    async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
+        """Have an action decided. An error on the way is a no."""
+        try:
+            return await self._decided(action, key, self._patience(wait))
+        except UpcallError as error:
+            return _no(f"This could not be approved: {error.message}. Do not perform the action.")
+
+    async def begin_turn(self) -> None:
+        """Let the session ask anew for what was denied: a person has spoken to it since."""
+        await denied.forget(self._broker.store, self._caller.name, self._session)
+
+    async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
+        if self._permission is Permission.AUTONOMOUS:
+            await self._note("allowed_by_mode", action)
+            return Verdict(allowed=True, reason="This run may act without asking.")
+        rule = await rulebook.allowing(self._broker.store, action, self._caller.name, self._broker.now())
+        if rule is not None:
+            await self._note("allowed_by_rule", action, rule=rule.id)
+            return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
+        asked = actions.approval(action)
+        store, now = self._broker.store, self._broker.now()
+        earlier = await denied.find(store, self._caller.name, self._session, asked.digest, now)
+        if earlier is not None:
+            return _no(earlier.reason, earlier.inquiry)
+        if not self._has_people():
+            return _no(NOBODY)
+        added = await self._broker.ask(asked, self._origin("permission", key), named_session=True)
+        return _verdict(await self._broker.wait(added.inquiry, wait), asked.digest)
+
+    async def _note(self, event: str, action: Action, **more: object) -> None:
+        """Say in the log that something was allowed without asking anybody."""
+        data: dict[str, object] = {
+            "agent": self._caller.name,
+            "session": self._session,
+            "run": self._caller.run,
+            "tool": action.tool,
+            "action": actions.summary(action),
+            "sha256": actions.digest(action),
+            **more,
+        }
+        await self._broker.store.record(Happening(type=event, at=self._broker.now(), data=data))
+
+    def _origin(self, purpose: str, key: str) -> Origin:
+        return Origin(
+            agent=self._caller.name,
+            session=self._session,
+            door=self._door,
+            workspace=self._workspace,
+            thread=self._thread,
+            run=self._caller.run,
+            purpose=purpose,
+            request_key=key,
+        )
+
+    def _patience(self, wait: float | None) -> float:
+        return self._broker.policy.block_timeout if wait is None else wait
+
+
+def _verdict(inquiry: Inquiry, digest: str) -> Verdict:
+    match inquiry.state:
+        case Answered(answer=answer) if answer.values == ((APPROVE,),):
+            if inquiry.digest != digest:
+                return _no("What was approved is not this action. Do not perform it.", inquiry.id)
+            return Verdict(allowed=True, reason="The user approved this.", inquiry=inquiry.id)
+        case _:
+            return Verdict(
+                allowed=False, reason=outcome(inquiry).text, open=inquiry.is_open, inquiry=inquiry.id
+            )
+
+
+def _no(reason: str, inquiry: str = "") -> Verdict:
+    return Verdict(allowed=False, reason=reason, inquiry=inquiry)

@@ -1,0 +1,69 @@
+"""Reading a shell's command line just far enough to be sure that it is one simple command.
+
+Whatever could mean more than a program and its arguments is refused: where there is doubt, there is no reading.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+_WORD = re.compile(
+    r"(?:[A-Za-z0-9_./:@%+,=-]++"  # outside of quotes only what no shell has a use for
+    r"|'[^'\\]*+'"
+    r'|"[^"\\$`!]*+")++'
+)
+_QUOTED = re.compile(r"'([^']*+)'|\"([^\"]*+)\"")
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_SHELL_FLAGS = frozenset({"-c", "-lc"})
+
+
+def simple_words(command: object) -> tuple[str, ...] | None:
+    """The program and its arguments, if that is all that a command can mean; None in every other case.
+
+    A list is a program's arguments as they are. A shell that is only told to run a command stands for that command.
+    """
+    if isinstance(command, str):
+        words = _split(command)
+    elif isinstance(command, list | tuple) and all(isinstance(word, str) for word in command):
+        words = tuple(str(word) for word in command)
+    else:
+        return None
+    if words is None or not _is_program(words):
+        return None
+    if len(words) == 3 and PurePosixPath(words[0]).name in _SHELLS and words[1] in _SHELL_FLAGS:
+        inner = _split(words[2])
+        return inner if inner is not None and _is_program(inner) else None
+    return words
+
+
+def _split(command: str) -> tuple[str, ...] | None:
+    # Only blanks separate: whatever else is called white space may end a command, or belong to a word.
+    words: list[str] = []
+    for piece in _pieces(command.strip(" ")):
+        if piece is None:
+            return None
+        words.append(_QUOTED.sub(lambda found: found[1] or found[2] or "", piece))
+    return tuple(words)
+
+
+def _pieces(command: str) -> Sequence[str | None]:
+    pieces: list[str | None] = []
+    at = 0
+    if not command.isprintable():
+        return [None]
+    while at < len(command):
+        found = _WORD.match(command, at)
+        if found is None or command[found.end() : found.end() + 1] not in ("", " "):
+            return [None]
+        pieces.append(found[0])
+        at = found.end()
+        while command[at : at + 1] == " ":
+            at += 1
+    return pieces
+
+
+def _is_program(words: Sequence[str]) -> bool:
+    """Whether the first word names a program: it sets no variable, and no word is one that a shell would replace."""
+    if not words or not words[0] or "=" in words[0] or any(word.startswith("=") for word in words):
+        return False
+    return all(word.isprintable() for word in words)

@@ -1,0 +1,137 @@
+"""Recognising a change of files in what a tool is given, and writing it as a diff."""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+_OLD = ("old_string", "oldString", "old_text", "oldText", "old_str")
+_NEW = ("new_string", "newString", "new_text", "newText", "new_str")
+_WHOLE = ("content", "contents", "file_text")
+_DIFFS = ("diff", "patch", "unified_diff")
+_COMPARED = 2000
+"""Lines up to which the same ones are looked for; finding them takes the square of that."""
+
+Input = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A diff, of which files where that is told, and which fields of the input it already shows."""
+
+    diff: str
+    paths: tuple[str, ...]
+    fields: frozenset[str]
+
+
+def change_in(given: Input) -> FileChange | None:
+    """The change that a tool's input describes; None where it is not one, or of a form that is not known."""
+    path = _first(given, _PATHS)
+    if (found := _first(given, _DIFFS)) is not None:
+        named = () if path is None else (path,)
+        lead = "" if path is None else f"{path[1]}\n"
+        return _change(lead + found[1], named, found)
+    if "changes" in given:
+        return _several(given["changes"])
+    if path is None:
+        return None
+    if (whole := _first(given, _WHOLE)) is not None:
+        return _change(_diff(path[1], "", whole[1]), (path,), whole)
+    if "edits" in given:
+        return _steps(path, given["edits"])
+    old, new = _first(given, _OLD), _first(given, _NEW)
+    if old is None or new is None:
+        return None
+    return _change(_diff(path[1], old[1], new[1]), (path,), old, new)
+
+
+def _several(changes: object) -> FileChange | None:
+    """A list of changes, each with its path and its diff, or an object of them by path."""
+    if isinstance(changes, Mapping):
+        each = [(str(path), change) for path, change in cast("Input", changes).items()]
+    elif isinstance(changes, list):
+        each = [("", change) for change in cast("Sequence[object]", changes)]
+    else:
+        return None
+    diffs: list[str] = []
+    paths: list[str] = []
+    for named, change in each:
+        if not isinstance(change, Mapping):
+            return None
+        fields = cast("Input", change)
+        path, diff = _first(fields, _PATHS), _first(fields, _DIFFS) or _first(fields, _WHOLE)
+        where = named or ("" if path is None else path[1])
+        if diff is None or not where:
+            return None
+        known = {diff[0], *_PATHS}
+        rest = {name: value for name, value in fields.items() if name not in known}
+        diffs.append(f"{where}{_remark(rest)}\n{diff[1]}")
+        paths.append(where)
+    if not diffs:
+        return None
+    return FileChange(diff="\n".join(diffs), paths=tuple(paths), fields=frozenset({"changes"}))
+
+
+def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
+    if not isinstance(steps, list) or not steps:
+        return None
+    diffs: list[str] = []
+    for step in cast("Sequence[object]", steps):
+        if not isinstance(step, Mapping):
+            return None
+        fields = cast("Input", step)
+        old, new = _first(fields, _OLD), _first(fields, _NEW)
+        if old is None or new is None:
+            return None
+        rest = {name: value for name, value in fields.items() if name not in {old[0], new[0]}}
+        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1]))
+    return FileChange(diff="\n".join(diffs), paths=(path[1],), fields=frozenset({path[0], "edits"}))
+
+
+def _remark(rest: Input) -> str:
+    return f" {json.dumps(rest, ensure_ascii=False)}" if rest else ""
+
+
+def _first(given: Input, names: Sequence[str]) -> tuple[str, str] | None:
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, str):
+            return name, value
+    return None
+
+
+def _change(diff: str, paths: Sequence[tuple[str, str]], *fields: tuple[str, str]) -> FileChange:
+    return FileChange(
+        diff=diff,
+        paths=tuple(path for _, path in paths),
+        fields=frozenset(name for name, _ in (*paths, *fields)),
+    )
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    """Every line that goes and comes, with those that stay between them."""
+    before, after = _lines(old, beside=new), _lines(new, beside=old)
+    head = [f"--- {path}", f"+++ {path}"]
+    if len(before) + len(after) > _COMPARED:
+        return "\n".join([*head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
+    body: list[str] = []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for tag, at, to, new_at, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            body += [f" {line}" for line in before[at:to]]
+            continue
+        body += [f"-{line}" for line in before[at:to]]
+        body += [f"+{line}" for line in after[new_at:new_to]]
+    return "\n".join([*head, *body])
+
+
+def _lines(text: str, *, beside: str) -> list[str]:
+    """The lines of a text. That the last one does not end is told where the other text's does."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    if not lines[-1]:
+        return lines[:-1]
+    return [*lines, "\\ no newline at the end"] if not beside or beside.endswith("\n") else lines

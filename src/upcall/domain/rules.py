@@ -1,0 +1,307 @@
+"""Remembered rules: what an agent may do without asking, because somebody once said so.
+
+A rule allows the very same action, commands that begin with the same words, a tool, or what happens inside a directory.
+It says for which agent, until when, by whom and from which approval it was made. In every doubt it does not apply.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal, get_args
+
+from upcall.domain import actions, edits
+from upcall.domain.commands import simple_words
+from upcall.domain.display import one_line
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.inquiry import APPROVE, Answered, Change, Inquiry, Subject
+from upcall.domain.program import Action
+from upcall.domain.records import Effects, Happening, Record
+
+KIND = "rule"
+DEFAULT_SECONDS = 30 * 86400.0
+
+As = Literal["exact", "prefix", "tool", "directory"]
+WAYS: tuple[As, ...] = get_args(As)
+
+_HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background"}
+"""What a shell's tool may be given beside a command that a prefix allows: anything else may change what it does."""
+
+_RUNNERS = frozenset(
+    [
+        ".",
+        "!",
+        "awk",
+        "bash",
+        "builtin",
+        "chroot",
+        "command",
+        "coproc",
+        "csh",
+        "dash",
+        "doas",
+        "docker",
+        "env",
+        "eval",
+        "exec",
+        "fd",
+        "find",
+        "fish",
+        "flock",
+        "gawk",
+        "ionice",
+        "kubectl",
+        "ksh",
+        "nice",
+        "nohup",
+        "nsenter",
+        "parallel",
+        "podman",
+        "script",
+        "setsid",
+        "sh",
+        "source",
+        "ssh",
+        "stdbuf",
+        "strace",
+        "su",
+        "sudo",
+        "tcsh",
+        "tee",
+        "time",
+        "timeout",
+        "tmux",
+        "unshare",
+        "watch",
+        "xargs",
+        "zsh",
+    ]
+)
+"""Programs whose arguments are other commands, or where they run: beginning with one says nothing."""
+
+_INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "deno", "bun")
+_CODE = frozenset({"-c", "-e", "--eval", "-p", "--print", "eval", "-r", "-"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What is allowed: every condition that it has is to be met. `shown` says what it was made from."""
+
+    id: str
+    by: str
+    made_at: float
+    expires_at: float
+    agent: str | None = None
+    tool: str | None = None
+    directory: str | None = None
+    prefix: tuple[str, ...] = ()
+    exact: str | None = None
+    shown: str = ""
+    inquiry: str | None = None
+
+    @property
+    def way(self) -> As:
+        """Which kind of rule it is."""
+        if self.exact is not None:
+            return "exact"
+        if self.prefix:
+            return "prefix"
+        return "tool" if self.directory is None else "directory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember:
+    """What somebody who approves an action wants to be remembered, and for how long."""
+
+    way: As
+    seconds: float = DEFAULT_SECONDS
+    prefix: str | None = None
+
+
+def allows(rule: Rule, action: Action, agent: str, now: float) -> bool:
+    """Whether a rule lets an agent do this."""
+    if now >= rule.expires_at or rule.agent not in (None, agent):
+        return False
+    if rule.exact is not None:
+        return actions.exactly(action) == rule.exact
+    if rule.tool is None and rule.directory is None and not rule.prefix:
+        return False
+    if rule.tool not in (None, action.tool):
+        return False
+    if rule.directory is not None and not _happens_inside(action, rule.directory):
+        return False
+    return not rule.prefix or _begins_with(action, rule.prefix)
+
+
+def checked(rule: Rule) -> Rule:
+    """A rule that can be kept.
+
+    Raises:
+        InvalidRequest: if it would allow everything, or nobody could say what.
+    """
+    if rule.exact is None and rule.tool is None and rule.directory is None and not rule.prefix:
+        raise InvalidRequest(
+            "a rule says what it allows", hint="give the beginning of a command, a tool or a directory"
+        )
+    if rule.directory is not None and not _is_plain(rule.directory):
+        raise InvalidRequest(
+            f"{one_line(rule.directory, 80)!r} is not an absolute directory without `..`",
+            hint="for example /home/ana/project",
+        )
+    if rule.prefix and (problem := _prefix_problem(rule.prefix)):
+        raise InvalidRequest(problem, hint="for example `git status` or `npm test`")
+    return rule
+
+
+def prefix_in(text: str) -> tuple[str, ...]:
+    """The words that a command has to begin with.
+
+    Raises:
+        InvalidRequest: if they are not those of one simple command.
+    """
+    words = simple_words(text)
+    if words is None:
+        raise InvalidRequest(
+            "a prefix is the beginning of one simple command: without ; | & $ ` < > and the like",
+            hint="for example `git status` or `npm test`",
+        )
+    return words
+
+
+def ways(subject: Subject | None) -> tuple[As, ...]:
+    """The rules that an approval of this could be remembered as, the narrowest first."""
+    if subject is None:
+        return ()
+    found: list[As] = ["exact"]
+    if suggested_prefix(subject):
+        found.append("prefix")
+    if _is_plain(subject.cwd):
+        found.append("directory")
+    return (*found, "tool")
+
+
+def suggested_prefix(subject: Subject) -> tuple[str, ...]:
+    """The program and what it is told to do, such as `git status`; empty where that would say too little."""
+    words = subject.words
+    if len(words) > 1 and words[1].replace("-", "").replace(":", "").isalnum() and words[1][0].isalpha():
+        found = words[:2]
+    elif len(words) == 1:
+        found = words
+    else:
+        return ()
+    return () if _prefix_problem(found) else found
+
+
+def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: float) -> Rule:
+    """The rule that is made when this approval is given; it is for the agent that asked.
+
+    Raises:
+        InvalidRequest: if there can be none.
+    """
+    subject = inquiry.subject
+    if subject is None:
+        raise InvalidRequest("only the approval of an action can be remembered", hint="leave `remember` out")
+    if wanted.way not in ways(subject) and not (wanted.way == "prefix" and wanted.prefix):
+        raise InvalidRequest(
+            f"this action cannot be remembered by {wanted.way}",
+            hint=f"it can be by {', '.join(ways(subject))}",
+        )
+    prefix: tuple[str, ...] = ()
+    if wanted.way == "prefix":
+        prefix = suggested_prefix(subject) if wanted.prefix is None else prefix_in(wanted.prefix)
+        if subject.words[: len(prefix)] != prefix:
+            raise InvalidRequest("the command that is approved does not begin with that prefix")
+    # A command means another thing in another place, so its beginning is trusted only where it was approved.
+    here = wanted.way in {"prefix", "directory"} and _is_plain(subject.cwd)
+    return checked(
+        Rule(
+            id=name,
+            by=by,
+            made_at=now,
+            expires_at=now + wanted.seconds,
+            agent=inquiry.origin.agent,
+            tool=None if wanted.way == "exact" else subject.tool,
+            directory=subject.cwd if here else None,
+            prefix=prefix,
+            exact=subject.exact if wanted.way == "exact" else None,
+            shown=one_line(inquiry.questions[0].text, actions.SUMMARY),
+            inquiry=inquiry.id,
+        )
+    )
+
+
+def remembering(change: Change, wanted: Remember, *, name: str, by: str, now: float) -> Effects:
+    """What is written with an approval that is to be remembered.
+
+    Raises:
+        InvalidRequest: if it is not an approval, needs more people, or no rule can be made of it.
+    """
+    inquiry = change.inquiry
+    match inquiry.state:
+        case Answered(answer=answer) if answer.values == ((APPROVE,),):
+            return made(rule_from(inquiry, wanted, name=name, by=by, now=now), now)
+        case _:
+            raise InvalidRequest("only an approval can be remembered", hint="leave `remember` out")
+
+
+def made(rule: Rule, now: float) -> Effects:
+    """Keep a rule, and say so in the log."""
+    return Effects(records=(record_of(rule),), happenings=(_happening("rule_made", rule, rule.by, now),))
+
+
+def revoked(rule: Rule, by: str, now: float) -> Effects:
+    """Forget a rule, and say so in the log."""
+    return Effects(forgotten=((KIND, rule.id),), happenings=(_happening("rule_revoked", rule, by, now),))
+
+
+def record_of(rule: Rule) -> Record:
+    """The record that holds a rule."""
+    return Record(kind=KIND, key=rule.id, state=rule.agent or "", at=rule.made_at, body=asdict(rule))
+
+
+def rule_in(record: Record) -> Rule:
+    """The rule that a record holds."""
+    body: dict[str, Any] = dict(record.body)
+    return Rule(**{**body, "prefix": tuple(body["prefix"])})
+
+
+def _happening(event: str, rule: Rule, by: str, now: float) -> Happening:
+    data: dict[str, object] = {"rule": rule.id, "as": rule.way, "agent": rule.agent, "by": by}
+    return Happening(type=event, at=now, data=data)
+
+
+def _begins_with(action: Action, prefix: tuple[str, ...]) -> bool:
+    found = actions.command_in(action)
+    if found is None or not action.input.keys() <= _HARMLESS or {"command", "cmd"} <= action.input.keys():
+        return False
+    words = simple_words(found[1])
+    return words is not None and words[: len(prefix)] == prefix and not _prefix_problem(prefix)
+
+
+def _prefix_problem(prefix: tuple[str, ...]) -> str | None:
+    """Why commands that begin like this could still be anything."""
+    program = PurePosixPath(prefix[0]).name
+    if program in _RUNNERS:
+        return f"{program} runs other commands, so its first words do not say what is allowed"
+    if program.startswith(_INTERPRETERS) and (len(prefix) == 1 or not _CODE.isdisjoint(prefix[1:])):
+        return f"{program} alone can do anything: name the script or module that is allowed"
+    return None
+
+
+def _happens_inside(action: Action, directory: str) -> bool:
+    """Whether an action happens in a directory or below it, and changes no file that is told to lie elsewhere."""
+    if not _is_inside(action.cwd, directory):
+        return False
+    change = edits.change_in(action.input)
+    return change is None or all(
+        _is_inside(str(PurePosixPath(action.cwd, path)), directory) for path in change.paths
+    )
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return _is_plain(path) and _is_plain(directory) and PurePosixPath(path).is_relative_to(directory)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path says by itself where it leads, as far as that can be known without looking."""
+    return (
+        path.startswith("/") and path != "/" and ".." not in PurePosixPath(path).parts and path.isprintable()
+    )

@@ -1,0 +1,163 @@
+"""What becomes of an action that a program wants to do, and of the questions that it asks in its own way."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.approvals.conftest import AGENT, ANA, CWD, Office, a_command
+from upcall.broker import Reply
+from upcall.domain import actions
+from upcall.domain.outcome import Outcome
+from upcall.domain.program import Action, Permission, Verdict
+from upcall.ports import Query
+
+
+async def put(office: Office, action: Action, key: str = "call-1", **desk: Any) -> asyncio.Task[Verdict]:
+    """An action that waits for somebody."""
+    task = asyncio.create_task(office.desk(**desk).approve(action, key))
+    await office.waiting()
+    return task
+
+
+async def test_an_approved_action_is_allowed(office: Office) -> None:
+    deciding = await put(office, a_command())
+    (inquiry,) = await office.waiting()
+    assert inquiry.questions[0].text == "git push --force"
+    assert (inquiry.origin.run, inquiry.origin.purpose) == (7, "permission")
+    assert inquiry.digest == actions.digest(a_command())
+    await office.broker.receive(inquiry.ref, Reply(text="yes"), ANA)
+    assert await deciding == Verdict(allowed=True, reason="The user approved this.", inquiry=inquiry.id)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"), [("no", "denied this"), ("no, push to staging instead", "push to staging instead")]
+)
+async def test_a_denied_action_comes_back_with_the_words_of_the_person(
+    office: Office, reply: str, said: str
+) -> None:
+    deciding = await put(office, a_command())
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.ref, Reply(text=reply), ANA)
+    verdict = await deciding
+    assert not verdict.allowed
+    assert not verdict.open
+    assert said in verdict.reason
+
+
+async def test_declined_withdrawn_and_expired_are_all_a_no(office: Office) -> None:
+    for number, end in enumerate(("reject", "cancel", "expire")):
+        deciding = await put(office, a_command(f"make {end}"), f"call-{number}")
+        (inquiry,) = await office.waiting()
+        if end == "reject":
+            await office.broker.reject(inquiry.id, ANA, reason="not on a Friday")
+        elif end == "cancel":
+            await office.broker.cancel(inquiry.id, AGENT)
+        else:
+            office.now += 90_000
+            await office.broker.reject(inquiry.id, ANA)
+        verdict = await deciding
+        assert not verdict.allowed
+        assert not verdict.open
+        assert ("not on a Friday" in verdict.reason) == (end == "reject")
+
+
+async def test_one_that_nobody_decides_in_time_is_open_and_not_a_yes(office: Office) -> None:
+    verdict = await office.desk().approve(a_command(), "call-1", wait=0)
+    (inquiry,) = await office.waiting()
+    assert (verdict.allowed, verdict.open, verdict.inquiry) == (False, True, inquiry.id)
+    await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
+    again = await office.desk().approve(a_command(), "call-1", wait=0)
+    assert again.allowed, "the same call, taken up again, has its answer"
+
+
+async def test_another_action_under_the_same_key_is_denied(office: Office) -> None:
+    await office.desk().approve(a_command(), "call-1", wait=0)
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
+    verdict = await office.desk().approve(a_command("git push --force --all"), "call-1", wait=0)
+    assert not verdict.allowed
+    assert "different" in verdict.reason
+
+
+async def test_what_was_denied_is_not_asked_again_in_that_turn(office: Office) -> None:
+    deciding = await put(office, a_command())
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="no, never by force"), ANA)
+    first = await deciding
+
+    again = await office.desk().approve(a_command(), "call-2")
+    assert again == first
+    assert not (await office.store.find(Query(state="open"))).items
+
+    assert (await office.desk(session="s2").approve(a_command(), "call-3", wait=0)).open
+    await office.desk().begin_turn()
+    assert (await office.desk().approve(a_command(), "call-4", wait=0)).open
+
+
+async def test_an_autonomous_run_is_not_kept_waiting_and_leaves_a_trace(office: Office) -> None:
+    desk = office.desk(permission=Permission.AUTONOMOUS)
+    assert (await desk.approve(a_command("curl -H 'Authorization: Bearer abcdef1234567890'"), "c")).allowed
+    (event,) = await office.events("allowed_by_mode")
+    assert event.data["run"] == 7
+    assert "abcdef1234567890" not in str(event.data)
+
+
+async def test_where_nobody_could_approve_it_is_denied_at_once(office: Office) -> None:
+    verdict = await office.desk(has_people=lambda: False).approve(a_command(), "c")
+    assert not verdict.allowed
+    assert not verdict.open
+    assert not (await office.store.find(Query())).items
+
+
+async def test_an_action_too_large_to_be_shown_whole_is_denied(office: Office) -> None:
+    verdict = await office.desk().approve(a_command("x" * actions.MOST_SHOWN), "c")
+    assert not verdict.allowed
+    assert "shown whole" in verdict.reason
+    assert not (await office.store.find(Query())).items
+
+
+async def ask(office: Office, fields: dict[str, object], key: str = "q-1") -> asyncio.Task[Outcome]:
+    task = asyncio.create_task(office.desk().ask(fields, key))
+    await office.waiting()
+    return task
+
+
+async def test_a_native_question_is_never_refused_for_its_length(office: Office) -> None:
+    long = "Which one? " * 1000
+    options = [{"label": f"{number} " + "x" * 500, "description": "y" * 5000} for number in range(30)]
+    asking = await ask(
+        office, {"questions": [{"question": long, "header": "h" * 99, "options": options}] * 6}
+    )
+    (inquiry,) = await office.waiting()
+    assert len(inquiry.questions) == 6
+    assert inquiry.questions[0].text == long.strip()
+    await office.broker.receive(
+        inquiry.id, Reply(answers=[[options[3]["label"]] for _ in inquiry.questions]), ANA
+    )
+    assert (await asking).answers == ((options[3]["label"],),) * 6
+
+
+@pytest.mark.parametrize("fields", [{}, {"questions": []}, {"question": "?", "options": 7}])
+async def test_a_native_question_that_makes_no_sense_is_failed(
+    office: Office, fields: dict[str, object]
+) -> None:
+    outcome = await office.desk().ask(fields, "q")
+    assert outcome.status == "failed"
+    assert outcome.text
+
+
+async def test_a_native_question_is_taken_up_again_under_its_key(office: Office) -> None:
+    fields = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
+    parked = await office.desk().ask(fields, "q", wait=0)
+    assert parked.status == "parked"
+    await office.broker.receive(parked.id, Reply(text="1"), ANA)
+    answered = await office.desk().ask(fields, "q", wait=0)
+    assert (answered.id, answered.answers) == (parked.id, (("Redis",),))
+
+
+async def test_a_desk_says_where_its_questions_come_from(office: Office) -> None:
+    await office.desk().ask({"question": "Which cache?"}, "q", wait=0)
+    (inquiry,) = await office.waiting()
+    assert (inquiry.origin.agent, inquiry.origin.session) == ("claude", "s1")
+    assert (inquiry.origin.door, inquiry.origin.workspace) == ("codex", CWD)
