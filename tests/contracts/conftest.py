@@ -3,5 +3,8 @@
 import pytest
 
 pytest.register_assert_rewrite(
-    "upcall.testing.store_contract", "upcall.testing.store_harness", "upcall.testing.store_reading"
+    "upcall.testing.store_contract",
+    "upcall.testing.store_harness",
+    "upcall.testing.store_ledger",
+    "upcall.testing.store_reading",
 )

@@ -8,7 +8,7 @@ import pytest
 
 from upcall.domain.inquiry import Kind
 from upcall.ports import Query
-from upcall.stores.postgres import reads, rows, statements
+from upcall.stores.postgres import jobs, ledger, locked, reads, rows, statements
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import DAY, NOW
 
@@ -31,7 +31,11 @@ HISTORY = """
            n, n + 3600, CASE WHEN n % 1000 = 0 THEN NULL ELSE n + 60 END, NULL, '{}'
     FROM generate_series(1, 20000) AS n;
     INSERT INTO upcall.event SELECT n, 'asked', 'id' || n, n, '{}' FROM generate_series(1, 20000) AS n;
-    ANALYZE upcall.inquiry, upcall.event;
+    INSERT INTO upcall.record
+    SELECT 'kind' || n % 4, 'key' || n, 'state' || n % 5, n, '{}' FROM generate_series(1, 20000) AS n;
+    INSERT INTO upcall.job
+    SELECT 'id' || n, 'kind' || n % 4, 'subject' || n % 1000, '', n, n, 0, '{}' FROM generate_series(1, 20000) AS n;
+    ANALYZE upcall.inquiry, upcall.event, upcall.record, upcall.job;
 """
 
 
@@ -78,11 +82,26 @@ async def test_everything_else_that_is_asked_all_the_time_has_its_index(
         (reads.DUE, (NOW, 500), "inquiry_due"),
         (reads.NEXT_EXPIRY, (), "inquiry_due"),
         (reads.EVENTS, (19_000, 1000), "event_pkey"),
+        (ledger.LOOK_UP, ("kind1", "key5"), "record_pkey"),
+        (locked.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
+        (ledger.ABOUT, ("kind1", "subject5"), "job_about"),
+        (ledger.NEXT_DUE, (["kind1"], ["", "here"]), "job_due"),
+        (jobs.CLAIM, (["kind1", "kind2"], 100.0, ["", "here"], 10, 200.0), "job_due"),
     ]
     for sql, values, index in asked:
         steps = plan(db, sql, values)
         assert index in steps, steps
         assert "Seq Scan" not in steps, steps
+
+
+@pytest.mark.parametrize("state", [None, "state3"])
+@pytest.mark.parametrize("cursor", [None, '[9000.0, "key9000"]'])
+async def test_lists_of_records_follow_their_index_without_sorting(
+    db: psycopg.Connection[tuple[Any, ...]], state: str | None, cursor: str | None
+) -> None:
+    steps = plan(db, *ledger.listing("kind1", state, cursor, 50))
+    assert ("record_listed" if state is None else "record_in_state") in steps
+    assert "Sort" not in steps
 
 
 async def test_what_is_open_is_counted_without_history(db: psycopg.Connection[tuple[Any, ...]]) -> None:

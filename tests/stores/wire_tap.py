@@ -26,6 +26,7 @@ class WireTap:
         self.mute = False
         """Pass nothing of what the server says."""
         self.cuts = 0
+        self.has_cut = asyncio.Event()
 
     def address(self, database: str) -> str:
         """The same database, reached through here."""
@@ -104,6 +105,7 @@ class WireTap:
 
     def _count(self) -> None:
         self.cuts += 1
+        self.has_cut.set()
         if self.for_good:
             assert self._listening is not None
             self._listening.close()

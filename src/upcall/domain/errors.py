@@ -6,6 +6,8 @@
     ├── InvalidSetting      a configuration value that cannot be used
     ├── UnknownInquiry      no inquiry has that id or ref
     ├── UnknownRule         no remembered rule has that id
+    ├── UnknownRun          no run has that number
+    ├── RunConflict         the run is not in a state for this
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -74,6 +76,21 @@ class UnknownRule(UpcallError):
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no rule {name!r}", hint="`upcall rules list` shows them")
         self.name = name
+
+
+class UnknownRun(UpcallError):
+    """No run has that number."""
+
+    code = "unknown_run"
+
+    def __init__(self, number: object) -> None:
+        super().__init__(f"there is no run {number}", hint="`upcall status` lists them")
+
+
+class RunConflict(UpcallError):
+    """The run is not in a state in which this can be done."""
+
+    code = "run_conflict"
 
 
 class UnknownAgent(UpcallError):

@@ -64,7 +64,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back."""
+    """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back.
+
+    `run` is the supervised one that asks, and `runner` the machine that has it.
+    """
 
     agent: str
     session: str
@@ -72,6 +75,7 @@ class Origin:
     workspace: str | None = None
     thread: str | None = None
     run: int | None = None
+    runner: str = ""
     purpose: str = "question"
     request_key: str | None = None
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """What an event says before a store has numbered it."""
+    """What an event says before a store has numbered it; one that is no step of its inquiry names it."""
 
     type: str
     at: float
     data: dict[str, object]
+    inquiry: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class Caller:
     name: str
     role: Role
     run: int | None = None
+    runner: str = ""
 
     @property
     def is_agent(self) -> bool:

@@ -29,12 +29,26 @@ ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What somebody wants done; `environment` is that of their shell, None for the daemon's own."""
+
+    agent: str
+    task: str
+    cwd: str
+    permission: Permission | None = None
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    retry_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A task, who works on it, and how far it is.
 
     `starts` counts processes, and is the fence of the newest; `alive` says whether one of them is thought to run.
     `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
-    `read` is how much of the output has been counted. Cost and tokens are of all processes together.
+    `read` is how much of the output has been counted. Cost and tokens are of all processes together. `messages` are
+    for its next turn, and `ending` is who wants it to end.
     """
 
     number: int
@@ -64,6 +78,8 @@ class Run:
     input_tokens: int | None = None
     output_tokens: int | None = None
     read: int = 0
+    messages: tuple[str, ...] = ()
+    ending: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -76,7 +92,7 @@ def run_in(record: Record) -> Run:
     body: dict[str, Any] = dict(record.body)
     body["permission"] = Permission(body["permission"])
     body["state"] = RunState(record.state)
-    body["arguments"] = tuple(body["arguments"])
+    body["arguments"], body["messages"] = tuple(body["arguments"]), tuple(body["messages"])
     return Run(**body)
 
 

@@ -258,6 +258,7 @@ def _origin(asker: Asker) -> Origin:
         door=asker.door,
         workspace=asker.workspace,
         run=asker.caller.run,
+        runner=asker.caller.runner,
         request_key=asker.request_key,
     )
 

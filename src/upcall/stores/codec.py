@@ -79,6 +79,8 @@ def body(inquiry: Inquiry) -> str:
         made["thread"] = origin.thread
     if origin.run is not None:
         made["run"] = origin.run
+    if origin.runner:
+        made["runner"] = origin.runner
     if inquiry.context:
         made["context"] = inquiry.context
     if inquiry.attachments:
@@ -156,6 +158,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
             workspace=get("workspace"),
             thread=get("thread"),
             run=get("run"),
+            runner=get("runner", ""),
             purpose=purpose,
             request_key=request_key,
         ),

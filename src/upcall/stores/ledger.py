@@ -17,18 +17,19 @@ _JOB = "id, kind, subject, due, runner, attempts, fence, body"
 _LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S608
 _KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
 _FORGET = "DELETE FROM record WHERE kind = ? AND key = ?"
-# A job in another's place raises the fence of whichever of them had the higher one.
+_NEXT_FENCE = "UPDATE fence SET last = last + 1"
+# A job in another's place has another fence, so whoever held that one has lost it.
 _PUT = f"""
-    INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, (SELECT last FROM fence), ?)
     ON CONFLICT (id) DO UPDATE SET
         kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
-        attempts = excluded.attempts, fence = max(fence + 1, excluded.fence), body = excluded.body
+        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body
 """  # noqa: S608
 _DROP = "DELETE FROM job WHERE id = ?"
 _AVAILABLE = (
     "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
 )
-_CLAIM = f"UPDATE job SET due = ?, fence = fence + 1 WHERE id = ? RETURNING {_JOB}"  # noqa: S608
+_CLAIM = f"UPDATE job SET due = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608
 _NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
 _ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608
 _HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
@@ -66,7 +67,8 @@ def prepared(effects: Effects) -> Prepared:
     statements: list[tuple[str, tuple[object, ...]]] = [(_FORGET, name) for name in effects.forgotten]
     statements += [(_KEEP, (r.kind, r.key, r.state, r.at, codec.dumps(r.body))) for r in effects.records]
     statements += [(_DROP, (name,)) for name in effects.dropped]
-    statements += [(_PUT, _job_out(job)) for job in effects.jobs]
+    for job in effects.jobs:
+        statements += [(_NEXT_FENCE, ()), (_PUT, _job_out(job))]
     return Prepared(statements, [(each, codec.dumps(each.data)) for each in effects.happenings])
 
 
@@ -76,7 +78,11 @@ def claim(
     """Take jobs that are due."""
     sql = _AVAILABLE.format(kinds=_marks(kinds))
     available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
-    return [job_in(db.execute(_CLAIM, (now + lease, name)).fetchone()) for (name,) in available]
+    claimed: list[Job] = []
+    for (name,) in available:
+        db.execute(_NEXT_FENCE)
+        claimed.append(job_in(db.execute(_CLAIM, (now + lease, name)).fetchone()))
+    return claimed
 
 
 def take(db: sqlite3.Connection, job: Job) -> bool:
@@ -128,8 +134,7 @@ def job_in(row: Sequence[Any]) -> Job:
 
 
 def _job_out(job: Job) -> tuple[object, ...]:
-    body = codec.dumps(job.body)
-    return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, job.fence + 1, body
+    return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, codec.dumps(job.body)
 
 
 def page(found: Sequence[Record], limit: int) -> Records:

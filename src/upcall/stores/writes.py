@@ -173,7 +173,7 @@ class Writes:
         event = Event(
             seq=self._last_seq,
             type=happening.type,
-            inquiry=None if subject is None else subject.id,
+            inquiry=happening.inquiry if subject is None else subject.id,
             at=happening.at,
             data=happening.data,
             subject=subject,

@@ -109,6 +109,24 @@ class RecordsContract(StoreHarness):
         seqs = [event.seq for event in await everything(store)]
         assert seqs == [1, 2]
 
+    async def test_every_character_that_is_one_can_be_in_a_name(self, store: Store) -> None:
+        """Different ones stay different."""
+        names = ["\0", "\x01", "\x01\x02", "\0\x01", "\u2028", "é", "e\u0301", "👋"]
+        kept = [a_record(name, kind=name, state=name, body={"text": name}) for name in names]
+        work = [a_job(name, kind=name, subject=name, runner=name, body={"text": name}) for name in names]
+        await store.revise("run", "\0", writing(Effects(records=tuple(kept), jobs=tuple(work))))
+        for record in kept:
+            assert await store.look_up(record.kind, record.key) == record
+            assert (await store.records(record.kind, state=record.state)).items == (record,)
+            assert await store.revise(record.kind, record.key, lambda found: None) == record
+        for job in work:
+            (had,) = await store.claim([job.kind], runner=job.runner, now=NOW, lease=LEASE, limit=9)
+            assert replace(had, fence=0, due=NOW) == job
+            assert list(await store.jobs(job.kind, job.subject)) == [had]
+            assert await store.hasten(job.kind, job.subject, NOW) == 1
+            assert await store.settle(had, Effects(forgotten=((job.kind, job.id),)))
+        assert (await store.records(names[0])).items == ()
+
     async def test_records_are_listed_newest_first_and_by_state(self, store: Store) -> None:
         """Page by page, each once."""
         made = [a_record(f"{n}", at=NOW + n // 2, state="ab"[n % 2]) for n in range(7)]
@@ -215,6 +233,19 @@ class JobsContract(StoreHarness):
         assert not await store.settle(held)
         (newer,) = await claimed(store)
         assert newer.body == {"newer": True}
+
+    async def test_a_job_that_came_again_is_not_settled_by_who_held_it_long_ago(self, store: Store) -> None:
+        """Though it has the same id, and was claimed as often."""
+        await put(store, a_job())
+        (slow,) = await claimed(store)
+        (quick,) = await claimed(store, now=NOW + LEASE)
+        assert await store.settle(quick)
+        await put(store, a_job())
+        assert not await store.settle(slow)
+        (again,) = await claimed(store)
+        assert not await store.renew(slow, NOW + 9 * LEASE)
+        assert not await store.settle(slow)
+        assert await store.settle(again)
 
     async def test_jobs_about_a_subject_can_be_hastened(self, store: Store) -> None:
         """Never delayed."""

@@ -150,6 +150,7 @@ def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
         session=session or agent,
         door="http",
         run=caller.run,
+        runner=caller.runner,
         workspace=fields.text(body, "workspace", most=1000),
         thread=fields.text(body, "thread"),
         purpose=purpose,

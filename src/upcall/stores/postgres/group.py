@@ -4,8 +4,8 @@ Members of a group are run in the order in which they were asked for and see wha
 everything that can refuse it before it changes anything, so one that raises costs the others nothing.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upcall.domain import lifecycle
@@ -13,62 +13,26 @@ from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Token
-from upcall.ports import Added, Decide, Event, Updated
+from upcall.ports import Added, Event, Updated
 from upcall.stores import codec
+from upcall.stores.postgres.book import Book, Prepared, prepared
 from upcall.stores.postgres.rows import Found, Row, decode
+from upcall.stores.postgres.work import (
+    Adding,
+    Claiming,
+    Hastening,
+    Issuing,
+    Key,
+    Outright,
+    Recording,
+    Renewing,
+    Revising,
+    Revoking,
+    Settling,
+    Updating,
+    Work,
+)
 from upcall.stores.tail import EVENT_WEIGHT, Logged
-
-Key = tuple[str, str, str, str]
-"""Session, purpose, request key and agent."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Adding:
-    """Keep a new inquiry, or find the one that it asks for again."""
-
-    inquiry: Inquiry
-    body: str
-    blobs: Sequence[bytes]
-
-    @property
-    def key(self) -> Key | None:
-        """What recognises the same request."""
-        origin = self.inquiry.origin
-        if origin.request_key is None:
-            return None
-        return origin.session, origin.purpose, origin.request_key, origin.agent
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Updating:
-    """Decide on an inquiry as it is."""
-
-    name: str
-    decide: Decide
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Recording:
-    """Write an event about no inquiry."""
-
-    happening: Happening
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Issuing:
-    """Keep a token."""
-
-    token: Token
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Revoking:
-    """Forget a token."""
-
-    name: str
-
-
-Work = Adding | Updating | Recording | Issuing | Revoking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +44,8 @@ class Known:
     named: Iterable[Sequence[Any]] = ()
     asked_before: Iterable[Sequence[Any]] = ()
     tokens: Iterable[str] = ()
+    records: Iterable[Sequence[Any]] = ()
+    done: Mapping[Outright, Any] = field(default_factory=dict)
 
 
 class Group:
@@ -93,6 +59,8 @@ class Group:
         self.changed: dict[int, Inquiry] = {}
         self.blobs: list[tuple[str, int, bytes]] = []
         self.tokens: dict[str, Token | None] = {}
+        self.book = Book(known.records)
+        self._done = known.done
         self._refs = refs
         self._found = Found(known.named)
         self._keys: dict[Key, str] = {}
@@ -108,7 +76,7 @@ class Group:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.log or self.tokens)
+        return self.book.is_empty and not (self.log or self.tokens or any(self._done.values()))
 
     def run(self, work: Work) -> object:
         """Do one piece of work and return what its caller gets; what it raises changes nothing."""
@@ -119,6 +87,18 @@ class Group:
                 return self._update(work)
             case Recording(happening):
                 return self._append(happening, codec.dumps(happening.data), None, 0)
+            case Revising(kind, key, decide):
+                effects = decide(self.book.look_up(kind, key))
+                if effects is not None:
+                    self._write(prepared(effects))
+                return self.book.look_up(kind, key)
+            case Settling(_, effects):
+                held = self._done[work]
+                if held:
+                    self._write(effects)
+                return held
+            case Hastening() | Claiming() | Renewing():
+                return self._done[work]
             case Issuing(token):
                 self.tokens[token.name] = token
                 self._token_names.add(token.name)
@@ -143,6 +123,7 @@ class Group:
         self.blobs += [(inquiry.id, position, content) for position, content in enumerate(work.blobs)]
         self._remember(Row(self.last_number, inquiry, len(work.body)))
         self._append(happening, data, inquiry, len(work.body))
+        self._write(work.effects)
         return Added(inquiry=inquiry, created=True)
 
     def _update(self, work: Updating) -> Updated:
@@ -154,12 +135,14 @@ class Group:
             return Updated(inquiry=row.inquiry, applied=False)
         after = step.inquiry
         data = codec.dumps(step.happening.data)
+        effects = prepared(step.effects)
         if row.number in self.added:
             self.added[row.number] = after, self.added[row.number][1]
         else:
             self.changed[row.number] = after
         self._found.put(Row(row.number, after, row.size))
         self._append(step.happening, data, after, row.size)
+        self._write(effects)
         return Updated(inquiry=after, applied=True)
 
     def _remember(self, row: Row) -> None:
@@ -169,11 +152,16 @@ class Group:
             key = (origin.session, origin.purpose, origin.request_key, origin.agent)
             self._keys[key] = row.inquiry.id
 
+    def _write(self, effects: Prepared) -> None:
+        self.book.write(effects)
+        for happening, data in effects.happenings:
+            self._append(happening, data, None, 0)
+
     def _append(self, happening: Happening, data: str, subject: Inquiry | None, size: int) -> Event:
         event = Event(
             seq=self.last_seq + 1,
             type=happening.type,
-            inquiry=None if subject is None else subject.id,
+            inquiry=happening.inquiry if subject is None else subject.id,
             at=happening.at,
             data=happening.data,
             subject=subject,

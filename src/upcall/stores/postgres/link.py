@@ -8,13 +8,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from psycopg import AsyncConnection, Error, ProgrammingError
+from psycopg import AsyncConnection, AsyncCursor, Error, ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from upcall.domain.errors import InvalidSetting
 from upcall.stores.postgres.faults import unreachable
 
 Connection = AsyncConnection[tuple[Any, ...]]
+Cursor = AsyncCursor[tuple[Any, ...]]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 # What an address leaves open. A peer that vanished without a word is noticed within seconds, not hours.

@@ -65,7 +65,7 @@ class Reads:
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
         sql, values = statement(query)
-        rows = await self._rows(sql, values)
+        rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
         return Page(
             items=tuple([decode(row[2:]) for row in shown]),
@@ -74,33 +74,33 @@ class Reads:
 
     async def due(self, now: float, limit: int) -> list[str]:
         """Which open inquiries are past their time, the longest first."""
-        return [plain(name) for (name,) in await self._rows(DUE, (now, limit))]
+        return [plain(name) for (name,) in await self.rows(DUE, (now, limit))]
 
     async def next_expiry(self) -> float | None:
         """When the next open inquiry expires."""
-        ((moment,),) = await self._rows(NEXT_EXPIRY)
+        ((moment,),) = await self.rows(NEXT_EXPIRY)
         return None if moment is None else float(moment)
 
     async def count_open(self) -> int:
         """How many inquiries are open."""
-        ((count,),) = await self._rows(COUNT_OPEN)
+        ((count,),) = await self.rows(COUNT_OPEN)
         return int(count)
 
     async def attachment(self, name: str, index: int) -> bytes:
         """An attachment's bytes."""
         about = (await self.get(name)).id
-        rows = await self._rows(ATTACHMENT, (keep(about), index)) if 0 <= index < 2**31 else []
+        rows = await self.rows(ATTACHMENT, (keep(about), index)) if 0 <= index < 2**31 else []
         if not rows:
             raise UnknownInquiry(name)
         return bytes(rows[0][0])
 
     async def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [_event(row) for row in await self._rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+        return [_event(row) for row in await self.rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
 
     async def news(self, after: int, limit: int) -> list[Logged]:
         """The log after that number, for memory: inquiries that are at hand come with their last event."""
-        rows = await self._rows(NEWS, (after, limit))
+        rows = await self.rows(NEWS, (after, limit))
         # What was cut off by the limit may have changed them again.
         last = {row[2]: row[0] for row in rows} if len(rows) < limit else {}
         return [_logged(row, subject=row[0] == last.get(row[2])) for row in rows]
@@ -109,8 +109,29 @@ class Reads:
         """Every token."""
         return [
             Token(name=plain(name), role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in await self._rows(TOKENS)
+            for name, role, digest, created_at in await self.rows(TOKENS)
         ]
+
+    async def rows(
+        self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """What a statement finds.
+
+        Raises:
+            InvalidRequest: if a value is not text.
+            StorageError: if the database cannot be asked.
+        """
+
+        async def ask(connection: Connection) -> list[tuple[Any, ...]]:
+            return await (await connection.execute(sql, values)).fetchall()
+
+        async with self._free:
+            if self._closed and not closing:
+                raise StorageError("the store is closed")
+            try:
+                return await self._ask(ask)
+            except UnicodeEncodeError as error:
+                raise InvalidRequest(f"{error.object!r} is not text") from error
 
     async def close(self) -> None:
         """Let go of every connection; whoever still reads gets its answer first."""
@@ -132,7 +153,7 @@ class Reads:
             found, failure = Found(), None
             try:
                 if names:
-                    found = Found(await self._rows(*located(names), closing=True))
+                    found = Found(await self.rows(*located(names), closing=True))
             # Whatever it is, those who wait have to hear of it.
             except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
@@ -146,20 +167,6 @@ class Reads:
                     else:
                         future.set_exception(failure or UnknownInquiry(name))
         self._looking = None
-
-    async def _rows(
-        self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
-    ) -> list[tuple[Any, ...]]:
-        async def ask(connection: Connection) -> list[tuple[Any, ...]]:
-            return await (await connection.execute(sql, values)).fetchall()
-
-        async with self._free:
-            if self._closed and not closing:
-                raise StorageError("the store is closed")
-            try:
-                return await self._ask(ask)
-            except UnicodeEncodeError as error:
-                raise InvalidRequest(f"{error.object!r} is not text") from error
 
     async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
         loop, pauses = asyncio.get_running_loop(), Pauses()

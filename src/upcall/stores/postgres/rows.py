@@ -83,6 +83,11 @@ def plain(kept: str) -> str:
     )
 
 
+def columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Rows as arrays, one for each column, for `unnest`."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
 def encode(inquiry: Inquiry, body: str) -> list[Any]:
     """The values of `codec.COLUMNS` for an inquiry and its body."""
     values = list(codec.row(inquiry, body))

@@ -51,6 +51,8 @@ async def migrate(connection: Connection) -> int:
             if number > version:
                 await connection.execute(sql)
                 await connection.execute("UPDATE upcall.version SET number = %s", (number,))
+        # Whoever was killed could not sign off.
+        await connection.execute("DELETE FROM upcall.writer WHERE at < now() - interval '1 day'")
         found = await connection.execute("SELECT last_seq FROM upcall.counter")
         row = await found.fetchone()
         assert row is not None

@@ -1,13 +1,13 @@
 """The statements of a writing transaction: what it reads under its lock, and what it writes before its commit."""
 
-from collections.abc import Sequence
-from typing import Any, LiteralString
+from typing import Any
 
+from upcall.ports import Event
 from upcall.stores import codec
+from upcall.stores.postgres.book import Statement
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Connection
-from upcall.stores.postgres.rows import encode, keep
-from upcall.stores.tail import Logged
+from upcall.stores.postgres.rows import columns, encode, keep
 
 CHANNEL = "upcall"
 PAUSED = 5
@@ -73,37 +73,35 @@ _ISSUE = """
 _REVOKE = "DELETE FROM upcall.token WHERE name = %s"
 _COUNT = "UPDATE upcall.counter SET last_seq = %s, last_number = %s"
 _TELL = f"SELECT pg_notify('{CHANNEL}', %s)"
-WRITTEN = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq = ANY(%s::bigint[]) ORDER BY seq"
+_SIGN = """
+    INSERT INTO upcall.writer (name, last, at) VALUES (%s, %s, now())
+    ON CONFLICT (name) DO UPDATE SET last = EXCLUDED.last, at = EXCLUDED.at
+"""
+SIGNED = "SELECT last FROM upcall.writer WHERE name = %s"
+SIGN_OFF = "DELETE FROM upcall.writer WHERE name = %s"
 
 
-async def write(connection: Connection, group: Group) -> None:
+async def write(connection: Connection, group: Group, writer: str, number: int) -> None:
     """Send everything that a group writes, its notification and its COMMIT included, in one go.
 
-    Whoever listens is told the number of the last event; the server tells them right after the commit.
+    Whoever listens is told the number of the last event; the server tells them right after the commit. It is signed
+    with the writer's name and its number for this transaction, by which it is known again.
     """
     async with connection.pipeline():
         for sql, values in _writes(group):
             await connection.execute(sql, values)
+        await connection.execute(_SIGN, (writer, number))
         await connection.execute("COMMIT")
 
 
-def event_rows(log: Sequence[Logged]) -> list[tuple[Any, ...]]:
-    """Events as `WRITTEN` reads them."""
-    return [
-        (e.seq, e.type, None if e.inquiry is None else keep(e.inquiry), e.at, entry.data)
-        for entry in log
-        for e in (entry.event,)
-    ]
-
-
-def _writes(group: Group) -> list[tuple[LiteralString, Sequence[Any]]]:
-    made: list[tuple[LiteralString, Sequence[Any]]] = []
+def _writes(group: Group) -> list[Statement]:
+    made: list[Statement] = []
     if group.added:
         rows = [[number, *encode(*each)] for number, each in group.added.items()]
-        made.append((_INSERT, _columns(rows)))
+        made.append((_INSERT, columns(rows)))
     if group.changed:
         changes = [(number, *codec.outcome(after)) for number, after in group.changed.items()]
-        made.append((_UPDATE, _columns(changes)))
+        made.append((_UPDATE, columns(changes)))
     for name, position, content in group.blobs:
         made.append((_ATTACH, (keep(name), position, content)))
     for name, token in group.tokens.items():
@@ -111,12 +109,13 @@ def _writes(group: Group) -> list[tuple[LiteralString, Sequence[Any]]]:
             made.append((_REVOKE, (keep(name),)))
         else:
             made.append((_ISSUE, (keep(name), token.role.value, token.digest, token.created_at)))
+    made += group.book.statements()
     if group.log:
-        made.append((_APPEND, _columns(event_rows(group.log))))
+        made.append((_APPEND, columns([_event(entry.event, entry.data) for entry in group.log])))
         made.append((_COUNT, (group.last_seq, group.last_number)))
         made.append((_TELL, (str(group.last_seq),)))
     return made
 
 
-def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
+def _event(event: Event, data: str) -> tuple[Any, ...]:
+    return event.seq, event.type, None if event.inquiry is None else keep(event.inquiry), event.at, data

@@ -14,16 +14,29 @@ from psycopg import Error
 
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Inquiry
-from upcall.domain.records import Happening
+from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
-from upcall.ports import Added, Decide, Event, Page, Query, Updated
+from upcall.ports import Added, Decide, Event, Page, Query, Records, Revise, Updated
 from upcall.stores import codec
+from upcall.stores.postgres import ledger
+from upcall.stores.postgres.book import prepared, refuse_broken_text
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.follower import SAFETY, Follower
-from upcall.stores.postgres.group import Adding, Issuing, Recording, Revoking, Updating
 from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.schema import migrate
+from upcall.stores.postgres.work import (
+    Adding,
+    Claiming,
+    Hastening,
+    Issuing,
+    Recording,
+    Renewing,
+    Revising,
+    Revoking,
+    Settling,
+    Updating,
+)
 from upcall.stores.postgres.writer import MAX_GROUP, PATIENCE, Writer
 from upcall.stores.tail import Tail
 
@@ -82,10 +95,11 @@ class PostgresStore:
             raise
         return cls(link, tail, reads, follower, writer)
 
-    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = ()) -> Added:
+    async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """See `Store.add`."""
         codec.refuse_broken_text(inquiry)
-        return cast("Added", await self._writer.submit(Adding(inquiry, codec.body(inquiry), blobs)))
+        work = Adding(inquiry, codec.body(inquiry), blobs, prepared(effects))
+        return cast("Added", await self._writer.submit(work))
 
     async def get(self, name: str) -> Inquiry:
         """See `Store.get`. Read from the database: another daemon may have changed it a moment ago."""
@@ -126,6 +140,52 @@ class PostgresStore:
     async def count_open(self) -> int:
         """See `Store.count_open`."""
         return await self._reads.count_open()
+
+    async def look_up(self, kind: str, key: str) -> Record | None:
+        """See `Ledger.look_up`."""
+        return await ledger.look_up(self._reads, kind, key)
+
+    async def records(
+        self, kind: str, *, state: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Records:
+        """See `Ledger.records`."""
+        return await ledger.records(self._reads, kind, state, cursor, limit)
+
+    async def revise(self, kind: str, key: str, decide: Revise) -> Record | None:
+        """See `Ledger.revise`."""
+        refuse_broken_text(kind, key)
+        return cast("Record | None", await self._writer.submit(Revising(kind, key, decide)))
+
+    async def claim(
+        self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    ) -> Sequence[Job]:
+        """See `Ledger.claim`."""
+        refuse_broken_text(runner, *kinds)
+        work = Claiming(kinds=kinds, runner=runner, now=now, lease=lease, limit=limit)
+        return cast("list[Job]", await self._writer.submit(work))
+
+    async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
+        """See `Ledger.settle`."""
+        refuse_broken_text(job.id)
+        return bool(await self._writer.submit(Settling(job, prepared(effects))))
+
+    async def renew(self, job: Job, until: float) -> bool:
+        """See `Ledger.renew`."""
+        refuse_broken_text(job.id)
+        return bool(await self._writer.submit(Renewing(job, until)))
+
+    async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
+        """See `Ledger.jobs`."""
+        return await ledger.jobs(self._reads, kind, subject)
+
+    async def hasten(self, kind: str, subject: str, due: float) -> int:
+        """See `Ledger.hasten`."""
+        refuse_broken_text(kind, subject)
+        return cast("int", await self._writer.submit(Hastening(kind, subject, due)))
+
+    async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
+        """See `Ledger.next_due`."""
+        return await ledger.next_due(self._reads, kinds, runner)
 
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""

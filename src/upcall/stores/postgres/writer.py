@@ -2,35 +2,33 @@
 
 A transaction takes two round trips: lock and read, decide in memory, write and commit. Results are released after
 the commit, events first. A connection that is lost is made again. What surely was not committed is then run again;
-where the commit itself was cut off, the log tells whether it took place, so nothing is done twice and nothing that
-was done is called a failure.
+where the commit itself was cut off, its signature in the database tells whether it took place, so nothing is done
+twice and nothing that was done is called a failure.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from psycopg import Error
 
-from upcall.domain import refs
 from upcall.domain.errors import StorageError
 from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.faults import in_our_words, is_hopeless, is_lost
-from upcall.stores.postgres.group import Adding, Group, Known, Revoking, Updating, Work
+from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Connection, Link, Pauses
-from upcall.stores.postgres.rows import is_text, keep, located, plain
+from upcall.stores.postgres.locked import begin
+from upcall.stores.postgres.naming import Naming
+from upcall.stores.postgres.work import Adding, Work
 
-DAY = 86400
 MAX_GROUP = 1024
 PATIENCE = 10.0
 """Seconds for which a write survives a database that is away."""
-TRIES = 4
-"""Refs of one length that are tried for an inquiry before the next length."""
 
 Publish = Callable[[Group], Awaitable[None]]
 
@@ -51,10 +49,11 @@ class _Outcome(NamedTuple):
 class _CutOffError(Exception):
     """The connection was lost after COMMIT had been sent and before anything came back."""
 
-    def __init__(self, group: Group, outcomes: list[_Outcome]) -> None:
+    def __init__(self, group: Group, outcomes: list[_Outcome], number: int) -> None:
         super().__init__()
         self.group = group
         self.outcomes = outcomes
+        self.number = number
 
 
 class Writer:
@@ -77,6 +76,8 @@ class Writer:
         self._lengths = RefLengths()
         self._max_group = max_group
         self._patience = patience
+        self._name = uuid4().hex
+        self._number = 0
         self._connection: Connection | None = None
         self._gathered: list[_Task] = []
         self._wanted = asyncio.Event()
@@ -118,6 +119,9 @@ class Writer:
                 log.exception("a group of writes failed in a way that nobody has thought of")
                 await self._let_go()
                 _refuse(group, error)
+        if self._connection is not None:
+            with suppress(Error):
+                await self._connection.execute(statements.SIGN_OFF, (self._name,))
         await self._let_go()
 
     async def _settle(self, tasks: list[_Task]) -> bool:
@@ -129,7 +133,7 @@ class Writer:
             except _CutOffError as cut:
                 await self._let_go()
                 try:
-                    kept = await self._was_kept(cut.group, deadline)
+                    kept = await self._was_kept(cut.number, deadline)
                 except StorageError as error:
                     _refuse(tasks, error)
                     return False
@@ -166,62 +170,25 @@ class Writer:
         if self._connection is None:
             self._connection = await self._link.connect()
         connection = self._connection
-        group = await self._begin(connection, [task.work for task in tasks])
+        works = [task.work for task in tasks]
+        adding = [work for work in works if isinstance(work, Adding)]
+        naming = Naming(adding, self._random, self._lengths, self._clock())
+        group = await begin(connection, works, naming)
         outcomes = [_decided(group, task) for task in tasks]
         if group.is_empty:
             await connection.execute("ROLLBACK")
             return group, outcomes
+        self._number += 1
         try:
-            await statements.write(connection, group)
+            await statements.write(connection, group, self._name, self._number)
         except Error as error:
             if is_lost(error) and error.sqlstate != "25006":
-                raise _CutOffError(group, outcomes) from error
+                raise _CutOffError(group, outcomes, self._number) from error
             raise
         return group, outcomes
 
-    async def _begin(self, connection: Connection, works: list[Work]) -> Group:
-        """Take the lock and read what the decisions need, in one round trip."""
-        adding = [work for work in works if isinstance(work, Adding)]
-        names = [work.name for work in works if isinstance(work, Updating) and is_text(work.name)]
-        keys = [tuple(map(keep, work.key)) for work in adding if work.key is not None]
-        tokens = [keep(work.name) for work in works if isinstance(work, Revoking)]
-        naming = _Naming(adding, self._random, self._lengths, self._clock())
-        async with connection.pipeline():
-            await connection.execute(statements.BEGIN)
-            await connection.execute(statements.SETTINGS, (f"{statements.LOCKED}s", f"{statements.PAUSED}s"))
-            counter = await connection.execute(statements.COUNTER)
-            named = asked = taken = known = None
-            if names:
-                sql, values = located(names)
-                named = await connection.execute(f"{sql} ORDER BY id FOR UPDATE", values)
-            if keys:
-                asked = await connection.execute(
-                    statements.ASKED_BEFORE, list(map(list, zip(*keys, strict=True)))
-                )
-            if adding:
-                taken = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
-            if tokens:
-                known = await connection.execute(statements.KNOWN_TOKENS, (tokens,))
-        row = await counter.fetchone()
-        assert row is not None
-        if taken is not None:
-            naming.settle({ref for (ref,) in await taken.fetchall()})
-        while naming.unnamed:
-            more = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
-            naming.settle({ref for (ref,) in await more.fetchall()})
-        return Group(
-            Known(
-                last_seq=row[0],
-                last_number=row[1],
-                named=[] if named is None else await named.fetchall(),
-                asked_before=[] if asked is None else await asked.fetchall(),
-                tokens=[] if known is None else [plain(name) for (name,) in await known.fetchall()],
-            ),
-            naming.chosen,
-        )
-
-    async def _was_kept(self, group: Group, deadline: float) -> bool:
-        """Whether the commit whose outcome we did not hear took place.
+    async def _was_kept(self, number: int, deadline: float) -> bool:
+        """Whether the commit of that number, whose outcome we did not hear took place.
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
@@ -231,10 +198,8 @@ class Writer:
                 connection = self._connection = self._connection or await self._link.connect()
                 async with connection.transaction():
                     await connection.execute(statements.COUNTER)
-                    wanted = statements.event_rows(group.log)
-                    found = await connection.execute(statements.WRITTEN, ([row[0] for row in wanted],))
-                    # Without an event there are only tokens, which can be written twice.
-                    return bool(wanted) and await found.fetchall() == wanted
+                    found = await connection.execute(statements.SIGNED, (self._name,))
+                    return (number,) in await found.fetchall()
             except (Error, StorageError) as error:
                 await self._let_go()
                 if self._loop.time() >= deadline:
@@ -257,46 +222,6 @@ class Writer:
         if connection is not None:
             with suppress(Error):
                 await connection.close()
-
-
-class _Naming:
-    """Finds a free ref for every new inquiry of a group: shortest first, none twice."""
-
-    def __init__(self, adding: list[Adding], random: Random, lengths: RefLengths, now: float) -> None:
-        self.chosen: dict[Adding, str] = {}
-        self.rested = now - refs.REF_REST_DAYS * DAY
-        self.unnamed: list[tuple[Adding, Iterator[str]]] = [
-            (work, _growing(random, lengths.start(now))) for work in adding
-        ]
-        self._lengths = lengths
-        self._offered: list[list[str]] = []
-        self._used: set[str] = set()
-
-    def offer(self) -> list[str]:
-        """Refs to look for, a few for each."""
-        self._offered = [[next(candidates) for _ in range(TRIES)] for _, candidates in self.unnamed]
-        return sorted({ref for offered in self._offered for ref in offered})
-
-    def settle(self, taken: set[str]) -> None:
-        """Choose from what was offered and is not taken."""
-        self._used |= taken
-        still: list[tuple[Adding, Iterator[str]]] = []
-        for waiting, offered in zip(self.unnamed, self._offered, strict=True):
-            free = next((ref for ref in offered if ref not in self._used), None)
-            if free is None:
-                still.append(waiting)
-            else:
-                self._used.add(free)
-                self._lengths.used(free)
-                self.chosen[waiting[0]] = free
-        self.unnamed = still
-
-
-def _growing(random: Random, length: int) -> Iterator[str]:
-    """Refs to try, a few of each length; the last length is tried for ever."""
-    while True:
-        yield from islice(refs.candidates(random, length), TRIES)
-        length = min(length + 1, refs.LONGEST)
 
 
 def _decided(group: Group, task: _Task) -> _Outcome:

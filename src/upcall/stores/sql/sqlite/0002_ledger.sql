@@ -10,7 +10,7 @@ CREATE TABLE record (
 CREATE INDEX record_listed ON record (kind, at, key);
 CREATE INDEX record_in_state ON record (kind, state, at, key);
 
--- What is still to be done. A claim moves `due` to the end of its lease and raises `fence`.
+-- What is still to be done. A claim moves `due` to the end of its lease and takes a new `fence`.
 CREATE TABLE job (
     id       TEXT PRIMARY KEY,
     kind     TEXT NOT NULL,
@@ -23,3 +23,6 @@ CREATE TABLE job (
 ) WITHOUT ROWID;
 CREATE INDEX job_due ON job (kind, due, runner);
 CREATE INDEX job_about ON job (kind, subject, due);
+-- One row. No fence is ever given twice, so whoever held a job long ago cannot settle another that came to have its id.
+CREATE TABLE fence (last INTEGER NOT NULL);
+INSERT INTO fence (last) VALUES (0);

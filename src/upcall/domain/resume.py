@@ -1,0 +1,97 @@
+"""Bringing a session back: when an answer calls for it, and what the agent is told then."""
+
+from collections.abc import Sequence
+
+from upcall.domain.inquiry import Answered, Change, Inquiry, Kind, Rejected
+from upcall.domain.outcome import outcome
+from upcall.domain.records import NOTHING, Effects, Job
+
+RESUME = "resume"
+GRACE = 2.0
+"""Seconds that a waiting connection gets to hand an answer over before anybody thinks of starting a process."""
+
+BEFORE = (
+    "You were interrupted while you waited for a person. Meanwhile this was decided, and time has passed: look at the "
+    "state of your work before you go on, for some of it may have been done, undone or changed."
+)
+AFTER = (
+    "Go on with your task from where you were. If you need another decision, ask again. If what you asked about has "
+    "been settled in another way meanwhile, say so."
+)
+
+
+def job_id(inquiry: Inquiry) -> str:
+    """What the resume job of an inquiry is called."""
+    return f"{RESUME}:{inquiry.id}"
+
+
+def subject(run: int) -> str:
+    """What the resume jobs of a run are about."""
+    return f"run:{run}"
+
+
+def consequences(change: Change) -> Effects:
+    """A supervised run's answer is delivered whatever happens; once there is evidence of it, nothing is left to do."""
+    inquiry = change.inquiry
+    run = inquiry.origin.run
+    if run is None:
+        return NOTHING
+    match change.happening.type:
+        case "answered" | "rejected":
+            due = change.happening.at + GRACE
+            job = Job(
+                id=job_id(inquiry),
+                kind=RESUME,
+                subject=subject(run),
+                due=due,
+                runner=inquiry.origin.runner,
+                body={"inquiry": inquiry.id, "run": run},
+            )
+            return Effects(jobs=(job,))
+        case "collected":
+            return Effects(dropped=(job_id(inquiry),))
+        case _:
+            return NOTHING
+
+
+def needs_delivery(inquiry: Inquiry) -> bool:
+    """Whether an agent still has to hear how its question ended."""
+    match inquiry.state:
+        case Answered(collected_at=collected_at):
+            return collected_at is None
+        case Rejected():
+            return True
+        case _:
+            return False
+
+
+def is_evidence(inquiry: Inquiry, call: str, text: str) -> bool:
+    """Whether a tool's result in an agent's stream shows that it has the answer to this inquiry."""
+    if not isinstance(inquiry.state, Answered):
+        return False
+    if call and inquiry.origin.request_key == call:
+        return True
+    if inquiry.id in text or outcome(inquiry).text in text:
+        return True
+    values = [value for given in inquiry.state.answer.values for value in given]
+    return all(part in text for part in [*(question.text for question in inquiry.questions), *values])
+
+
+def message(settled: Sequence[Inquiry], still_open: Sequence[Inquiry] = ()) -> str:
+    """What a resumed agent is told: what it asked, the options, what came of it, and to look before it leaps."""
+    parts = [BEFORE, *(_told(inquiry) for inquiry in settled)]
+    if still_open:
+        refs = ", ".join(f"{inquiry.id} (ref {inquiry.ref})" for inquiry in still_open)
+        parts.append(f"Not answered yet: {refs}. Call wait_for_answer with such an id to wait for it.")
+    return "\n\n".join([*parts, AFTER])
+
+
+def _told(inquiry: Inquiry) -> str:
+    lines: list[str] = []
+    for question in inquiry.questions:
+        lines.append(f"You asked: {question.text}")
+        if question.options and inquiry.kind is not Kind.APPROVAL:
+            lines.append("The options were: " + "; ".join(question.labels))
+    if inquiry.kind is Kind.APPROVAL and inquiry.context:
+        lines.append(f"It was about:\n{inquiry.context}")
+    return "\n".join([*lines, outcome(inquiry).text])

@@ -1,0 +1,1 @@
+"""Supervised work of agents: processes that are kept, read, ended and brought back."""

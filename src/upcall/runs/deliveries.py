@@ -1,0 +1,70 @@
+"""Which answers a run still has to get, and the evidence that it has one."""
+
+from collections.abc import Sequence
+
+from upcall.broker import Broker
+from upcall.domain.errors import UnknownInquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Effects
+from upcall.domain.resume import RESUME, is_evidence, job_id, needs_delivery, subject
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run import Run
+from upcall.ports import Query
+
+PAGE = 200
+
+
+class Deliveries:
+    """Reads what runs wait for; a resume job stands for every answer without evidence."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._store = broker.store
+
+    async def open(self, run: Run) -> list[Inquiry]:
+        """The questions of a run that nobody has answered yet."""
+        found: list[Inquiry] = []
+        query = Query(state="open", agent=run.agent, limit=PAGE)
+        while True:
+            page = await self._store.find(query)
+            found += [inquiry for inquiry in page.items if inquiry.origin.run == run.number]
+            if page.next is None:
+                return found
+            query = Query(state="open", agent=run.agent, limit=PAGE, cursor=page.next)
+
+    async def undelivered(self, run: Run) -> list[Inquiry]:
+        """The questions of a run that were settled and of which it may not know."""
+        found: list[Inquiry] = []
+        for job in await self._store.jobs(RESUME, subject(run.number)):
+            inquiry = await self._store.get(str(job.body["inquiry"]))
+            if needs_delivery(inquiry):
+                found.append(inquiry)
+        return found
+
+    async def waits(self, run: Run) -> bool:
+        """Whether a person's word is still to come, or on its way. Asked in this order, no answer slips through."""
+        return bool(await self.open(run)) or bool(await self._store.jobs(RESUME, subject(run.number)))
+
+    async def evidence(self, run: Run, call: str, text: str) -> None:
+        """A tool's result was seen in the run's stream: whatever answer is in it has arrived."""
+        for inquiry in await self.undelivered(run):
+            if is_evidence(inquiry, call, text):
+                await self._collect(run, inquiry, "tool result")
+
+    async def arrived(self, delivered: Sequence[str], run: Run) -> None:
+        """The model spoke after it was started with these answers, so it has them."""
+        for name in delivered:
+            try:
+                inquiry = await self._store.get(name)
+            except UnknownInquiry:
+                continue
+            await self._collect(run, inquiry, "resumed")
+            await self.drop(run, inquiry)
+
+    async def drop(self, run: Run, inquiry: Inquiry) -> None:
+        """Nothing is left to be done about this inquiry; one that was refused is never collected."""
+        await self._store.revise(RESUME, inquiry.id, lambda _: Effects(dropped=(job_id(inquiry),)))
+
+    async def _collect(self, run: Run, inquiry: Inquiry, evidence: str) -> None:
+        caller = Caller(name=run.agent, role=Role.AGENT, run=run.number, runner=run.runner)
+        await self._broker.collect(inquiry.id, caller, evidence)

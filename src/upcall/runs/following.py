@@ -1,0 +1,121 @@
+"""Follows one process of a run: reads what it writes, talks to it where it wants to be talked to, counts, and tells."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from upcall.agent_ports import Desk, Driver, Reader
+from upcall.domain.program import Finished, Noticed
+from upcall.runs.folder import RunFolder
+from upcall.runs.keepers import Keeping
+
+log = logging.getLogger("upcall.runs")
+
+Take = Callable[[Noticed], Awaitable[None]]
+
+
+class Console:
+    """The lines of a process, for whoever talks to it."""
+
+    def __init__(self, keeping: Keeping) -> None:
+        self._keeping = keeping
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def read(self) -> str | None:
+        """The next line; None once the process has ended."""
+        return await self._lines.get()
+
+    async def write(self, line: str) -> None:
+        """Give it a line to read."""
+        self._keeping.write(line if line.endswith("\n") else f"{line}\n")
+
+    def feed(self, line: str | None) -> None:
+        """Take in what it wrote."""
+        self._lines.put_nowait(line)
+
+
+@dataclass(slots=True, kw_only=True)
+class Following:
+    """One live process. `take` gets everything that is noticed, in order; `read` is how far the output was read."""
+
+    keeping: Keeping
+    folder: RunFolder
+    read: int
+    reader: Reader
+    driver: Driver | None
+    desk: Desk
+    take: Take
+    _seen: asyncio.Queue[Noticed | None] = field(default_factory=asyncio.Queue)
+
+    async def until_over(self) -> int | None:
+        """Follow to the end, and return the exit code; None when the keeper went away and may come back."""
+        taking = asyncio.create_task(self._take_all())
+        try:
+            if self.driver is None:
+                await self._each_line(self._notice)
+            else:
+                await self._drive(self.driver)
+            self._seen.put_nowait(None)
+            await taking
+        finally:
+            taking.cancel()
+        if self.keeping.exit_code is not None:
+            return self.keeping.exit_code
+        ended = self.folder.read_exit()
+        return ended.code if ended is not None and ended.number == self.keeping.start else None
+
+    async def say(self, text: str) -> bool:
+        """Tell the live process something, if it can be told."""
+        return self.driver is not None and await self.driver.say(text)
+
+    async def _each_line(self, heed: Callable[[str], None]) -> None:
+        while True:
+            self.keeping.grew.clear()
+            over = self.keeping.gone or self.keeping.exit_code is not None
+            begins, data = await asyncio.to_thread(self.folder.read_lines, self.read, cut=over)
+            if data:
+                for line in data.rstrip(b"\n").split(b"\n"):
+                    heed(line.decode("utf-8", "replace"))
+                self.read = begins + len(data)
+            elif over:
+                return
+            else:
+                await self.keeping.grew.wait()
+
+    def _notice(self, line: str) -> None:
+        self._see(self.reader.notice(line))
+
+    def _see(self, noticed: Iterable[Noticed]) -> None:
+        for each in noticed:
+            self._seen.put_nowait(each)
+
+    async def _take_all(self) -> None:
+        while (noticed := await self._seen.get()) is not None:
+            await self.take(noticed)
+
+    async def _drive(self, driver: Driver) -> None:
+        console = Console(self.keeping)
+        driving = asyncio.create_task(driver.drive(console, self.desk, self._seen.put_nowait))
+        driving.add_done_callback(self._after_driving)
+        try:
+            await self._each_line(console.feed)
+            console.feed(None)
+            # Its process is gone, so there is nothing that it could still wait for.
+            async with asyncio.timeout(5):
+                await asyncio.wait({driving})
+        except TimeoutError:
+            log.warning("run %s: its driver goes on although the process has ended", self.keeping.run)
+        finally:
+            driving.cancel()
+            await asyncio.gather(driving, return_exceptions=True)
+
+    def _after_driving(self, driving: "asyncio.Task[None]") -> None:
+        if driving.cancelled():
+            return
+        problem = driving.exception()
+        if problem is not None:
+            log.error("run %s: talking to its program failed", self.keeping.run, exc_info=problem)
+            self._see([Finished(ok=False, text=str(problem), reason="protocol_error")])
+        # The work is done, or cannot be: either way nobody needs the process any more.
+        self.keeping.end()

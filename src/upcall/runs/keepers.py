@@ -1,0 +1,118 @@
+"""The daemon's side of keepers: a listener on loopback that they find again after a restart."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from upcall.access import digest
+from upcall.home import Home
+from upcall.runs.keeper import ADDRESS_FILE
+
+log = logging.getLogger("upcall.runs")
+
+
+@dataclass(slots=True, kw_only=True)
+class Keeping:
+    """One keeper, connected or gone. `grew` is set whenever there is more to read, and once it is over."""
+
+    run: int
+    start: int
+    writer: asyncio.StreamWriter | None = None
+    grew: asyncio.Event = field(default_factory=asyncio.Event)
+    exit_code: int | None = None
+    gone: bool = False
+
+    def end(self) -> None:
+        """Have the process ended, with everything that it has started."""
+        self._tell({"end": True})
+
+    def write(self, text: str) -> None:
+        """Give the process something to read."""
+        self._tell({"write": text})
+
+    def close(self) -> None:
+        """Tell the process that there is nothing more to read."""
+        self._tell({"close": True})
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        if self.writer is not None and not self.writer.is_closing():
+            self.writer.write(json.dumps(message).encode() + b"\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """How a keeper introduces itself; `token` is the digest of its run's."""
+
+    run: int
+    start: int
+    token: str
+
+
+Greet = Callable[[Hello], Awaitable[bool]]
+"""Whether a keeper is one of ours, and the newest of its run."""
+Met = Callable[[Keeping], None]
+
+
+class KeeperServer:
+    """Listens for keepers; each is announced once it is known."""
+
+    def __init__(self, home: Home, greet: Greet, met: Met) -> None:
+        self._folder = home.path / "runs"
+        self._home = home
+        self._greet = greet
+        self._met = met
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen, and say where."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self._home.write_private(self._folder / ADDRESS_FILE, json.dumps({"port": port}))
+
+    async def close(self) -> None:
+        """Let go of every keeper: they stay with their agents and look for the next daemon."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # a callback of a server runs in a task of its own
+        self._tasks.add(task)
+        keeping: Keeping | None = None
+        try:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                told = json.loads(await reader.readline())
+                hello = Hello(
+                    run=int(told["run"]), start=int(told["start"]), token=digest(str(told["token"]))
+                )
+                if not await self._greet(hello):
+                    log.warning("a keeper of run %s that nobody knows was told to end", hello.run)
+                    writer.write(b'{"end": true}\n')
+                    return
+                keeping = Keeping(run=hello.run, start=hello.start, writer=writer)
+                keeping.grew.set()
+                self._met(keeping)
+                await _hear(reader, keeping)
+        finally:
+            self._tasks.discard(task)
+            if keeping is not None:
+                keeping.gone = True
+                keeping.grew.set()
+            writer.close()
+
+
+async def _hear(reader: asyncio.StreamReader, keeping: Keeping) -> None:
+    while line := await reader.readline():
+        told = json.loads(line)
+        if "ended" in told:
+            keeping.exit_code = int(told["ended"])
+        keeping.grew.set()

@@ -1,0 +1,107 @@
+"""Where runs live, and how their processes are prepared: what is started, with which environment and which door."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from upcall.agent_ports import Agent, Desk, Driver
+from upcall.domain.program import Command, Door, Session
+from upcall.domain.run import Run
+from upcall.home import Home
+from upcall.runs.folder import RunFolder, Start
+from upcall.runs.started import Told, command_for, subject_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premises:
+    """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked."""
+
+    home: Home
+    url: str
+    runner: str
+    agents: Callable[[str], Agent]
+    desks: Callable[[Run], Desk]
+    wait: float = 24 * 3600.0
+    orphan_grace: float = 60.0
+    kill_grace: float = 10.0
+
+    def folder(self, number: int) -> RunFolder:
+        """The folder of a run."""
+        return RunFolder(self.home.path / "runs" / str(number))
+
+    def session_of(self, run: Run) -> Session:
+        """The session of a run, as it was begun."""
+        subject = subject_of(run, self._door(run, self.folder(run.number).token()), Told(resumes=True), "")
+        assert isinstance(subject, Session)  # that is what resuming means
+        return subject
+
+    def driver_of(self, run: Run, told: Told) -> Driver | None:
+        """Who talks to a run's process, if somebody has to."""
+        subject = subject_of(run, self._door(run, self.folder(run.number).token()), told, run.session)
+        return self.agents(run.agent).driver(subject, told.message)
+
+    def prepare(self, run: Run, told: Told) -> None:
+        """Leave everything that the next keeper of a run needs.
+
+        Raises:
+            OSError: if it cannot be written.
+            UpcallError: if the agent cannot be started like that.
+        """
+        folder = self.folder(run.number)
+        token = folder.token()
+        subject = subject_of(run, self._door(run, token), told, str(uuid4()))
+        agent = self.agents(run.agent)
+        command = command_for(agent, subject, told.message)
+        for name, text in command.files.items():
+            _place(Path(command.cwd), name, text)
+        folder.write_told(told.as_json())
+        talking = agent.driver(subject, told.message) is not None
+        folder.write_start(self._start(run, command, token, talking=talking))
+
+    def environment(self, run: Run) -> dict[str, str]:
+        """What a run's process inherits: never a person's credentials, nor the way to another Upcall."""
+        given = self.folder(run.number).read_environment() or dict(os.environ)
+        return {name: value for name, value in given.items() if not name.startswith("UPCALL_")}
+
+    def _start(self, run: Run, command: Command, token: str, *, talking: bool) -> Start:
+        return Start(
+            number=run.starts,
+            run=run.number,
+            argv=list(command.argv),
+            cwd=command.cwd,
+            environment={
+                **self.environment(run),
+                **self._door(run, token).environment,
+                **command.environment,
+            },
+            stdin=command.stdin,
+            talking=talking,
+            token=token,
+            home=str(self.home.path),
+            orphan_grace=self.orphan_grace,
+            kill_grace=self.kill_grace,
+        )
+
+    def _door(self, run: Run, token: str) -> Door:
+        home = str(self.home.path)
+        return Door(
+            command=(sys.executable, "-P", "-m", "upcall", "mcp"),
+            environment={"UPCALL_HOME": home, "UPCALL_TOKEN": token, "UPCALL_RUN": str(run.number)},
+            url=self.url,
+            token=token,
+            wait=self.wait,
+        )
+
+
+def _place(folder: Path, name: str, text: str) -> None:
+    """Write a file that an agent finds in its working directory, or remove it."""
+    path = folder / name
+    if path.resolve().parent != folder.resolve():
+        raise OSError(f"{name!r} is not a file of the working directory")
+    if text:
+        path.write_text(text)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,74 @@
+"""Whether a program can be started: where it is, and whether its version will do."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from upcall.agent_ports import Agent
+from upcall.domain.errors import UpcallError
+
+VERSION_WITHIN = 30.0
+
+
+class ProgramMissing(UpcallError):
+    """The agent's program is not installed, or not where it is looked for."""
+
+    code = "program_missing"
+
+
+class ProgramUnfit(UpcallError):
+    """The agent's program is there, but not in a version that works."""
+
+    code = "program_unfit"
+
+
+class Programs:
+    """Looks programs up, and remembers the versions of those that have not changed since."""
+
+    def __init__(self) -> None:
+        self._versions: dict[tuple[str, int], str] = {}
+
+    async def check(self, agent: Agent, environment: Mapping[str, str]) -> str:
+        """The version of an agent's program.
+
+        Raises:
+            ProgramMissing: if it is not there.
+            ProgramUnfit: if its version does not work.
+        """
+        name = agent.program()
+        known = await asyncio.to_thread(_look, name, environment)
+        if known is None:
+            raise ProgramMissing(f"{name!r} is not installed, or not on PATH", hint=agent.install_hint)
+        if known not in self._versions:
+            self._versions[known] = await _version(known[0], environment)
+        version = self._versions[known]
+        problem = agent.version_problem(version)
+        if problem is not None:
+            raise ProgramUnfit(f"{name} says it is {version[:80]!r}: {problem}", hint=agent.install_hint)
+        return version
+
+
+def _look(name: str, environment: Mapping[str, str]) -> tuple[str, int] | None:
+    path = shutil.which(name, path=environment.get("PATH", os.defpath))
+    return None if path is None else (path, Path(path).stat().st_mtime_ns)
+
+
+async def _version(path: str, environment: Mapping[str, str]) -> str:
+    process = await asyncio.create_subprocess_exec(
+        path,
+        "--version",
+        env=dict(environment),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(VERSION_WITHIN):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return ""
+    return said.decode("utf-8", "replace").strip()

@@ -1,0 +1,62 @@
+"""How a run stands once one of its processes has ended: decided from its exit code and its own last word only."""
+
+import signal
+from dataclasses import dataclass, replace
+
+from upcall.domain.program import Deferred, Finished
+from upcall.domain.run import Run, RunState
+from upcall.runs.book import Step
+from upcall.runs.keeper import CANNOT_START
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """All that is known about the end of a process. `waits` says that a person's word is still to come, or on its way."""
+
+    code: int
+    finished: Finished | None = None
+    deferred: Deferred | None = None
+    waits: bool = False
+    ended_by_us: bool = False
+
+
+def settled(run: Run, ending: Ending, now: float) -> Step:
+    """The run after its process has ended."""
+    over = replace(
+        run,
+        alive=False,
+        tool="",
+        exit_code=ending.code,
+        deferred="" if ending.deferred is None else ending.deferred.id,
+        result=run.result if ending.finished is None else ending.finished.text,
+    )
+    if run.ending:
+        return _ended(over, RunState.CANCELLED, f"cancelled by {run.ending}", now)
+    if ending.waits:
+        return Step(run=replace(over, state=RunState.WAITING), event="run_waiting")
+    if run.messages and run.session:
+        # Somebody had something to say meanwhile: it is told at once.
+        return Step(run=replace(over, state=RunState.QUEUED), event="run_queued")
+    problem = _problem(ending)
+    if problem is None:
+        return _ended(over, RunState.COMPLETED, "", now)
+    return _ended(over, RunState.FAILED, problem, now)
+
+
+def _ended(run: Run, state: RunState, reason: str, now: float) -> Step:
+    return Step(run=replace(run, state=state, reason=reason, ended_at=now), event=f"run_{state.value}")
+
+
+def _problem(ending: Ending) -> str | None:
+    """Why it failed, if it did. A program that was ended by us after its last word is taken at that word."""
+    if ending.finished is not None and not ending.finished.ok:
+        return ending.finished.reason or "agent_error"
+    if ending.finished is not None and ending.ended_by_us:
+        return None
+    if ending.code == 0:
+        return None
+    if ending.code == CANNOT_START:
+        return "cannot_start"
+    if ending.code < 0:
+        return f"signal {signal.Signals(-ending.code).name}"
+    return f"exit_code {ending.code}"

@@ -1,0 +1,266 @@
+"""Starts the processes of runs, follows them, and settles each run when its process has ended.
+
+A process is started only after the book says so, under a number that its keeper checks while it holds the run's lock:
+so whatever crashes in between, no run ever has two processes.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from upcall.access import Access
+from upcall.domain.errors import UpcallError
+from upcall.domain.program import Noticed
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run import Run, RunState
+from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
+from upcall.runs.folder import RunFolder
+from upcall.runs.following import Following
+from upcall.runs.keepers import Hello, KeeperServer, Keeping
+from upcall.runs.premises import Premises
+from upcall.runs.settling import Ending, settled
+from upcall.runs.started import Told, told_in
+from upcall.runs.watch import Watch
+
+LOST = -9
+"""How a process is taken to have ended of which nothing is left."""
+
+BUSY_AGAIN = 2.0
+"""Seconds after which a session that somebody has taken over is tried again."""
+
+log = logging.getLogger("upcall.runs")
+
+
+class Supervisor:
+    """One per daemon. `changed` hears of every run whose process has ended."""
+
+    def __init__(
+        self,
+        premises: Premises,
+        book: Book,
+        access: Access,
+        deliveries: Deliveries,
+        clock: Callable[[], float],
+        changed: Callable[[Run], None],
+    ) -> None:
+        self._premises = premises
+        self._book = book
+        self._access = access
+        self._deliveries = deliveries
+        self._clock = clock
+        self._changed = changed
+        self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
+        self._followed: dict[int, tuple[Following, Watch]] = {}
+        self._following: dict[int, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._going_down = False
+
+    async def open(self) -> None:
+        """Listen for keepers, and take up the runs that another daemon has left."""
+        await self._keepers.start()
+        for state in (RunState.RUNNING, RunState.WAITING):
+            for run in (await self._book.find(state.value, limit=1000)).items:
+                if run.runner == self._premises.runner and run.alive:
+                    self._lend(run)
+                    folder = self._premises.folder(run.number)
+                    if not folder.is_kept():
+                        self._bury(run)
+
+    async def close(self, *, end: bool) -> None:
+        """Let go of every process; with `end`, end them first."""
+        self._going_down = end
+        if end:
+            for following, _ in self._followed.values():
+                following.keeping.end()
+            if self._following:
+                await asyncio.wait(set(self._following.values()), timeout=2 * self._premises.kill_grace)
+        await self._keepers.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def live(self, run: Run) -> Run:
+        """A run with what its process has done since it was last noted."""
+        followed = self._followed.get(run.number)
+        return run if followed is None else followed[1].onto(run)
+
+    async def start(self, number: int, told: Told) -> bool:
+        """Start a process for a run that has none; False if it has one by now, or is to end."""
+
+        def decide(run: Run) -> Step | None:
+            if run.alive or run.ending:
+                return None
+            going = replace(
+                run,
+                alive=True,
+                starts=run.starts + 1,
+                state=RunState.RUNNING,
+                reason="",
+                deferred="",
+                exit_code=None,
+                ended_at=None,
+                started_at=run.started_at or self._clock(),
+                messages=(),
+            )
+            return Step(run=going, event="run_resumed" if told.resumes else "run_started")
+
+        run, taken = await self._book.change(number, decide)
+        if taken:
+            try:
+                await asyncio.to_thread(self._premises.prepare, run, told)
+                self._lend(run)
+            except (OSError, UpcallError) as problem:
+                log.warning("run %s cannot be started: %s", number, problem)
+                await self._settle(run, Ending(code=127, waits=await self._deliveries.waits(run)))
+                return True
+            _ = self._do(self._keep(run), f"keeper of run {number}")
+        return taken
+
+    def end(self, number: int) -> None:
+        """Have a run's process ended; one whose keeper is not here yet is ended when it comes."""
+        if number in self._followed:
+            self._followed[number][0].keeping.end()
+
+    async def say(self, number: int, text: str) -> bool:
+        """Tell a live process something; False where it cannot be told now."""
+        followed = self._followed.get(number)
+        return followed is not None and await followed[0].say(text)
+
+    def _lend(self, run: Run) -> None:
+        self._access.lend(run.token, self.caller(run))
+
+    def caller(self, run: Run) -> Caller:
+        """Who a run is when it asks."""
+        return Caller(name=run.agent, role=Role.AGENT, run=run.number, runner=run.runner)
+
+    async def _keep(self, run: Run) -> None:
+        """Have a keeper at work; if it ends without our having followed it, find out what became of the process."""
+        folder = self._premises.folder(run.number)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            "upcall.runs.keeper",
+            str(folder.path),
+            cwd=self._premises.home.path,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        await process.wait()
+        self._bury(run)
+
+    def _bury(self, run: Run) -> None:
+        """Find out what became of a process that is gone, unless somebody is about to."""
+        if run.number not in self._following:
+            self._begin_to_follow(Keeping(run=run.number, start=run.starts, gone=True))
+
+    async def _greet(self, hello: Hello) -> bool:
+        try:
+            run = await self._book.get(hello.run)
+        except UpcallError:
+            return False
+        return run.alive and run.token == hello.token and run.starts == hello.start
+
+    def _begin_to_follow(self, keeping: Keeping) -> None:
+        earlier = self._following.get(keeping.run)
+        task = self._do(self._follow(keeping, earlier), f"follow run {keeping.run}")
+        self._following[keeping.run] = task
+        task.add_done_callback(partial(self._forget, keeping.run))
+
+    def _forget(self, number: int, task: "asyncio.Task[None]") -> None:
+        if self._following.get(number) is task:
+            del self._following[number]
+
+    async def _follow(self, keeping: Keeping, earlier: "asyncio.Task[None] | None") -> None:
+        if earlier is not None:
+            # Its keeper lost us and is back; what was read so far is noted first.
+            await asyncio.wait({earlier})
+        run = await self._book.get(keeping.run)
+        folder = self._premises.folder(run.number)
+        if not run.alive or run.starts != keeping.start:
+            return
+        if keeping.gone and folder.latest_start() < run.starts and not run.ending:
+            # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
+            # somebody else has the session at this moment, it is tried again, but not all the time.
+            after, _ = await self._book.change(run.number, _put_back)
+            asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
+            return
+        following, watch = self._follower(run, folder, keeping)
+        self._followed[run.number] = following, watch
+        if run.ending:
+            keeping.end()
+        try:
+            code = await following.until_over()
+            await watch.save()
+        finally:
+            del self._followed[run.number]
+        if code is None and folder.is_kept():
+            return  # The keeper lost us and will be back.
+        ending = Ending(
+            code=LOST if code is None else code,
+            finished=watch.finished,
+            deferred=watch.deferred,
+            waits=await self._deliveries.waits(run),
+            ended_by_us=following.driver is not None,
+        )
+        await self._settle(run, ending)
+
+    def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
+        told = told_in(folder.read_told())
+        watch = Watch(
+            run,
+            self._book,
+            self._clock,
+            self._deliveries.evidence,
+            partial(self._deliveries.arrived, told.delivers),
+        )
+
+        async def take(noticed: Noticed) -> None:
+            await watch.take(noticed, following.read)
+
+        following = Following(
+            keeping=keeping,
+            folder=folder,
+            read=run.read,
+            reader=self._premises.agents(run.agent).reader(),
+            driver=None if keeping.gone else self._premises.driver_of(run, told),
+            desk=self._premises.desks(run),
+            take=take,
+        )
+        return following, watch
+
+    async def _settle(self, run: Run, ending: Ending) -> None:
+        self._access.take_back(run.token)
+        down = self._going_down and not ending.waits
+
+        def decide(current: Run) -> Step | None:
+            if not current.alive or current.starts != run.starts:
+                return None
+            step = settled(current, ending, self._clock())
+            if down and step.run.state is RunState.FAILED:
+                return replace(step, run=replace(step.run, reason="upcall_down"))
+            return step
+
+        after, _ = await self._book.change(run.number, decide)
+        self._changed(after)
+
+    def _do(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("%s failed", task.get_name(), exc_info=task.exception())
+
+
+def _put_back(run: Run) -> Step:
+    return Step(run=replace(run, alive=False, state=RunState.QUEUED), event="run_queued")

@@ -1,0 +1,94 @@
+"""Ending a process with everything that it has started. Needs only the standard library."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1
+_LOOK_AGAIN = 0.05
+_DAEMON = b"-m\0upcall\0up\0"
+"""How the command line of a daemon reads that somebody in need of one has started."""
+
+
+def adopt_orphans() -> None:
+    """Become the parent of whatever our children leave behind, so that it can be found. Only Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Called in a child before its program starts: whoever kills its keeper kills it as well. Only Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def descendants(ancestor: int) -> list[int]:
+    """The living processes that this one has started, and those that they did.
+
+    Not the daemon, which an agent that asks may have had to start, nor what belongs to that.
+    """
+    children: dict[int, list[int]] = {}
+    for process, parent in _processes():
+        children.setdefault(parent, []).append(process)
+    found, look = list[int](), [ancestor]
+    while look:
+        below = [process for process in children.get(look.pop(), []) if not _is_daemon(process)]
+        found += below
+        look += below
+    return [process for process in found if not _is_dead(process)]
+
+
+def end_descendants(grace: float) -> None:
+    """End everything that we have started: asked first, then made to. Never by SIGINT, which agents take for a no."""
+    _signal(descendants(os.getpid()), signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while left := descendants(os.getpid()):
+        if time.monotonic() >= deadline:
+            _signal(left, signal.SIGKILL)
+        time.sleep(_LOOK_AGAIN)
+
+
+def _signal(processes: list[int], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, number)
+
+
+def _is_daemon(process: int) -> bool:
+    with suppress(OSError):
+        return _DAEMON in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False
+
+
+def _is_dead(process: int) -> bool:
+    """Whether a process has only to be buried."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return _stat(process)[0] == b"Z"
+    except (OSError, IndexError):
+        return True
+
+
+def _processes() -> list[tuple[int, int]]:
+    """Every process and its parent."""
+    if sys.platform != "linux":
+        # Wherever the system has it.
+        ps = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True)
+        return [(int(pid), int(parent)) for pid, parent in (line.split() for line in ps.stdout.splitlines())]
+    found: list[tuple[int, int]] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError, ValueError):
+                found.append((int(entry.name), int(_stat(int(entry.name))[1])))
+    return found
+
+
+def _stat(process: int) -> list[bytes]:
+    # The name in parentheses may contain anything, so what counts comes after the last of them.
+    return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()

@@ -1,0 +1,80 @@
+"""What one process of a run has been seen to do so far, and what follows from it at once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from upcall.domain.program import Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
+from upcall.domain.run import Run, noted
+from upcall.runs.book import Book, Step
+
+SAVE_EVERY = 1.0
+"""Seconds between two notes of how far a run is; live views have it from memory."""
+
+Evidence = Callable[[Run, str, str], Awaitable[None]]
+"""Hears of a tool's result: the run, the id of the call, and what it came to."""
+Delivered = Callable[[Run], Awaitable[None]]
+"""Hears that the model has what the process was started with."""
+
+
+class Watch:
+    """Counts, and keeps the book up to date. `live` is the run as it is at this moment."""
+
+    def __init__(
+        self, run: Run, book: Book, clock: Callable[[], float], evidence: Evidence, delivered: Delivered
+    ) -> None:
+        self.live = run
+        self.finished: Finished | None = None
+        self.deferred: Deferred | None = None
+        self._book = book
+        self._clock = clock
+        self._evidence = evidence
+        self._delivered = delivered
+        self._has_spoken = False
+        self._saved_at = clock()
+        self._saved = run
+
+    async def take(self, noticed: Noticed, read: int) -> None:
+        """Take in what was noticed, up to where the output has been read."""
+        self.live = replace(noted(self.live, noticed), read=read)
+        match noticed:
+            case Finished():
+                self.finished = noticed
+            case Deferred():
+                self.deferred = noticed
+            case ToolReturned(id=call, text=text):
+                await self._evidence(self.live, call, text)
+            case TurnTaken() if not self._has_spoken:
+                self._has_spoken = True
+                await self._delivered(self.live)
+            case _:
+                pass
+        # Without its session's id a run cannot be brought back, so that is never left for later.
+        if isinstance(noticed, SessionSeen) or self._clock() - self._saved_at >= SAVE_EVERY:
+            await self.save()
+
+    async def save(self) -> None:
+        """Note how far it is."""
+        self._saved_at = self._clock()
+        if self.live != self._saved:
+            self._saved = self.live
+            changed = self.live.turns, self.live.tool
+            await self._book.change(
+                self.live.number,
+                lambda run: Step(
+                    run=self.onto(run), event="run_progress" if (run.turns, run.tool) != changed else ""
+                ),
+            )
+
+    def onto(self, run: Run) -> Run:
+        """A run with what this process has added to it."""
+        live = self.live
+        return replace(
+            run,
+            session=live.session,
+            turns=live.turns,
+            tool=live.tool,
+            cost=live.cost,
+            input_tokens=live.input_tokens,
+            output_tokens=live.output_tokens,
+            read=live.read,
+        )
