@@ -5,13 +5,14 @@ and wakes whoever waits when the store's log says that something was settled.
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from upcall.domain import denials, lifecycle, reading
+from upcall.domain import consent, lifecycle, reading
 from upcall.domain.asking import Draft
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
 from upcall.domain.inquiry import (
@@ -29,11 +30,12 @@ from upcall.domain.inquiry import (
     Rejected,
 )
 from upcall.domain.limits import Limits
-from upcall.domain.outcome import outcome
 from upcall.domain.reading import ReadingRules
 from upcall.domain.records import NOTHING, Effects, Happening
 from upcall.domain.refs import inquiry_id
 from upcall.domain.roles import Caller, Role, require_person
+from upcall.domain.rules import Remember
+from upcall.domain.run import KIND as RUN, run_in
 from upcall.expiry import Expiry
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
@@ -49,6 +51,8 @@ class Policy:
     on_expiry: OnExpiry = OnExpiry.EXPIRE
     on_block_end: str = "park"
     on_restart: str = "keep"
+    quorum: int = 1
+    asker_may_approve: bool = True
     reading: ReadingRules = ReadingRules()
     limits: Limits = Limits()
 
@@ -63,11 +67,12 @@ class Reply:
     via: str = "api"
     key: str | None = None
     force: bool = False
+    remember: Remember | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Whether somebody's resolution stands, and the inquiry with the one that does."""
+    """Whether somebody's resolution stands, or their vote counts, and the inquiry with the one that does."""
 
     accepted: bool
     inquiry: Inquiry
@@ -174,12 +179,16 @@ class Broker:
         """
         require_person(caller, "answer")
         closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
+        barred = None if self.policy.asker_may_approve else await self._asker(name)
+        rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
             if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
                 return None
             given = self._read(inquiry, reply)
-            return _with_denial(lifecycle.answer(inquiry, given, closing, force=reply.force))
+            consent.check(inquiry, given, caller, barred)
+            change = lifecycle.answer(inquiry, given, closing, force=reply.force)
+            return change and consent.consequences(change, reply.remember, rule)
 
         return _settled(await self._update(name, decide), closing, Answered)
 
@@ -202,7 +211,8 @@ class Broker:
         closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
 
         def decide(inquiry: Inquiry) -> Change | None:
-            return _with_denial(lifecycle.reject(inquiry, closing))
+            change = lifecycle.reject(inquiry, closing)
+            return change and consent.consequences(change)
 
         return _settled(await self._update(name, decide), closing, Rejected)
 
@@ -230,6 +240,26 @@ class Broker:
             return lifecycle.cancel(inquiry, closing)
 
         return _settled(await self._update(name, decide), closing, Cancelled)
+
+    async def deny_open(
+        self, agent: str, *, run: int | None = None, session: str | None = None, reason: str = "worker_ended"
+    ) -> Sequence[Inquiry]:
+        """Deny the approvals that a run, or a session of an agent, left open when it ended for good."""
+        closing = Closing(by=lifecycle.POLICY, via="worker_end", at=self._clock(), reason=reason)
+        query = Query(state="open", kind=Kind.APPROVAL, agent=agent, limit=200)
+        denied: list[Inquiry] = []
+        while True:
+            page = await self.store.find(query)
+            for inquiry in page.items:
+                origin = inquiry.origin
+                if (run is not None and origin.run == run) or (
+                    session is not None and origin.session == session
+                ):
+                    updated = await self._update(inquiry.id, partial(lifecycle.deny, closing=closing))
+                    denied += [updated.inquiry] if updated.applied else []
+            if page.next is None:
+                return denied
+            query = replace(query, cursor=page.next)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -270,6 +300,15 @@ class Broker:
         data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
+    async def _asker(self, name: str) -> str:
+        """On whose behalf something is asked: who started the run, or else who asked."""
+        origin = (await self.store.get(name)).origin
+        if origin.run is not None:
+            record = await self.store.look_up(RUN, str(origin.run))
+            if record is not None:
+                return run_in(record).by
+        return origin.agent
+
     def now(self) -> float:
         """The time that everything here is measured by."""
         return self._clock()
@@ -296,6 +335,7 @@ class Broker:
             redacted=draft.redacted,
             digest=draft.digest,
             subject=draft.subject,
+            quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
         )
 
     def _next_id(self, now_ms: int) -> str:
@@ -355,17 +395,13 @@ class Broker:
             )
 
 
-def _with_denial(change: Change | None) -> Change | None:
-    """A step after which the agent is told the same when it wants the same again in this turn."""
-    if change is None or change.inquiry.subject is None:
-        return change
-    told = outcome(change.inquiry).text
-    return replace(change, effects=change.effects + denials.remembered(change, told))
-
-
 def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
     """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
     state = updated.inquiry.state
+    if isinstance(state, Open) and wanted is Answered:
+        mine = [vote for vote in state.votes if vote.by == closing.by]
+        repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
+        return Settled(accepted=closing in mine or repeats, inquiry=updated.inquiry)
     if isinstance(state, Open) or not isinstance(state, wanted):
         return Settled(accepted=False, inquiry=updated.inquiry)
     stands = state.closing

@@ -1,9 +1,11 @@
 """An inquiry as others see it in JSON: the names here are relied upon and do not change."""
 
 import math
+import shlex
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from upcall.domain import rules
 from upcall.domain.inquiry import Answered, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
@@ -51,6 +53,8 @@ def document(inquiry: Inquiry) -> Document:
         "default": inquiry.default,
         "secret": inquiry.secret,
         "redacted": inquiry.redacted,
+        "action": _action(inquiry),
+        "approvals": _approvals(inquiry),
         "answer": _answer(inquiry),
         "resolution": _resolution(inquiry),
         "delivery": [],
@@ -74,6 +78,30 @@ def _option(option: Option) -> Document:
     if option.preview is not None:
         shown["preview"] = option.preview
     return shown
+
+
+def _action(inquiry: Inquiry) -> Document | None:
+    """The action that is to be approved: its hash, and the rules that it can be remembered as."""
+    subject = inquiry.subject
+    if subject is None:
+        return None
+    # With several people to ask, no one of them decides for good.
+    ways = rules.ways(subject) if inquiry.quorum == 1 else ()
+    return {
+        "tool": subject.tool,
+        "cwd": subject.cwd,
+        "sha256": inquiry.digest,
+        "remember": list(ways),
+        "prefix": shlex.join(rules.suggested_prefix(subject)),
+    }
+
+
+def _approvals(inquiry: Inquiry) -> Document | None:
+    """How many people it takes, and who they are so far; nothing where one is enough."""
+    if inquiry.quorum == 1:
+        return None
+    given = [{"by": vote.by, "via": vote.via, "at": timestamp(vote.at)} for vote in inquiry.votes]
+    return {"needed": inquiry.quorum, "given": given}
 
 
 def _answer(inquiry: Inquiry) -> Document | None:

@@ -114,18 +114,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """Waiting for a person; a snoozed one is open and quiet until then."""
+    """Waiting for a person; a snoozed one is open and quiet until then.
+
+    `votes` are those who have approved so far, where it takes several.
+    """
 
     snoozed_until: float | None = None
+    votes: tuple[Closing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """Answered; `collected_at` is when there was evidence that the agent has it."""
+    """Answered; `collected_at` is when there was evidence that the agent has it, `votes` are who approved before."""
 
     closing: Closing
     answer: Answer
     collected_at: float | None = None
+    votes: tuple[Closing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +180,7 @@ class Inquiry:
 
     `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
     before any secrets in it were masked, of which there were `redacted`. An approval of an action has a `subject`, and
-    its digest is the action's.
+    its digest is the action's. An approval takes as many people as its `quorum`, and one of them to deny it.
     """
 
     id: str
@@ -193,12 +198,24 @@ class Inquiry:
     redacted: int = 0
     digest: str = ""
     subject: Subject | None = None
+    quorum: int = 1
     state: State = Open()
 
     @property
     def is_open(self) -> bool:
         """Whether a person can still answer without force."""
         return isinstance(self.state, Open)
+
+    @property
+    def votes(self) -> tuple[Closing, ...]:
+        """Who has approved, the one who settled it included."""
+        match self.state:
+            case Open(votes=votes):
+                return votes
+            case Answered(votes=votes, closing=closing, answer=answer) if answer.values == ((APPROVE,),):
+                return (*votes, closing)
+            case _:
+                return ()
 
     @property
     def state_name(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from upcall.domain.errors import KeyConflict
 from upcall.domain.inquiry import (
+    APPROVE,
     DENY,
     STATE_NAMES,
     Answer,
@@ -57,7 +58,10 @@ def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
 
 
 def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
-    """Settle with a person's answer; an expired inquiry takes one only by force."""
+    """Settle with a person's answer; an expired inquiry takes one only by force.
+
+    An approval that takes several people stays open until enough of them have approved, each counted once.
+    """
     # Whether somebody looked at the clock in between makes no difference: what is over is settled first.
     ended = expire(inquiry, closing.at)
     match inquiry.state if ended is None else ended.inquiry.state:
@@ -67,7 +71,13 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
             late = True
         case _:
             return ended
-    settled = Answered(closing=closing, answer=given)
+    before = inquiry.state.votes if isinstance(inquiry.state, Open) else ()
+    if inquiry.quorum > 1 and given.values == ((APPROVE,),):
+        if late or any(vote.by == closing.by for vote in before):
+            return ended
+        if len(before) + 1 < inquiry.quorum:
+            return _vote(inquiry, (*before, closing))
+    settled = Answered(closing=closing, answer=given, votes=before)
     data: dict[str, object] = {"answers": [list(values) for values in given.values]}
     if inquiry.secret:
         data = {"secret": True}
@@ -114,12 +124,24 @@ def expire(inquiry: Inquiry, now: float) -> Change | None:
             return _close(inquiry, Expired(closing=closing), {})
 
 
+def deny(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Deny an approval that nobody waits for any more."""
+    if not inquiry.is_open or inquiry.kind is not Kind.APPROVAL:
+        return None
+    given = Answer(values=((DENY,),), text=DENY)
+    return _close(inquiry, Answered(closing=closing, answer=given), {"answers": [[DENY]]})
+
+
 def snooze(inquiry: Inquiry, until: float, *, by: str, now: float) -> Change | None:
     """Keep quiet about an open inquiry for a while. It stays answerable, and it is not a refusal."""
-    if not inquiry.is_open:
-        return None
-    happening = Happening(type="snoozed", at=now, data={"by": by, "until": until})
-    return Change(inquiry=replace(inquiry, state=Open(snoozed_until=until)), happening=happening)
+    match inquiry.state:
+        case Open() as state:
+            happening = Happening(type="snoozed", at=now, data={"by": by, "until": until})
+            return Change(
+                inquiry=replace(inquiry, state=replace(state, snoozed_until=until)), happening=happening
+            )
+        case _:
+            return None
 
 
 def extend(inquiry: Inquiry, seconds: float, *, by: str, now: float) -> Change | None:
@@ -141,6 +163,14 @@ def collect(inquiry: Inquiry, evidence: str, now: float) -> Change | None:
             )
         case _:
             return None
+
+
+def _vote(inquiry: Inquiry, votes: tuple[Closing, ...]) -> Change:
+    state = inquiry.state
+    assert isinstance(state, Open)
+    data: dict[str, object] = {"by": votes[-1].by, "via": votes[-1].via, "given": len(votes)}
+    happening = Happening(type="voted", at=votes[-1].at, data={**data, "needed": inquiry.quorum})
+    return Change(inquiry=replace(inquiry, state=replace(state, votes=votes)), happening=happening)
 
 
 def _close_by_default(inquiry: Inquiry, label: str, now: float) -> Change:

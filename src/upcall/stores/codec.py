@@ -98,6 +98,8 @@ def body(inquiry: Inquiry) -> str:
     if inquiry.subject is not None:
         subject = inquiry.subject
         made["subject"] = [subject.tool, subject.cwd, subject.exact, subject.words]
+    if inquiry.quorum != 1:
+        made["quorum"] = inquiry.quorum
     return _text(made)
 
 
@@ -174,6 +176,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
         redacted=get("redacted", 0),
         digest=get("digest", ""),
         subject=_subject_in(read["subject"]) if "subject" in read else None,
+        quorum=get("quorum", 1),
         state=_state_in(state, {} if became is None else loads(became)),
     )
 
@@ -217,14 +220,26 @@ def _option_out(option: Option) -> Json:
 
 def _state_out(state: State) -> Json:
     if isinstance(state, Open):
-        return {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
-    closing = state.closing
-    made: Json = {"closing": [closing.by, closing.via, closing.at, closing.reason, closing.key]}
+        return _open_out(state)
+    made: Json = {"closing": _closing_out(state.closing)}
     if isinstance(state, Answered):
+        if state.votes:
+            made["votes"] = [_closing_out(vote) for vote in state.votes]
         made["answer"] = {"values": state.answer.values, "text": state.answer.text}
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
     return made
+
+
+def _open_out(state: Open) -> Json:
+    made: Json = {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
+    if state.votes:
+        made["votes"] = [_closing_out(vote) for vote in state.votes]
+    return made
+
+
+def _closing_out(closing: Closing) -> list[object]:
+    return [closing.by, closing.via, closing.at, closing.reason, closing.key]
 
 
 def _question_in(read: Mapping[str, Any]) -> Question:
@@ -241,10 +256,8 @@ def _subject_in(read: Sequence[Any]) -> Subject:
 
 def _state_in(name: str, read: Json) -> State:
     if name == "open":
-        until = read.get("snoozed_until")
-        return _OPEN if until is None else Open(snoozed_until=until)
-    by, via, at, reason, key = read["closing"]
-    closing = Closing(by=by, via=via, at=at, reason=reason, key=key)
+        return Open(snoozed_until=read.get("snoozed_until"), votes=_votes_in(read)) if read else _OPEN
+    closing = _closing_in(read["closing"])
     if name == "answered":
         return _answered_in(closing, read)
     state: Closed = _CLOSED[name](closing=closing)
@@ -258,4 +271,14 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
         closing=closing,
         answer=Answer(values=values, text=given["text"]),
         collected_at=read.get("collected_at"),
+        votes=_votes_in(read),
     )
+
+
+def _votes_in(read: Json) -> tuple[Closing, ...]:
+    return tuple([_closing_in(vote) for vote in read["votes"]]) if "votes" in read else ()
+
+
+def _closing_in(read: Sequence[Any]) -> Closing:
+    by, via, at, reason, key = read
+    return Closing(by=by, via=via, at=at, reason=reason, key=key)
