@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.types import ASGIApp
 
-from tests.doors.desk import SmallDesk
 from upcall.access import Access
+from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy, Reply, Settled
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
@@ -149,7 +149,7 @@ class House:
         self.access = access
         self.broker = Broker(store, self.policy)
         await self.broker.start()
-        self.desk_for = partial(SmallDesk, self.broker)
+        self.desk_for = partial(ApprovalDesk, self.broker)
         self.tools = Tools(
             self.broker, slice_seconds=self.slice_seconds, beat=Beat(self.beat), desk_for=self.desk_for
         )

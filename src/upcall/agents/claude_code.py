@@ -131,6 +131,8 @@ def _environment(door: Door, *, free: bool) -> dict[str, str]:
     environment = {
         **door.environment,
         "UPCALL_TOKEN": door.token,
+        # It waits as long as we do, so a call need not come back every minute.
+        "UPCALL_WAIT": "block",
         # A call that waits for a person is the work, and nothing to go on without.
         "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
         # Nor is a subagent: in the background it would be ended ten minutes after its caller, whoever it waits for.
