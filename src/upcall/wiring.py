@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp
 
 from upcall import __version__
 from upcall.access import Access, digest
+from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import Config
 from upcall.domain.errors import InvalidSetting, StorageError
@@ -22,6 +24,7 @@ from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files import FileDoor
+from upcall.doors.hooks import HookDoor
 from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
@@ -78,17 +81,19 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await _adopt_local_tokens(home, access, shared=shared)
         broker = Broker(store, policy(config), pacing=Pacing(**asdict(config.rates)))
         await broker.start()
-        tools = Tools(broker, slice_seconds=config.slice)
+        desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
+        tools = Tools(broker, slice_seconds=config.slice, desk_for=desk_for)
         pipes = PipeServer(tools, access)
         await pipes.start()
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
         door = LateDoor(tools, access)
+        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait or None)
         app = create_app(
             broker=broker,
             access=access,
             settings=_web_settings(config),
-            extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
+            extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
         )
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
