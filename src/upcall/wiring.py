@@ -88,7 +88,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
         door = LateDoor(tools, access)
-        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait or None)
+        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
             access=access,
