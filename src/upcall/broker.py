@@ -35,7 +35,7 @@ from upcall.domain.records import NOTHING, Effects, Happening
 from upcall.domain.refs import inquiry_id
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.rules import Remember
-from upcall.domain.run import KIND as RUN, run_in
+from upcall.domain.run import KIND as RUN
 from upcall.expiry import Expiry
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
@@ -241,25 +241,10 @@ class Broker:
 
         return _settled(await self._update(name, decide), closing, Cancelled)
 
-    async def deny_open(
-        self, agent: str, *, run: int | None = None, session: str | None = None, reason: str = "worker_ended"
-    ) -> Sequence[Inquiry]:
-        """Deny the approvals that a run, or a session of an agent, left open when it ended for good."""
-        closing = Closing(by=lifecycle.POLICY, via="worker_end", at=self._clock(), reason=reason)
-        query = Query(state="open", kind=Kind.APPROVAL, agent=agent, limit=200)
-        denied: list[Inquiry] = []
-        while True:
-            page = await self.store.find(query)
-            for inquiry in page.items:
-                origin = inquiry.origin
-                if (run is not None and origin.run == run) or (
-                    session is not None and origin.session == session
-                ):
-                    updated = await self._update(inquiry.id, partial(lifecycle.deny, closing=closing))
-                    denied += [updated.inquiry] if updated.applied else []
-            if page.next is None:
-                return denied
-            query = replace(query, cursor=page.next)
+    async def deny(self, name: str, *, via: str, reason: str) -> Settled:
+        """Deny an approval in nobody's name, because nothing could come of a yes any more."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return _settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -305,8 +290,7 @@ class Broker:
         origin = (await self.store.get(name)).origin
         if origin.run is not None:
             record = await self.store.look_up(RUN, str(origin.run))
-            if record is not None:
-                return run_in(record).by
+            return origin.agent if record is None else str(record.body["by"])
         return origin.agent
 
     def now(self) -> float:
@@ -401,7 +385,7 @@ def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
     if isinstance(state, Open) and wanted is Answered:
         mine = [vote for vote in state.votes if vote.by == closing.by]
         repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
-        return Settled(accepted=closing in mine or repeats, inquiry=updated.inquiry)
+        return Settled(accepted=(updated.applied and closing in mine) or repeats, inquiry=updated.inquiry)
     if isinstance(state, Open) or not isinstance(state, wanted):
         return Settled(accepted=False, inquiry=updated.inquiry)
     stands = state.closing

@@ -6,6 +6,7 @@ key, what is wrong with it and what would be right.
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -18,6 +19,9 @@ from upcall.home import Home
 
 T = TypeVar("T")
 SECONDS = {"unit": "seconds"}
+EXACT = {"list": "exact"}
+TEMPLATED = ("acp", "command")
+"""Adapters that know no program of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,39 @@ class Files:
     """Where containers without network leave their questions; empty is `ipc` in the home."""
 
     roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """How many agents may work at once."""
+
+    limit: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """An agent by a name of its owner's; empty is what the adapter does by itself.
+
+    The last five are for programs that no adapter knows: `start` and `resume` are command lines with places to fill.
+    """
+
+    adapter: str = ""
+    program: str = ""
+    permission: Literal["approval", "autonomous"] = "approval"
+    arguments: tuple[str, ...] = field(default=(), metadata=EXACT)
+    start: tuple[str, ...] = field(default=(), metadata=EXACT)
+    resume: tuple[str, ...] = field(default=(), metadata=EXACT)
+    resume_file: str = ""
+    session_pattern: str = ""
+    marker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals:
+    """How many people an approval takes, and whether whoever started a run may approve what it does."""
+
+    quorum: int = 1
+    asker_may_approve: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +93,13 @@ class Config:
     on_restart: Literal["keep", "cancel", "fail"] = "keep"
     unknown_approval: Literal["deny", "reask"] = "deny"
     numbers: Literal["label_first", "position"] = "label_first"
+    permission: Literal["approval", "autonomous"] = "approval"
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
+    runs: Runs = Runs()
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    approvals: Approvals = Approvals()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -77,8 +118,17 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
 
 
 def keys() -> Iterator[tuple[str, str, object]]:
-    """Every setting as (key, variable, default), for the documentation and for `config check`."""
+    """Every setting as (key, variable, default), for the documentation and for `config check`.
+
+    Tables that their owner names, `[agents.NAME]`, have neither a default nor variables.
+    """
     yield from _keys(Config(), "")
+
+
+def agent_keys() -> Iterator[tuple[str, object]]:
+    """Every setting of an `[agents.NAME]` table as (key, default)."""
+    for known in fields(AgentSettings):
+        yield known.name, getattr(AgentSettings(), known.name)
 
 
 def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
@@ -86,7 +136,7 @@ def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
         value = getattr(settings, known.name)
         if is_dataclass(value):
             yield from _keys(value, f"{known.name}.")
-        else:
+        elif not isinstance(value, Mapping):
             key = prefix + known.name
             yield key, _variable(key), value
 
@@ -118,23 +168,62 @@ def _fill(
     chosen: dict[str, object] = {}
     for name, each in known.items():
         if is_dataclass(hints[name]):
-            inner = table.get(name, {})
-            if not isinstance(inner, Mapping):
-                problems.append(f"{prefix}{name}: a table [{name}], got {inner!r}")
-                inner = {}
+            inner = _table(table.get(name, {}), f"{prefix}{name}", problems)
             chosen[name] = _fill(
                 cast("type[Any]", hints[name]), inner, environment, f"{prefix}{name}.", problems
             )
+            continue
+        if get_origin(hints[name]) is Mapping:
+            chosen[name] = _agents(_table(table.get(name, {}), name, problems), problems)
             continue
         key = prefix + name
         given = environment.get(_variable(key), table.get(name))
         if given is not None:
             try:
-                chosen[name] = _converted(given, hints[name], seconds="unit" in each.metadata)
+                if "list" in each.metadata:
+                    chosen[name] = _exactly(given)
+                else:
+                    chosen[name] = _converted(given, hints[name], seconds="unit" in each.metadata)
             except (ValueError, InvalidRequest) as problem:
                 source = _variable(key) if _variable(key) in environment else key
                 problems.append(f"{source}: {problem}")
     return kind(**chosen)
+
+
+def _table(given: object, key: str, problems: list[str]) -> Mapping[str, object]:
+    if isinstance(given, Mapping):
+        return cast("Mapping[str, object]", given)
+    problems.append(f"{key}: a table [{key}], got {given!r}")
+    return {}
+
+
+def _agents(tables: Mapping[str, object], problems: list[str]) -> Mapping[str, AgentSettings]:
+    agents = {}
+    for name, given in tables.items():
+        key = f"agents.{name}"
+        table = _table(given, key, problems)
+        settings = _fill(AgentSettings, table, {}, f"{key}.", problems)
+        if settings.adapter in TEMPLATED and not settings.start and "start" not in table:
+            problems.append(f'{key}.start: the command to start, such as ["mybot", "--task", "{{task}}"]')
+        if problem := _pattern_problem(settings.session_pattern):
+            problems.append(f"{key}.session_pattern: {problem}")
+        agents[name] = settings
+    return agents
+
+
+def _pattern_problem(pattern: str) -> str | None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as problem:
+        return f"not a regular expression: {problem}"
+    return f"one group (…) around the session's id, got {groups}" if pattern and groups != 1 else None
+
+
+def _exactly(given: object) -> tuple[str, ...]:
+    """Words of a command line, each as it is."""
+    if not isinstance(given, list) or not given or not all(isinstance(item, str) for item in given):
+        raise ValueError(f'a list such as ["one", "two"], got {given!r}')
+    return tuple(given)
 
 
 def _converted(given: object, hint: object, *, seconds: bool) -> object:
@@ -148,6 +237,8 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
         return given
     if get_origin(hint) is tuple:
         return _listed(given)
+    if hint is bool:
+        return _switched(given)
     if hint is str:
         if not isinstance(given, str):
             raise ValueError(f"text, got {given!r}")
@@ -159,6 +250,14 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
     if number < 0:
         raise ValueError(f"not negative, got {given!r}")
     return number
+
+
+def _switched(given: object) -> bool:
+    """A yes or no: a boolean in the file, a word in a variable."""
+    said = str(given).casefold()
+    if said not in {"true", "false"}:
+        raise ValueError(f"true or false, got {given!r}")
+    return said == "true"
 
 
 def _listed(given: object) -> tuple[str, ...]:

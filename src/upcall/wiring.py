@@ -127,6 +127,8 @@ def policy(config: Config) -> Policy:
         on_block_end=config.on_block_end,
         on_expiry=OnExpiry(config.on_expiry),
         on_restart=config.on_restart,
+        quorum=max(config.approvals.quorum, 1),
+        asker_may_approve=config.approvals.asker_may_approve,
         reading=ReadingRules(unknown_approval=config.unknown_approval, numbers=config.numbers),
         limits=config.limits,
     )

@@ -12,7 +12,7 @@
 they live in, `by_hand` the flags that give each of them our door.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,6 @@ from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import Desk
 from upcall.home import Home
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
 
 
 @pytest.fixture
@@ -34,24 +32,10 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture
-def seat(tmp_path: Path) -> Iterator[Callable[[Model], Desk]]:
-    """Desks for tests with several agents; each has a home of its own and the model it is given."""
-    taken: list[Desk] = []
-
-    def sit(model: Model) -> Desk:
-        desk = Desk(tmp_path / f"desk{len(taken)}", model.url)
-        taken.append(desk)
-        return desk
-
-    yield sit
-    for desk in taken:
-        desk.close()
-
-
-@pytest.fixture
-def desk(seat: Callable[[Model], Desk], model: Model) -> Desk:
+def desk(tmp_path: Path, model: Model) -> Iterator[Desk]:
     """Where a program works."""
-    return seat(model)
+    with Desk(tmp_path / "desk", model.url) as taken:
+        yield taken
 
 
 @pytest.fixture
@@ -59,10 +43,5 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     """Somebody who answers, in a home with a daemon that is up."""
     for name in ("UPCALL_URL", "UPCALL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    home = Home(tmp_path / "upcall")
-    monkeypatch.setenv("UPCALL_HOME", str(home.path))
-    ensure_running(home)
-    owner = Person(home)
-    yield owner
-    owner.leave()
-    stop_running(home)
+    with Person(Home(tmp_path / "upcall")) as owner:
+        yield owner

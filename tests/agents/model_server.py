@@ -42,7 +42,7 @@ class Model:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
-        self.problems: list[str] = []
+        self.problem = ""
         self._steps: list[Step] = []
         self._played = 0
         self._otherwise: Look = _at_the_end
@@ -84,7 +84,7 @@ class Model:
         """The first conversation that is `wanted`, once there is one."""
         with self._news:
             found = self._news.wait_for(
-                lambda: next(filter(wanted, self.conversations), None) or self.problems, PATIENCE
+                lambda: next(filter(wanted, self.conversations), None) or self.problem, PATIENCE
             )
         self.check()
         assert isinstance(found, Conversation), "the model was never told that"
@@ -92,7 +92,7 @@ class Model:
 
     def check(self) -> None:
         """Fail if script and program did not fit together."""
-        assert not self.problems, "; ".join(self.problems)
+        assert not self.problem, self.problem
 
     def answer(self, dialect: Dialect, body: Json) -> Reply:
         """Reply to one request, and keep it."""
@@ -114,7 +114,8 @@ class Model:
             message = f"{dialect.name}: {problem!r}"
             reply = as_json(dialect.refuse(400, message), 400)
             with self._news:
-                self.problems.append(message)
+                # Programs try again; whatever fails then fails because of the first problem.
+                self.problem = self.problem or message
                 self._news.notify_all()
         return reply
 
@@ -134,7 +135,7 @@ class Model:
 
 
 def _at_the_end(conversation: Conversation) -> Turn:
-    heard = conversation.messages[-1] if conversation.messages else "nothing"
+    heard = str(conversation.messages[-1:])[:300]
     raise ScriptError(f"the script is over, and the program goes on: it told the model {heard}")
 
 
@@ -170,6 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
     """Addresses and bytes; what is said is the model's business."""
 
     protocol_version = "HTTP/1.1"
+    server_version = "scripted"
+    sys_version = ""
 
     def do_POST(self) -> None:
         body: Json = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

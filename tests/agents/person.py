@@ -1,21 +1,33 @@
 """Who answers the agents: a person with the command line, who sees each question as soon as it is asked."""
 
+import os
 import subprocess
 import sys
+from typing import Self
 
 from tests.agents.dialect import Json
 from tests.agents.work import Work
 from upcall.cli.client import Client, inquiry_path
 from upcall.home import Home
+from upcall.instance import stop_running
+from upcall.launch import ensure_running
 
 
 class Person:
-    """The owner of a home."""
+    """The owner of a home, in which a daemon runs as long as the person is there."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
         self._client = Client(home=home)
         self._after = 0
+
+    def __enter__(self) -> Self:
+        ensure_running(self.home)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.hang_up()
+        stop_running(self.home)
 
     def next_question(self, *working: Work) -> Json:
         """The question that is asked next; fails if all those who could ask it have ended."""
@@ -40,10 +52,7 @@ class Person:
             capture_output=True,
             text=True,
             check=False,
+            env={**os.environ, "UPCALL_HOME": str(self.home.path)},
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
-
-    def leave(self) -> None:
-        """Close the connection to the daemon."""
-        self._client.hang_up()

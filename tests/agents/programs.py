@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
 from tests.agents.work import Work
 from tests.conftest import require
@@ -113,10 +114,19 @@ class Desk:
         self._started.append(work)
         return work
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End whoever still works here."""
         for work in self._started:
             work.close()
+
+    def change_gemini_settings(self, changes: Mapping[str, object]) -> None:
+        """Gemini CLI takes most of its settings from a file alone."""
+        file = self.home / ".gemini/settings.json"
+        settings = json.loads(file.read_text("utf-8")) | dict(changes)
+        file.write_text(json.dumps(settings), "utf-8")
 
     def _environment(self, model_url: str) -> dict[str, str]:
         """Nothing is inherited: these tests may themselves be run by an agent, whose variables would be theirs."""

@@ -1,29 +1,90 @@
-"""Each real program, given our door by hand, asks a person and goes on with the answer."""
+"""Each real program, given our door by hand: it asks a person, and whatever happens then, it gets its answer."""
 
 import pytest
 
-from tests.agents import by_hand
+from tests.agents import samples, stories
 from tests.agents.model_server import Model
 from tests.agents.person import Person
-from tests.agents.programs import PROGRAMS, Desk, Program
-from tests.agents.script import Call, say_back
-
-CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
+from tests.agents.programs import CLAUDE, CODEX, PROGRAMS, Desk, Program
+from tests.agents.script import Call, Conversation, Turn, say_back
+from tests.agents.stories import Stage
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 
 
-@every_program
-def test_a_program_asks_and_goes_on_with_the_answer(
-    program: Program, model: Model, desk: Desk, person: Person
-) -> None:
-    model.play(Call("ask_human", CACHE), say_back)
-    work = by_hand.start(program, desk, person.home, "Set up the cache. Ask me which one.")
+@pytest.fixture
+def stage(model: Model, desk: Desk, person: Person) -> Stage:
+    return Stage(model=model, desk=desk, person=person)
 
-    question = person.next_question(work)
-    assert question["questions"][0]["question"] == "Which cache?"
-    person.answer(question["ref"], "2")
+
+@every_program
+def test_a_program_goes_on_with_the_answer(program: Program, stage: Stage) -> None:
+    work = stories.asked(stage, program)
 
     assert work.finish().code == 0, work.report()
-    assert "Memcached" in model.conversations[-1].results[-1]
-    assert model.left == 0
+    assert "Memcached" in stage.model.conversations[-1].results[-1]
+    assert samples.kinds(work.lines) == samples.kinds(samples.read(f"{program.name}-asked"))
+
+
+@every_program
+def test_a_program_that_was_killed_goes_on_in_its_session(program: Program, stage: Stage) -> None:
+    first = stories.killed(stage, program)
+    second = stories.resumed(stage, program, stories.session_of(first))
+
+    assert second.finish().code == 0, second.report()
+    assert stories.session_of(second) == stories.session_of(first)
+    prompts = stage.model.conversations[-1].prompts
+    assert any(stories.TASK in prompt for prompt in prompts)
+    assert stories.LATE in prompts[-1]
+    assert samples.kinds(first.lines) == samples.kinds(samples.read(f"{program.name}-killed"))
+    assert samples.kinds(second.lines) == samples.kinds(samples.read(f"{program.name}-resumed"))
+
+
+@every_program
+def test_nobody_to_allow_a_command_means_that_it_does_not_run(program: Program, stage: Stage) -> None:
+    work = stories.refused(stage, program)
+
+    assert work.finish().code == 0, work.report()
+    assert not (stage.desk.work / "made").exists()
+    assert samples.kinds(work.lines) == samples.kinds(samples.read(f"{program.name}-refused"))
+
+
+def test_a_question_that_was_put_off_is_asked_when_its_session_goes_on(stage: Stage) -> None:
+    first = stories.deferred(stage)
+    put_off = first.events[-1]
+    second = stories.undeferred(stage, stories.session_of(first))
+
+    assert put_off["stop_reason"] == "tool_deferred"
+    assert put_off["deferred_tool_use"]["input"] == stories.CACHE
+    assert second.finish().code == 0, second.report()
+    assert "Memcached" in stage.model.conversations[-1].results[-1]
+    assert samples.kinds(second.lines) == samples.kinds(samples.read("claude-undeferred"))
+
+
+def test_a_subagent_asks_and_its_agent_hears_the_answer(stage: Stage) -> None:
+    work = stories.delegated(stage)
+
+    assert work.finish().code == 0, work.report()
+    last = stage.model.conversations[-1]
+    assert any(stories.TASK in prompt for prompt in last.prompts)
+    assert "Memcached" in last.results[-1]
+    assert samples.kinds(work.lines) == samples.kinds(samples.read("claude-delegated"))
+
+
+def test_two_agents_that_ask_at_once_each_get_their_own_answer(stage: Stage) -> None:
+    tasks = {"Colour?": CLAUDE, "Size?": CODEX}
+
+    def ask_the_task(heard: Conversation) -> Turn:
+        task = next(prompt for prompt in heard.prompts if prompt in tasks)
+        return say_back(heard) if heard.results else Call("ask_human", {"question": task})
+
+    stage.model.follow(ask_the_task)
+    works = {task: stage.start(program, task) for task, program in tasks.items()}
+    questions = [stage.person.next_question(*works.values()) for _ in works]
+    refs = {question["questions"][0]["question"]: question["ref"] for question in questions}
+    stage.person.answer(refs["Size?"], "Small")
+    stage.person.answer(refs["Colour?"], "Green")
+
+    colour, size = (works[task].finish().events for task in tasks)
+    assert "Green" in colour[-1]["result"]
+    assert "Small" in size[-2]["item"]["text"]

@@ -47,9 +47,14 @@ class Work:
         return self._process.pid
 
     @property
+    def lines(self) -> list[str]:
+        """What it has said so far."""
+        return list(self._lines)
+
+    @property
     def events(self) -> list[Json]:
-        """What it has said so far; a program may also say something that is no JSON, and that is no event."""
-        return [json.loads(line) for line in list(self._lines) if line.startswith("{")]
+        """The same, read."""
+        return [json.loads(line) for line in self.lines]
 
     @property
     def ended(self) -> bool:

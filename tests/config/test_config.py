@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import Config, keys, load
+from upcall.config import AgentSettings, Config, keys, load
 from upcall.domain.errors import InvalidSetting
 from upcall.home import Home
 
@@ -45,6 +45,16 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("[files]\nroots = 3", "files.roots: a list such as"),
         ("[files]\nroots = ['a', 3]", "files.roots: a list such as"),
         ("port =", "upcall.toml: cannot be read"),
+        ("agents = 3", "agents: a table [agents], got 3"),
+        ("[agents]\nmybot = 3", "agents.mybot: a table [agents.mybot], got 3"),
+        ("[agents.mybot]\nadaptor = 'acp'", "agents.mybot.adaptor: unknown setting; did you mean 'adapter'?"),
+        ("[agents.mybot]\nadapter = 'command'", "agents.mybot.start: the command to start, such as"),
+        ("[agents.mybot]\nstart = 'mybot {task}'", "agents.mybot.start: a list such as"),
+        ("[agents.mybot]\nstart = []", "agents.mybot.start: a list such as"),
+        ("[agents.mybot]\npermission = 'yolo'", "agents.mybot.permission: one of approval, autonomous; got"),
+        ("[agents.mybot]\nsession_pattern = '('", "agents.mybot.session_pattern: not a regular expression: "),
+        ("[agents.mybot]\nsession_pattern = 'id'", "agents.mybot.session_pattern: one group (…) around"),
+        ("[runs]\nlimit = 'many'", "runs.limit: a number, got 'many'"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, settings: str, problem: str) -> None:
@@ -69,6 +79,27 @@ def test_a_list_is_a_list_in_the_file_and_separated_in_a_variable(tmp_path: Path
     assert load(home, {}).files.roots == ("/srv/ipc", "more")
     assert load(home, {"UPCALL_FILES_ROOTS": f"/a{os.pathsep}/b, /c"}).files.roots == ("/a", "/b", "/c")
     assert load(home, {"UPCALL_FILES_ROOTS": ""}).files.roots == ()
+
+
+def test_agents_are_tables_by_name_and_their_words_are_kept_as_they_are(tmp_path: Path) -> None:
+    home = a_home(
+        tmp_path,
+        """
+        [agents.mybot]
+        adapter = "command"
+        start = ["mybot", " --task=", "{task}", ""]
+        session_pattern = 'session: (\\S+)'
+        [agents.claude]
+        permission = "autonomous"
+        arguments = ["--model", "opus"]
+        """,
+    )
+
+    agents = load(home, {}).agents
+
+    assert agents["mybot"].start == ("mybot", " --task=", "{task}", "")
+    assert agents["mybot"].session_pattern == r"session: (\S+)"
+    assert agents["claude"] == AgentSettings(permission="autonomous", arguments=("--model", "opus"))
 
 
 def test_every_setting_has_a_key_and_a_variable() -> None:

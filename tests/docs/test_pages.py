@@ -17,7 +17,7 @@ from docs import generate
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
 from upcall.cli.app import commands, load
 from upcall.cli.command import parser_of
-from upcall.config import keys as settings
+from upcall.config import agent_keys, keys as settings
 from upcall.domain.errors import UpcallError
 from upcall.domain.wording import duration
 from upcall.web.errors import STATUSES
@@ -125,6 +125,13 @@ def test_the_configuration_page_lists_every_setting_with_its_variable_and_defaul
         if meaning
     ]
     assert documented == list(settings())
+
+
+def test_the_configuration_page_lists_every_setting_of_an_agent() -> None:
+    table = rows("configuration.md", "setting")
+    assert [(key, default) for key, default, meaning in table if meaning] == [
+        (key, default or "") for key, default in agent_keys()
+    ]
 
 
 def every_error() -> set[type[UpcallError]]:

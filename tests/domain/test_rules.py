@@ -145,6 +145,9 @@ def test_no_prefix_matches_a_command_that_contains_another(before: str, separato
 
 def test_a_prefix_is_of_one_tool_and_of_nothing_that_may_change_its_meaning() -> None:
     assert allowed(STATUS, bash("git status", description="look", timeout=5))
+    assert allowed(STATUS, bash("git status", shell="/bin/bash -lc"))
+    assert not allowed(STATUS, bash("git status", shell="/bin/reboot -c"))
+    assert not allowed(STATUS, bash("git status", shell="bash -lc reboot"))
     assert not allowed(STATUS, replace(bash("git status"), tool="RemoteBash"))
     assert not allowed(STATUS, bash("git status", dangerouslyDisableSandbox=True))
     assert not allowed(STATUS, bash("git status", workdir="/elsewhere"))

@@ -72,6 +72,7 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
     families = (
         "help.",
         "span.",
+        "remember.",
         "trail.",
         "outcome.",
         "change.",

@@ -6,7 +6,8 @@ silence, a withdrawn question, a change of the action after it was shown, and no
 
 from collections.abc import Callable, Mapping
 
-from upcall.approvals import denied, rulebook
+from upcall.approvals import denied
+from upcall.approvals.rulebook import Rulebook
 from upcall.broker import Broker
 from upcall.domain import actions
 from upcall.domain.asking import draft
@@ -76,7 +77,7 @@ class ApprovalDesk:
         if self._permission is Permission.AUTONOMOUS:
             await self._note("allowed_by_mode", action)
             return Verdict(allowed=True, reason="This run may act without asking.")
-        rule = await rulebook.allowing(self._broker.store, action, self._caller.name, self._broker.now())
+        rule = await Rulebook(self._broker).allowing(action, self._caller.name)
         if rule is not None:
             await self._note("allowed_by_rule", action, rule=rule.id)
             return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
@@ -111,6 +112,7 @@ class ApprovalDesk:
             workspace=self._workspace,
             thread=self._thread,
             run=self._caller.run,
+            runner=self._caller.runner,
             purpose=purpose,
             request_key=key,
         )

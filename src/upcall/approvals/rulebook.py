@@ -1,29 +1,107 @@
 """The rules that are kept: found for an action, listed, made and revoked."""
 
+import secrets
 from collections.abc import AsyncIterator
 
+from upcall.broker import Broker
 from upcall.domain import rules
+from upcall.domain.errors import UnknownRule
 from upcall.domain.program import Action
+from upcall.domain.records import Effects, Record
+from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.rules import Rule
-from upcall.ports import Ledger
 
 PAGE = 200
 
 
-async def allowing(ledger: Ledger, action: Action, agent: str, now: float) -> Rule | None:
-    """The newest rule that lets an agent do this."""
-    async for rule in _all(ledger):
-        if rules.allows(rule, action, agent, now):
-            return rule
-    return None
+class Rulebook:
+    """The rules of one broker."""
 
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
 
-async def _all(ledger: Ledger) -> AsyncIterator[Rule]:
-    cursor: str | None = None
-    while True:
-        page = await ledger.records(rules.KIND, cursor=cursor, limit=PAGE)
-        for record in page.items:
-            yield rules.rule_in(record)
-        if page.next is None:
-            return
-        cursor = page.next
+    async def allowing(self, action: Action, agent: str) -> Rule | None:
+        """The newest rule that lets an agent do this."""
+        now = self._broker.now()
+        async for rule in self._all():
+            if rules.allows(rule, action, agent, now):
+                return rule
+        return None
+
+    async def page(self, cursor: str | None, limit: int) -> tuple[tuple[Rule, ...], str | None]:
+        """Some rules, the newest first, and where the next ones begin. Those whose time is over are among them."""
+        found = await self._broker.store.records(rules.KIND, cursor=cursor, limit=limit)
+        return tuple(rules.rule_in(record) for record in found.items), found.next
+
+    async def get(self, name: str) -> Rule:
+        """One rule.
+
+        Raises:
+            UnknownRule: if there is none of that id.
+        """
+        record = await self._broker.store.look_up(rules.KIND, name)
+        if record is None:
+            raise UnknownRule(name)
+        return rules.rule_in(record)
+
+    async def add(
+        self,
+        caller: Caller,
+        *,
+        agent: str | None = None,
+        tool: str | None = None,
+        directory: str | None = None,
+        prefix: str | None = None,
+        seconds: float = rules.DEFAULT_SECONDS,
+    ) -> Rule:
+        """Make a rule without an approval to make it from.
+
+        Raises:
+            NotAllowed: if the caller is an agent, or a person alone where approvals take more than that.
+            InvalidRequest: if it cannot be one.
+        """
+        require_person(caller, "make rules")
+        policy = self._broker.policy
+        if policy.quorum > 1 or not policy.asker_may_approve:
+            require_admin(caller, "make rules where one person alone cannot approve")
+        now = self._broker.now()
+        rule = rules.checked(
+            Rule(
+                id=f"r{secrets.token_hex(4)}",
+                by=caller.name,
+                made_at=now,
+                expires_at=now + seconds,
+                agent=agent,
+                tool=tool,
+                directory=directory,
+                prefix=() if prefix is None else rules.prefix_in(prefix),
+            )
+        )
+        await self._broker.store.revise(rules.KIND, rule.id, lambda _: rules.made(rule, now))
+        return rule
+
+    async def revoke(self, name: str, caller: Caller) -> None:
+        """Forget a rule, from now on.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            UnknownRule: if there is none of that id.
+        """
+        require_person(caller, "revoke rules")
+        now = self._broker.now()
+
+        def decide(record: Record | None) -> Effects:
+            if record is None:
+                raise UnknownRule(name)
+            return rules.revoked(rules.rule_in(record), caller.name, now)
+
+        await self._broker.store.revise(rules.KIND, name, decide)
+
+    async def _all(self) -> AsyncIterator[Rule]:
+        cursor: str | None = None
+        while True:
+            found, cursor = await self.page(cursor, PAGE)
+            for rule in found:
+                yield rule
+            if cursor is None:
+                return

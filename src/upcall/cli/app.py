@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "down": ("running", "end the daemon"),
         "service": ("service", "start the daemon at every login"),
         "config": ("upkeep", "check the settings"),
+        "rules": ("rules", "list, make and revoke what agents may do without asking"),
         "tokens": ("tokens", "make, list and revoke tokens"),
         "backup": ("upkeep", "copy the database while it is in use"),
         "restore": ("upkeep", "put a backup in the database's place"),

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from upcall.cli.render import HIDDEN, Inquiry, answer_command
+from upcall.cli.render import HIDDEN, Inquiry, answer_command, votes
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
 from upcall.domain.display import escaped, one_line, visible
@@ -22,10 +22,22 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
         lines += ["", "  Attached:"]
         lines += [f"    {one_line(file['name'])} ({file['size']} bytes)" for file in inquiry["attachments"]]
     if inquiry["state"] == "open":
-        return [*lines, "", f"  Answer with: {paint.name(answer_command(inquiry))}"]
+        return [*lines, "", f"  Answer with: {paint.name(answer_command(inquiry))}", *_always(inquiry, paint)]
     lines += ["", *_end(inquiry, now, paint, room)]
     if inquiry["state"] == "expired":
         lines += ["", f"  Answer late with: {paint.name(answer_command(inquiry) + ' --force')}"]
+    return lines
+
+
+def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
+    """How an approval can be remembered, where it can."""
+    ways: list[str] = (inquiry["action"] or {}).get("remember", [])
+    if not ways:
+        return []
+    command = f"{answer_command(inquiry)} --always {'|'.join(ways)}"
+    lines = [f"  and remember it: {paint.name(command)}"]
+    if "prefix" in ways:
+        lines.append(paint.dim(f"    (prefix: whatever begins with {one_line(inquiry['action']['prefix'])})"))
     return lines
 
 
@@ -44,6 +56,11 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
         facts.append(f"Expires: in {span(moment(inquiry['expires_at']) - now)}{_at_expiry(inquiry)}")
         if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
             facts.append(f"Snoozed: for {span(moment(inquiry['snoozed_until']) - now)}")
+    if inquiry["approvals"]:
+        names = ", ".join(one_line(vote["by"]) for vote in inquiry["approvals"]["given"])
+        facts.append(f"Approved: {votes(inquiry)}{f' ({names})' if names else ''}")
+    if inquiry["action"]:
+        facts.append(f"SHA-256: {inquiry['action']['sha256']}")
     if inquiry["redacted"]:
         facts.append(f"Masked: {inquiry['redacted']} secret(s) in the question")
     return facts

@@ -47,6 +47,12 @@ def given(inquiry: Inquiry) -> str:
     return one_line("; ".join(", ".join(values) for values in answers))
 
 
+def votes(inquiry: Inquiry) -> str:
+    """How many have approved, where it takes several; empty otherwise."""
+    approvals = inquiry["approvals"]
+    return f"{len(approvals['given'])} of {approvals['needed']} approvals" if approvals else ""
+
+
 def without_secrets(inquiry: Inquiry) -> Inquiry:
     """The inquiry for people's lists: the answer to a secret question is not in it."""
     if not inquiry["secret"] or inquiry["answer"] is None:
@@ -85,6 +91,7 @@ def _waiting(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> l
         notes.append(f"expires in {span(left)}")
     if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
         notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
+    notes += [votes(inquiry)] if votes(inquiry) else []
     header = inquiry["questions"][0]["header"]
     who = f"{inquiry['agent']}: {header}" if header else inquiry["agent"]
     agent = one_line(who, None if width is None else max(width // 2, 10))

@@ -10,7 +10,7 @@ from typing import Any
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command, ref, seconds, takes_json, takes_ref
 from upcall.cli.failures import CommandFailed
-from upcall.cli.render import answer_command, given, resolution
+from upcall.cli.render import answer_command, given, resolution, votes
 from upcall.cli.times import moment, span
 
 USAGE = 2
@@ -27,11 +27,20 @@ def _answer(args: Namespace) -> int:
     values = [sys.stdin.read()] if args.values == ["-"] else args.values
     client = Client()
     latest = _latest_event(client) if args.wait else 0
-    body = {"choices": values, "force": args.force, "via": "terminal", "key": os.urandom(16).hex()}
+    body: dict[str, Any] = {
+        "choices": values,
+        "force": args.force,
+        "via": "terminal",
+        "key": os.urandom(16).hex(),
+    }
+    if args.always:
+        body["remember"] = {"as": args.always} | ({"for": args.span} if args.span else {})
     reply = client.post(inquiry_path(args.ref, "answer"), body)
     inquiry = reply["inquiry"]
     if not reply["accepted"]:
         return _lost(reply, args)
+    if inquiry["state"] == "open":
+        return settled(reply, args, f"You have approved {inquiry['ref']}: {votes(inquiry)}. It stays open.")
     if args.wait:
         if not args.json:
             print(
@@ -43,7 +52,8 @@ def _answer(args: Namespace) -> int:
     elif args.wait:
         print("The agent has it.")
     else:
-        print(f"Answered {inquiry['ref']}: {given(inquiry)}. The agent is being told.")
+        kept = " It is remembered: see `upcall rules list`." if args.always else ""
+        print(f"Answered {inquiry['ref']}: {given(inquiry)}. The agent is being told.{kept}")
     return 0
 
 
@@ -70,6 +80,16 @@ def _answer_arguments(parser: ArgumentParser) -> None:
         help="a number, an option or your own words; - reads them from input",
     )
     parser.add_argument("--force", action="store_true", help="answer although it has expired")
+    parser.add_argument(
+        "--always",
+        nargs="?",
+        const="exact",
+        choices=("exact", "prefix", "tool", "directory"),
+        help="approve, and remember a rule: the same action, the same first words, the tool, or the tool in this directory",
+    )
+    parser.add_argument(
+        "--for", dest="span", metavar="SPAN", type=seconds, help="how long --always holds (30d)"
+    )
     parser.add_argument("--wait", action="store_true", help="wait until the agent has the answer")
     takes_json(parser)
 
@@ -125,6 +145,8 @@ def _lost(reply: dict[str, Any], args: Namespace) -> int:
             hint=f"{answer_command(inquiry)} --force, to answer it late",
             exit_code=LOST,
         )
+    elif inquiry["state"] == "open":
+        print(f"You have approved {inquiry['ref']} before: {votes(inquiry)}. Nothing was changed.")
     else:
         print(f"{inquiry['ref']} {resolution(inquiry, time.time())}. Nothing was changed.")
     return LOST
@@ -161,6 +183,7 @@ COMMANDS = {
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
   upcall answer a7 "Redis" --force       although it has expired
+  upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
 exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 1 anything else""",
         mixed=True,
     ),

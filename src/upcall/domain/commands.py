@@ -30,10 +30,20 @@ def simple_words(command: object) -> tuple[str, ...] | None:
         return None
     if words is None or not _is_program(words):
         return None
-    if len(words) == 3 and PurePosixPath(words[0]).name in _SHELLS and words[1] in _SHELL_FLAGS:
+    if len(words) == 3 and _runs_script(words):
         inner = _split(words[2])
         return inner if inner is not None and _is_program(inner) else None
     return words
+
+
+def is_shell(start: str) -> bool:
+    """Whether this is how a shell is started that runs the script that follows, and nothing else."""
+    words = _split(start)
+    return words is not None and len(words) == 2 and _runs_script(words)
+
+
+def _runs_script(words: Sequence[str]) -> bool:
+    return PurePosixPath(words[0]).name in _SHELLS and words[1] in _SHELL_FLAGS
 
 
 def _split(command: str) -> tuple[str, ...] | None:

@@ -148,6 +148,13 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The program wrote a question into its text, and is expected to end its turn and wait."""
+
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A line that is not what the program promised to write."""
 
@@ -164,6 +171,7 @@ Noticed = (
     | Refused
     | Deferred
     | Finished
+    | Asked
     | Unreadable
 )
 

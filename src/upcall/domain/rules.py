@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 from upcall.domain import actions, edits
-from upcall.domain.commands import simple_words
+from upcall.domain.commands import is_shell, simple_words
 from upcall.domain.display import one_line
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import APPROVE, Answered, Change, Inquiry, Subject
@@ -22,7 +22,7 @@ DEFAULT_SECONDS = 30 * 86400.0
 As = Literal["exact", "prefix", "tool", "directory"]
 WAYS: tuple[As, ...] = get_args(As)
 
-_HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background"}
+_HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background", "shell"}
 """What a shell's tool may be given beside a command that a prefix allows: anything else may change what it does."""
 
 _RUNNERS = frozenset(
@@ -171,10 +171,8 @@ def ways(subject: Subject | None) -> tuple[As, ...]:
     if subject is None:
         return ()
     found: list[As] = ["exact"]
-    if suggested_prefix(subject):
-        found.append("prefix")
     if _is_plain(subject.cwd):
-        found.append("directory")
+        found += ["prefix", "directory"] if suggested_prefix(subject) else ["directory"]
     return (*found, "tool")
 
 
@@ -271,6 +269,10 @@ def _happening(event: str, rule: Rule, by: str, now: float) -> Happening:
 def _begins_with(action: Action, prefix: tuple[str, ...]) -> bool:
     found = actions.command_in(action)
     if found is None or not action.input.keys() <= _HARMLESS or {"command", "cmd"} <= action.input.keys():
+        return False
+    # Some tell beside a script which shell is to run it; it is as good as the script's words in front of it.
+    shell = action.input.get("shell", "sh -c")
+    if not isinstance(shell, str) or not is_shell(shell):
         return False
     words = simple_words(found[1])
     return words is not None and words[: len(prefix)] == prefix and not _prefix_problem(prefix)

@@ -51,14 +51,17 @@ class Keeper:
         self._over = threading.Event()
 
     def run(self) -> int:
-        """Start, keep, and tell how it ended."""
+        """Start, keep, and write down how it ended."""
         adopt_orphans()
         signal.signal(signal.SIGTERM, lambda *_: self._end_soon())
         code = self._keep()
         self._folder.write_exit(Exit(self._start.number, code))
+        return code
+
+    def tell(self, code: int) -> None:
+        """Say how it ended. Whoever hears it may start the next process, so the run's lock is free by then."""
         self._send({"ended": code, "size": self._output.size})
         self._over.set()
-        return 0
 
     def _keep(self) -> int:
         start = self._start
@@ -185,7 +188,13 @@ def main(path: str) -> int:
         start = folder.read_start()
         if not folder.claim_start(start.number):
             return STALE
-        return Keeper(folder, start).run()
+        # From here on nobody's child: whoever started us knows that it will be done, and need not bury us.
+        if os.fork():
+            os._exit(0)
+        keeper = Keeper(folder, start)
+        code = keeper.run()
+    keeper.tell(code)
+    return 0
 
 
 if __name__ == "__main__":

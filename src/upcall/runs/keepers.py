@@ -66,7 +66,7 @@ class KeeperServer:
         self._greet = greet
         self._met = met
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def start(self) -> None:
         """Listen, and say where."""
@@ -79,14 +79,14 @@ class KeeperServer:
         """Let go of every keeper: they stay with their agents and look for the next daemon."""
         if self._server is not None:
             self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._serving.values():
+            writer.close()
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # a callback of a server runs in a task of its own
-        self._tasks.add(task)
+        self._serving[task] = writer
         keeping: Keeping | None = None
         try:
             with suppress(OSError, ValueError, KeyError, TypeError):
@@ -103,7 +103,7 @@ class KeeperServer:
                 self._met(keeping)
                 await _hear(reader, keeping)
         finally:
-            self._tasks.discard(task)
+            del self._serving[task]
             if keeping is not None:
                 keeping.gone = True
                 keeping.grew.set()

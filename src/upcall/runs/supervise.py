@@ -6,11 +6,11 @@ so whatever crashes in between, no run ever has two processes.
 
 import asyncio
 import logging
+import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from upcall.access import Access
 from upcall.domain.errors import UpcallError
@@ -18,6 +18,7 @@ from upcall.domain.program import Noticed
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Book, Step
+from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.folder import RunFolder
 from upcall.runs.following import Following
@@ -26,6 +27,9 @@ from upcall.runs.premises import Premises
 from upcall.runs.settling import Ending, settled
 from upcall.runs.started import Told, told_in
 from upcall.runs.watch import Watch
+
+LOOK_EVERY = 2.0
+"""Seconds between two looks at keepers that should be there. One that ends in the ordinary way says so itself."""
 
 LOST = -9
 """How a process is taken to have ended of which nothing is left."""
@@ -57,7 +61,8 @@ class Supervisor:
         self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
         self._followed: dict[int, tuple[Following, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._alive: set[int] = set()
+        self._chores = Chores()
         self._going_down = False
 
     async def open(self) -> None:
@@ -67,9 +72,10 @@ class Supervisor:
             for run in (await self._book.find(state.value, limit=1000)).items:
                 if run.runner == self._premises.runner and run.alive:
                     self._lend(run)
-                    folder = self._premises.folder(run.number)
-                    if not folder.is_kept():
+                    self._alive.add(run.number)
+                    if not self._premises.folder(run.number).is_kept():
                         self._bury(run)
+        _ = self._chores.add(self._look_after(), "looking after keepers")
 
     async def close(self, *, end: bool) -> None:
         """Let go of every process; with `end`, end them first."""
@@ -80,9 +86,7 @@ class Supervisor:
             if self._following:
                 await asyncio.wait(set(self._following.values()), timeout=2 * self._premises.kill_grace)
         await self._keepers.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._chores.close()
 
     def live(self, run: Run) -> Run:
         """A run with what its process has done since it was last noted."""
@@ -118,7 +122,9 @@ class Supervisor:
                 log.warning("run %s cannot be started: %s", number, problem)
                 await self._settle(run, Ending(code=127, waits=await self._deliveries.waits(run)))
                 return True
-            _ = self._do(self._keep(run), f"keeper of run {number}")
+            self._alive.add(number)
+            if await asyncio.to_thread(self._hire, self._premises.folder(number)) != 0:
+                self._bury(run)
         return taken
 
     def end(self, number: int) -> None:
@@ -138,22 +144,24 @@ class Supervisor:
         """Who a run is when it asks."""
         return Caller(name=run.agent, role=Role.AGENT, run=run.number, runner=run.runner)
 
-    async def _keep(self, run: Run) -> None:
-        """Have a keeper at work; if it ends without our having followed it, find out what became of the process."""
-        folder = self._premises.folder(run.number)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "upcall.runs.keeper",
-            str(folder.path),
+    def _hire(self, folder: RunFolder) -> int:
+        """Have a keeper at work, and return how that went; it goes on as nobody's child."""
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "upcall.runs.keeper", str(folder.path)],
+            check=False,
             cwd=self._premises.home.path,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             start_new_session=True,
-        )
-        await process.wait()
-        self._bury(run)
+        ).returncode
+
+    async def _look_after(self) -> None:
+        """Find the runs whose keeper is gone without a word: the system has freed its lock."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            for number in self._alive - self._following.keys():
+                if not self._premises.folder(number).is_kept():
+                    self._bury(await self._book.get(number))
 
     def _bury(self, run: Run) -> None:
         """Find out what became of a process that is gone, unless somebody is about to."""
@@ -169,7 +177,7 @@ class Supervisor:
 
     def _begin_to_follow(self, keeping: Keeping) -> None:
         earlier = self._following.get(keeping.run)
-        task = self._do(self._follow(keeping, earlier), f"follow run {keeping.run}")
+        task = self._chores.add(self._follow(keeping, earlier), f"follow run {keeping.run}")
         self._following[keeping.run] = task
         task.add_done_callback(partial(self._forget, keeping.run))
 
@@ -184,11 +192,12 @@ class Supervisor:
         run = await self._book.get(keeping.run)
         folder = self._premises.folder(run.number)
         if not run.alive or run.starts != keeping.start:
+            self._alive.discard(run.number)
             return
         if keeping.gone and folder.latest_start() < run.starts and not run.ending:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
             # somebody else has the session at this moment, it is tried again, but not all the time.
-            after, _ = await self._book.change(run.number, _put_back)
+            after, _ = await self._book.change(run.number, partial(_put_back, told_in(folder.read_told())))
             asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
             return
         following, watch = self._follower(run, folder, keeping)
@@ -197,7 +206,7 @@ class Supervisor:
             keeping.end()
         try:
             code = await following.until_over()
-            await watch.save()
+            await watch.close()
         finally:
             del self._followed[run.number]
         if code is None and folder.is_kept():
@@ -248,19 +257,14 @@ class Supervisor:
             return step
 
         after, _ = await self._book.change(run.number, decide)
+        self._alive.discard(run.number)
         self._changed(after)
 
-    def _do(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
 
-    def _done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("%s failed", task.get_name(), exc_info=task.exception())
-
-
-def _put_back(run: Run) -> Step:
-    return Step(run=replace(run, alive=False, state=RunState.QUEUED), event="run_queued")
+def _put_back(told: Told, run: Run) -> Step:
+    """The run as it was before its latest start, which never came about."""
+    before = replace(run, alive=False)
+    if told.delivers or (told.resumes and told.message is None):
+        return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")
+    messages = (told.message,) if told.message else ()
+    return Step(run=replace(before, state=RunState.QUEUED, messages=messages), event="run_queued")

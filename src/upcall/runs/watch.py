@@ -1,5 +1,6 @@
 """What one process of a run has been seen to do so far, and what follows from it at once."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -32,6 +33,7 @@ class Watch:
         self._has_spoken = False
         self._saved_at = clock()
         self._saved = run
+        self._saving: asyncio.Task[None] | None = None
 
     async def take(self, noticed: Noticed, read: int) -> None:
         """Take in what was noticed, up to where the output has been read."""
@@ -51,19 +53,34 @@ class Watch:
         # Without its session's id a run cannot be brought back, so that is never left for later.
         if isinstance(noticed, SessionSeen) or self._clock() - self._saved_at >= SAVE_EVERY:
             await self.save()
+        elif self._saving is None:
+            self._saving = asyncio.create_task(self._save_later())
+
+    async def close(self) -> None:
+        """Note how far it came."""
+        if self._saving is not None:
+            self._saving.cancel()
+            await asyncio.gather(self._saving, return_exceptions=True)
+        await self.save()
+
+    async def _save_later(self) -> None:
+        try:
+            await asyncio.sleep(SAVE_EVERY)
+            await self.save()
+        finally:
+            self._saving = None
 
     async def save(self) -> None:
         """Note how far it is."""
         self._saved_at = self._clock()
         if self.live != self._saved:
             self._saved = self.live
-            changed = self.live.turns, self.live.tool
-            await self._book.change(
-                self.live.number,
-                lambda run: Step(
-                    run=self.onto(run), event="run_progress" if (run.turns, run.tool) != changed else ""
-                ),
-            )
+            await self._book.change(self.live.number, self._step)
+
+    def _step(self, run: Run) -> Step:
+        after = self.onto(run)
+        is_news = (after.session, after.turns, after.tool) != (run.session, run.turns, run.tool)
+        return Step(run=after, event="run_progress" if is_news else "")
 
     def onto(self, run: Run) -> Run:
         """A run with what this process has added to it."""

@@ -1,4 +1,4 @@
-"""What authors of stores, doors and channels test against: contract suites, examples and scripted people.
+"""What authors of stores, doors, channels and agents test against: contract suites, examples and scripted people.
 
-`store_contract` needs pytest; the rest does not.
+`store_contract` needs pytest, `agent_contract` needs hypothesis too; the rest does not.
 """

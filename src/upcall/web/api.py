@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import cast
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from upcall.broker import Broker, Reply, Settled
-from upcall.domain.asking import draft
+from upcall.domain.actions import action_in, approval
+from upcall.domain.asking import Draft, draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
+from upcall.domain.rules import DEFAULT_SECONDS, WAYS, Remember
 from upcall.ports import Query
 from upcall.web import fields
 from upcall.web.call import Body, Call
@@ -40,9 +43,8 @@ class Inquiries:
         origin, named_session = _origin(body, call.caller)
         if body.get("ttl") is not None:
             fields.seconds(body["ttl"], "ttl")
-        added = await self._broker.ask(
-            draft(body, self._broker.policy.limits), origin, named_session=named_session
-        )
+        drafted = _approval(body) if "action" in body else draft(body, self._broker.policy.limits)
+        added = await self._broker.ask(drafted, origin, named_session=named_session)
         return self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
@@ -177,7 +179,33 @@ def _reply(body: Body) -> Reply:
         via=fields.via(body),
         key=fields.text(body, "key"),
         force=fields.flag(body, "force"),
+        remember=_remember(body.get("remember")),
     )
+
+
+def _remember(sent: object) -> Remember | None:
+    if sent is None:
+        return None
+    example = '{"remember": {"as": "exact", "for": "30d"}}'
+    if not isinstance(sent, dict):
+        raise InvalidRequest(f"remember: an object, got {kind_of(sent)}", hint=f"for example {example}")
+    wanted = cast("Body", sent)
+    named = fields.required_text(wanted, "as", example=example)
+    way = next((way for way in WAYS if way == named), None)
+    if way is None:
+        raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
+    span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")
+    return Remember(way=way, seconds=span, prefix=fields.text(wanted, "prefix", most=2000))
+
+
+def _approval(body: Body) -> Draft:
+    """The approval of an action; everything that is shown of it is made from the action itself."""
+    more = sorted(body.keys() & {"question", "questions", "options", "context", "attachments", "default"})
+    if more or body.get("kind") not in (None, "approval"):
+        named = ", ".join(more) or "kind"
+        raise InvalidRequest(f"{named}: not beside an action, which is shown as it is")
+    drafted = approval(action_in(body["action"]))
+    return drafted if body.get("ttl") is None else replace(drafted, ttl=fields.seconds(body["ttl"], "ttl"))
 
 
 def _answers(sent: object) -> list[list[str]] | None:

@@ -14,6 +14,7 @@ from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
 from upcall.web.pages.routes import page_routes
+from upcall.web.rules import Rules
 from upcall.web.service import Service
 from upcall.web.settings import WebSettings
 from upcall.web.sign_in_links import SignInLinks
@@ -45,6 +46,7 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
     documents = Documents()
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
+    rules = Rules(broker)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -63,6 +65,8 @@ def api_routes(broker: Broker, access: Access, settings: WebSettings) -> list[Ba
         Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
         Resource(access, {"DELETE": tokens.revoke}).at("/v1/tokens/{name}"),
+        Resource(access, {"GET": rules.list, "POST": rules.add}).at("/v1/rules"),
+        Resource(access, {"GET": rules.get, "DELETE": rules.revoke}).at("/v1/rules/{name}"),
         Resource(access, {"POST": service.backup}).at("/v1/backup"),
         Resource(access, {"GET": service.metrics}).at("/metrics"),
         Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),

@@ -31,7 +31,7 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"token": []}],
-        "paths": {**_inquiries(), **_one_inquiry(), **_log(), **_tokens(), **_service()},
+        "paths": {**_inquiries(), **_one_inquiry(), **_log(), **_rules(), **_tokens(), **_service()},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": schemas(limits),
@@ -137,6 +137,48 @@ def _log() -> Document:
                 tag="events",
                 parameters=[after, resumed],
             )
+        },
+    }
+
+
+def _rules() -> Document:
+    example: Document = {
+        "agent": "claude",
+        "prefix": "npm test",
+        "directory": "/home/ana/project",
+        "for": "30d",
+    }
+    return {
+        "/v1/rules": {
+            "get": _operation(
+                "List remembered rules, the newest first (person or admin)",
+                {"200": _given("A page; `next` is the `cursor` of the following one.", ref("RuleList"))},
+                tag="rules",
+                parameters=[
+                    _query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
+                    _query("cursor", TEXT),
+                ],
+            ),
+            "post": _operation(
+                "Make a rule (person or admin)",
+                {"201": _given("The rule.", ref("Rule"))},
+                tag="rules",
+                body=_taken(ref("RuleForm"), example),
+            ),
+        },
+        "/v1/rules/{name}": {
+            "get": _operation(
+                "Read a rule (person or admin)",
+                {"200": _given("The rule.", ref("Rule"))},
+                tag="rules",
+                parameters=[_NAME],
+            ),
+            "delete": _operation(
+                "Revoke a rule (person or admin)",
+                {"200": _given("It allows nothing any more.", ref("RevokedRule"))},
+                tag="rules",
+                parameters=[_NAME],
+            ),
         },
     }
 

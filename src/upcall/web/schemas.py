@@ -3,6 +3,7 @@
 from upcall.domain.inquiry import STATE_NAMES, Kind, OnExpiry
 from upcall.domain.limits import Limits
 from upcall.domain.roles import Role
+from upcall.domain.rules import WAYS
 from upcall.web.errors import STATUSES
 
 Schema = dict[str, object]
@@ -22,6 +23,7 @@ DURATION: Schema = {
 }
 ROLE: Schema = {"enum": [role.value for role in Role]}
 KIND: Schema = {"enum": [kind.value for kind in Kind]}
+WAY: Schema = {"enum": list(WAYS)}
 STATE: Schema = {"enum": list(STATE_NAMES.values())}
 
 
@@ -102,6 +104,41 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
+        "ActionShown": record(
+            {
+                "tool": TEXT,
+                "cwd": TEXT,
+                "sha256": {"type": "string", "description": "Over the original tool, input and directory."},
+                "remember": list_of(WAY, description="The rules that an approval can be remembered as."),
+                "prefix": {"type": "string", "description": "What `prefix` would remember."},
+            }
+        ),
+        "Approvals": record(
+            {
+                "needed": COUNT,
+                "given": list_of(record({"by": TEXT, "via": TEXT, "at": MOMENT})),
+            },
+            description="Where an approval takes several people.",
+        ),
+        "Rule": record(
+            {
+                "id": TEXT,
+                "as": WAY,
+                "agent": {**TEXT_OR_NULL, "description": "Any agent when there is none."},
+                "tool": TEXT_OR_NULL,
+                "directory": TEXT_OR_NULL,
+                "prefix": TEXT_OR_NULL,
+                "shown": {"type": "string", "description": "What it was made from."},
+                "sha256": {**TEXT_OR_NULL, "description": "Of the very action that it allows."},
+                "by": TEXT,
+                "inquiry": TEXT_OR_NULL,
+                "made_at": MOMENT,
+                "expires_at": MOMENT,
+                "active": FLAG,
+            }
+        ),
+        "RuleList": record({"items": list_of(ref("Rule")), "next": TEXT_OR_NULL}),
+        "RevokedRule": record({"id": TEXT, "revoked": FLAG}),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
@@ -144,6 +181,8 @@ def _inquiry() -> Schema:
             "default": TEXT_OR_NULL,
             "secret": FLAG,
             "redacted": {**COUNT, "description": "How many secrets in the question were masked."},
+            "action": or_null("ActionShown"),
+            "approvals": or_null("Approvals"),
             "answer": or_null("Answer"),
             "resolution": or_null("Resolution"),
             "delivery": list_of(ref("Delivery")),
@@ -198,6 +237,14 @@ def _taken(limits: Limits) -> dict[str, Schema]:
         "AnswerForm": _answer_form(),
         "EndForm": form({"reason": {"type": "string", "maxLength": limits.reason}, "via": TEXT, "key": _KEY}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
+        "ActionForm": form(
+            {"tool": TEXT, "input": {"type": "object"}, "cwd": TEXT, "reason": TEXT},
+            required=("tool", "input"),
+        ),
+        "RuleForm": form(
+            {"agent": TEXT, "tool": TEXT, "directory": TEXT, "prefix": TEXT, "for": DURATION},
+            description="What it allows meets every condition given; it needs a tool, a directory or a prefix.",
+        ),
         "TokenForm": form({"name": TEXT, "role": ROLE}, required=("name", "role")),
         "BackupForm": form({"path": {"type": "string", "description": "Absolute."}}, required=("path",)),
     }
@@ -217,6 +264,10 @@ def _about_the_whole(limits: Limits) -> Schema:
         "kind": KIND,
         "context": {"type": "string", "description": f"Markdown, at most {limits.context_bytes} bytes."},
         "attachments": list_of(ref("AttachmentForm"), maxItems=limits.attachments),
+        "action": {
+            **ref("ActionForm"),
+            "description": "Ask for approval of an action; it is shown whole, so no question goes with it.",
+        },
         "ttl": DURATION,
         "default": {"type": "string", "description": "The answer when nobody gives one in time."},
         "on_expiry": {"enum": [choice.value for choice in OnExpiry]},
@@ -238,6 +289,11 @@ def _answer_form() -> Schema:
             "choices": list_of(TEXT, description="Values like on a command line."),
             "key": _KEY,
             "force": {"type": "boolean", "description": "Answer even one that has expired."},
+            "remember": form(
+                {"as": WAY, "for": DURATION, "prefix": TEXT},
+                required=("as",),
+                description="Make a rule of the approval of an action, for 30 days unless said otherwise.",
+            ),
             "via": TEXT,
         },
         oneOf=[{"required": ["answers"]}, {"required": ["text"]}, {"required": ["choices"]}],

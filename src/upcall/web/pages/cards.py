@@ -1,6 +1,7 @@
 """An inquiry as a page shows it: the values that `card.html` draws, and nothing that has to be decided there."""
 
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from zlib import crc32
@@ -21,6 +22,7 @@ from upcall.domain.inquiry import (
     Rejected,
 )
 from upcall.domain.lifecycle import POLICY
+from upcall.domain.rules import suggested_prefix, ways
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import preformatted, rendered
@@ -120,6 +122,8 @@ class Card:
     redacted: int
     default: str
     secret: bool
+    remember: tuple[tuple[str, str], ...]
+    votes: str
     outcome: Outcome | None
     trail: tuple[Step, ...]
     key: str
@@ -174,6 +178,8 @@ def card(
         redacted=inquiry.redacted,
         default=one_line(inquiry.default or "", 80),
         secret=inquiry.secret,
+        remember=_remember(inquiry, words) if inquiry.is_open else (),
+        votes=_votes(inquiry, words),
         outcome=_outcome(inquiry, words),
         trail=_trail(inquiry),
         key=secrets.token_urlsafe(16),
@@ -182,6 +188,27 @@ def card(
         said=said,
         lost=lost,
     )
+
+
+def _remember(inquiry: Inquiry, words: Words) -> tuple[tuple[str, str], ...]:
+    """What an approval can be remembered as, each in words."""
+    subject = inquiry.subject
+    if subject is None or inquiry.quorum > 1:
+        return ()
+    gaps = {
+        "words": one_line(shlex.join(suggested_prefix(subject)), 60),
+        "tool": one_line(subject.tool, 40),
+        "folder": one_line(subject.cwd, 60),
+    }
+    return tuple((way, words.say(f"remember.{way}", **gaps)) for way in ways(subject))
+
+
+def _votes(inquiry: Inquiry, words: Words) -> str:
+    if inquiry.quorum == 1:
+        return ""
+    names = ", ".join(one_line(vote.by, 60) for vote in inquiry.votes)
+    counted = words.say("card.votes", n=len(inquiry.votes), of=inquiry.quorum)
+    return f"{counted}: {names}" if names else counted
 
 
 def _place(inquiry: Inquiry, now: float) -> str:

@@ -6,6 +6,7 @@ from upcall.broker import Reply
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Question
 from upcall.domain.matching import is_blank
+from upcall.domain.rules import WAYS, Remember
 
 OTHER = "other"
 VIA = "web"
@@ -35,18 +36,25 @@ def reply(inquiry: Inquiry, form: Form) -> Reply:
     Raises:
         UnusableForm: if it contradicts itself.
     """
+    remember: Remember | None = None
     if inquiry.kind is Kind.APPROVAL:
         verdict = VERDICTS.get(value(form, "verdict"))
         if verdict is None:
             raise UnusableForm("problem.verdict")
         answers = [[verdict]]
+        # Whoever denies has not taken back what was chosen for the other case.
+        remember = _remember(form) if verdict == APPROVE else None
     else:
         answers = [
             _values(question, form.get(f"q{number}", []), _written(form, number))
             for number, question in enumerate(inquiry.questions)
         ]
     return Reply(
-        answers=answers, via=VIA, key=value(form, "key")[:100] or None, force=value(form, "force") == "1"
+        answers=answers,
+        via=VIA,
+        key=value(form, "key")[:100] or None,
+        force=value(form, "force") == "1",
+        remember=remember,
     )
 
 
@@ -60,6 +68,16 @@ def span(form: Form) -> float:
     if seconds is None:
         raise UnusableForm("problem.span")
     return seconds
+
+
+def _remember(form: Form) -> Remember | None:
+    wanted = value(form, "remember")
+    if not wanted:
+        return None
+    for way in WAYS:
+        if way == wanted:
+            return Remember(way=way)
+    raise UnusableForm("problem.choice")
 
 
 def _written(form: Form, number: int) -> str:

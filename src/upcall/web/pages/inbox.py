@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import HTMLResponse, Response
 
 from upcall.broker import Settled
-from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
+from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnreadableAnswer
 from upcall.domain.inquiry import Inquiry, Open
 from upcall.ports import Query
 from upcall.web.pages import forms
@@ -122,15 +122,15 @@ class Inbox:
         view = "one" if value(visit.form, "back") == "one" else "inbox"
         try:
             settled = await act(visit, inquiry)
-        except (EmptyAnswer, UnreadableAnswer, InvalidRequest) as error:
+        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
             # Nothing that was typed is lost: it comes back with a sentence.
             if visit.wants_fragment:
                 return self._site.explain(visit, error)
             return await self._alone(visit, inquiry, status=422, trouble=problem(error, visit.words))
-        said = action if settled.accepted else "lost"
+        said = _said(action, settled)
         if visit.wants_fragment:
             sentence = _sentence(visit, said, settled.inquiry.ref)
-            lost = not settled.accepted
+            lost = said == "lost"
             return HTMLResponse(
                 await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
             )
@@ -153,6 +153,13 @@ class Inbox:
             flash=_flash(visit),
             count=await self._broker.store.count_open(),
         )
+
+
+def _said(action: str, settled: Settled) -> str:
+    """Which sentence tells how it went; an answer that leaves it open was one vote of several."""
+    if action == "answer" and settled.inquiry.is_open:
+        return "vote" if settled.accepted else "voted"
+    return action if settled.accepted else "lost"
 
 
 def _flash(visit: Visit) -> str:

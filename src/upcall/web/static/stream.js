@@ -2,7 +2,7 @@
 //
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
 // tabs cannot agree on one (an address that is not secure), each has its own.
-const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "collected"];
+const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "voted", "collected"];
 const PAUSES = [500, 1000, 2000, 4000];
 const { body } = document;
 

@@ -1,0 +1,80 @@
+"""Hears of every question that a run asks, and of what becomes of it: whether the run waits, goes on, or is over."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.run import Run, RunState
+from upcall.ports import Event, Store
+from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
+
+UNANSWERED = {"expired": "input_timeout", "failed": "input_timeout", "cancelled": "input_cancelled"}
+"""How a run ends that waited for a person, by what became of its question."""
+
+SETTLING = frozenset({"asked", "answered", "rejected", *UNANSWERED})
+PATIENCE = 30.0
+
+log = logging.getLogger("upcall.runs")
+
+
+class Listening:
+    """Follows the log of one daemon's store; `changed` is told after each step of a run's question."""
+
+    def __init__(
+        self,
+        store: Store,
+        book: Book,
+        deliveries: Deliveries,
+        runner: str,
+        clock: Callable[[], float],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._book = book
+        self._deliveries = deliveries
+        self._runner = runner
+        self._clock = clock
+        self._changed = changed
+
+    async def follow(self, seen: int) -> None:
+        """Follow the log from there on, for ever."""
+        while True:
+            try:
+                for event in await self._store.events(seen, wait=PATIENCE):
+                    await self._heed(event)
+                    seen = event.seq
+            except StorageError:
+                log.exception("the log cannot be read; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _heed(self, event: Event) -> None:
+        if event.inquiry is None or event.type not in SETTLING:
+            return
+        try:
+            inquiry = event.subject or await self._store.get(event.inquiry)
+        except UnknownInquiry:
+            return
+        number = inquiry.origin.run
+        if number is None or inquiry.origin.runner != self._runner:
+            return
+        run = await self._book.get(number)
+        asks, waits = bool(await self._deliveries.open(run)), await self._deliveries.waits(run)
+        reason = UNANSWERED.get(event.type)
+        await self._book.change(number, lambda current: self._step(current, asks, waits, reason))
+        await self._changed()
+
+    def _step(self, run: Run, asks: bool, waits: bool, reason: str | None) -> Step | None:  # noqa: FBT001 - facts, not options
+        if run.alive:
+            state = RunState.WAITING if asks else RunState.RUNNING
+            event = "run_waiting" if asks else "run_going_on"
+            return None if run.state is state else Step(run=replace(run, state=state), event=event)
+        if run.state is RunState.WAITING and not waits and reason is not None:
+            failed = replace(run, state=RunState.FAILED, reason=reason, ended_at=self._clock())
+            return Step(run=failed, event="run_failed")
+        if run.is_over and run.state is not RunState.CANCELLED and waits:
+            # Answered by force after it had been given up: it goes on after all.
+            return Step(run=replace(run, state=RunState.WAITING, ended_at=None), event="run_waiting")
+        return None

@@ -1,0 +1,198 @@
+"""Brings sessions back: claims the resume jobs of this machine and starts what has ended without its answer.
+
+A job is there from the answer's own transaction until there is evidence that the agent has it. Whatever happens in
+between, somebody looks at it again: a live process is left alone, a dead one is started once, and attempts are counted
+before they are made.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from upcall.domain.errors import StorageError, UpcallError
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Effects, Happening, Job, Record
+from upcall.domain.resume import RESUME, message, needs_delivery, subject
+from upcall.domain.run import Run, RunState
+from upcall.ports import Store
+from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
+from upcall.runs.started import Told
+
+MOST_ATTEMPTS = 3
+LEASE = 60.0
+LOOK_AGAIN = 30.0
+"""Seconds after which a run that is alive, and may still ask for its answer, is looked at again. Its end is sooner."""
+
+STARTED_WITHIN = 300.0
+"""Seconds that a started process gets to say something before another attempt is thought of."""
+
+PAUSES = (0.0, 5.0, 30.0)
+"""Seconds before each attempt, counted from the end of the one before it."""
+
+LONGEST_NAP = 30.0
+AT_ONCE = 20
+
+Begin = Callable[[int, Told], Awaitable[bool]]
+
+log = logging.getLogger("upcall.runs")
+
+
+class Resuming:
+    """One per daemon; only the machine that has a session takes its jobs."""
+
+    def __init__(
+        self,
+        store: Store,
+        book: Book,
+        deliveries: Deliveries,
+        begin: Begin,
+        runner: str,
+        clock: Callable[[], float],
+        *,
+        most_attempts: int = MOST_ATTEMPTS,
+    ) -> None:
+        self._store = store
+        self._book = book
+        self._deliveries = deliveries
+        self._begin = begin
+        self._runner = runner
+        self._clock = clock
+        self._most_attempts = most_attempts
+        self._woken = asyncio.Event()
+        self._working: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        self._working = asyncio.create_task(self._work())
+
+    async def close(self) -> None:
+        """Stop; what was claimed is somebody's again when its lease ends."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.gather(self._working, return_exceptions=True)
+
+    def wake(self) -> None:
+        """There may be something to do sooner than it seemed."""
+        self._woken.set()
+
+    async def ended(self, run: Run) -> None:
+        """A process has ended: what it did not get is due now, or after a pause if that is what it was started for."""
+        for job in await self._store.jobs(RESUME, subject(run.number)):
+            pause = PAUSES[min(job.attempts, len(PAUSES) - 1)]
+            await self._store.hasten(RESUME, job.subject, self._clock() + pause)
+        self.wake()
+
+    async def again(self, run: Run) -> bool:
+        """Try once more what was given up; False when there is nothing of the kind."""
+        failed = [
+            record
+            for record in (await self._store.records(RESUME, state="failed", limit=1000)).items
+            if record.body.get("run") == run.number
+        ]
+        for record in failed:
+            job = Job(
+                id=f"{RESUME}:{record.key}",
+                kind=RESUME,
+                subject=subject(run.number),
+                due=self._clock(),
+                runner=run.runner,
+                body={"inquiry": record.key, "run": run.number},
+            )
+            forgotten = Effects(forgotten=((RESUME, record.key),), jobs=(job,))
+            await self._store.revise(RESUME, record.key, lambda _, effects=forgotten: effects)  # type: ignore[misc]
+        self.wake()
+        return bool(failed)
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                self._woken.clear()
+                jobs = await self._store.claim(
+                    [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
+                )
+                for job in jobs:
+                    await self._consider(job)
+                if not jobs:
+                    await self._nap()
+            except StorageError:
+                log.exception("cannot look for sessions to resume; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _nap(self) -> None:
+        due = await self._store.next_due([RESUME], self._runner)
+        left = LONGEST_NAP if due is None else min(max(due - self._clock(), 0), LONGEST_NAP)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await self._woken.wait()
+
+    async def _consider(self, job: Job) -> None:
+        try:
+            run = await self._book.get(int(str(job.body["run"])))
+            inquiry = await self._store.get(str(job.body["inquiry"]))
+        except StorageError:
+            raise
+        except UpcallError:
+            await self._store.settle(job)
+            return
+        if not needs_delivery(inquiry) or run.ending or run.state is RunState.CANCELLED:
+            await self._store.settle(job)
+        elif run.alive:
+            # Parked but alive: it gets the answer when it asks again, and is never started a second time.
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+        elif not run.session:
+            await self._give_up(
+                job, run, inquiry, "the agent never told its session, so it cannot be resumed"
+            )
+        elif job.attempts >= self._most_attempts:
+            await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
+        else:
+            await self._resume(job, run, inquiry)
+
+    async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
+        attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
+        effects = Effects(
+            jobs=(attempt,),
+            records=(self._note("started", attempt, inquiry),),
+            happenings=(self._said("forwarded", run, inquiry, attempts=attempt.attempts),),
+        )
+        if not await self._store.settle(job, effects):
+            return
+        undelivered = await self._deliveries.undelivered(run)
+        if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
+            # The call itself is waiting for its decision, which its hook gets when it asks again.
+            await self._begin(run.number, Told(resumes=True))
+            return
+        told = Told(
+            resumes=True,
+            message=message(undelivered, await self._deliveries.open(run)),
+            delivers=tuple(each.id for each in undelivered),
+        )
+        await self._begin(run.number, told)
+
+    async def _give_up(self, job: Job, run: Run, inquiry: Inquiry, error: str) -> None:
+        log.warning("run %s cannot be resumed with the answer to %s: %s", run.number, inquiry.ref, error)
+        effects = Effects(
+            records=(self._note("failed", job, inquiry, error),),
+            happenings=(self._said("resume_failed", run, inquiry, error=error),),
+        )
+        if await self._store.settle(job, effects):
+            reason = f"resume_failed: {error}"
+            now = self._clock()
+            await self._book.change(
+                run.number,
+                lambda current: Step(
+                    run=replace(current, state=RunState.FAILED, reason=reason, ended_at=now),
+                    event="run_failed",
+                ),
+            )
+
+    def _note(self, state: str, job: Job, inquiry: Inquiry, error: str | None = None) -> Record:
+        body = {"run": job.body["run"], "attempts": job.attempts, "error": error}
+        return Record(kind=RESUME, key=inquiry.id, state=state, at=self._clock(), body=body)
+
+    def _said(self, event: str, run: Run, inquiry: Inquiry, **more: object) -> Happening:
+        data: dict[str, object] = {"run": run.number, "agent": run.agent, "ref": inquiry.ref, **more}
+        return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)

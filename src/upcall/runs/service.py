@@ -1,0 +1,308 @@
+"""Runs: begin, follow, steer, end, and bring back. What the API and the commands talk to."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from upcall.access import Access, digest
+from upcall.broker import Broker
+from upcall.domain.errors import InvalidRequest, RunConflict
+from upcall.domain.program import Command, Permission
+from upcall.domain.resume import RESUME, job_id, subject
+from upcall.domain.roles import Caller, Role, require_person
+from upcall.domain.run import Order, Run, RunState
+from upcall.runs.book import Book, RunPage, Step
+from upcall.runs.chores import Chores
+from upcall.runs.deliveries import Deliveries
+from upcall.runs.listening import Listening
+from upcall.runs.logs import LogPage, readable
+from upcall.runs.premises import Premises
+from upcall.runs.programs import Programs
+from upcall.runs.resuming import Resuming
+from upcall.runs.started import Told
+from upcall.runs.supervise import Supervisor
+
+LONGEST_TASK = 1024 * 1024
+
+
+class Runs:
+    """One per daemon. Start it with `open` and end it with `close`."""
+
+    def __init__(
+        self,
+        premises: Premises,
+        broker: Broker,
+        access: Access,
+        *,
+        limit: int,
+        permission: Callable[[str], Permission],
+    ) -> None:
+        self._premises = premises
+        self._broker = broker
+        self._store = broker.store
+        self._limit = limit
+        self._permission = permission
+        self._book = Book(broker.store, broker.now)
+        self._deliveries = Deliveries(broker)
+        self._programs = Programs()
+        self._supervisor = Supervisor(
+            premises, self._book, access, self._deliveries, broker.now, self._process_ended
+        )
+        self._resuming = Resuming(
+            broker.store, self._book, self._deliveries, self._supervisor.start, premises.runner, broker.now
+        )
+        self._listening = Listening(
+            broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
+        )
+        self._pumping = asyncio.Lock()
+        self._chores = Chores()
+
+    async def open(self) -> None:
+        """Take up what another daemon has left, and begin to work."""
+        seen = await self._store.last_seq()
+        await self._supervisor.open()
+        self._resuming.start()
+        _ = self._chores.add(self._listening.follow(seen), "listening to runs' questions")
+        await self._pump()
+
+    async def close(self, *, end: bool = False) -> None:
+        """Let go of every process, which a keeper stays with; with `end`, end them."""
+        await self._resuming.close()
+        await self._supervisor.close(end=end)
+        await self._chores.close()
+
+    async def begin(self, order: Order, by: Caller) -> Run:
+        """Have a task worked on, as soon as there is room for it.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            InvalidRequest: if there is no task, or no such folder.
+            UpcallError: if the agent is not known, not installed, or not in a version that works.
+        """
+        require_person(by, "start a run")
+        task = order.task.strip()
+        if not task or len(task.encode("utf-8", "replace")) > LONGEST_TASK:
+            raise InvalidRequest("task: some text, of 1 MiB at most", hint="say what is to be done")
+        if not await asyncio.to_thread(_is_folder, order.cwd):
+            raise InvalidRequest(f"cwd: there is no folder {order.cwd!r} on this machine")
+        agent = self._premises.agents(order.agent)
+        environment = os.environ if order.environment is None else order.environment
+        await self._programs.check(agent, environment)
+        secret = f"upcall_run_{secrets.token_urlsafe(32)}"
+        run = await self._book.enter(lambda number: self._run(number, replace(order, task=task), by, secret))
+        await asyncio.to_thread(self._furnish, run, secret, order.environment)
+        await self._pump()
+        return await self._book.get(run.number)
+
+    async def get(self, number: int) -> Run:
+        """A run as it is at this moment.
+
+        Raises:
+            UnknownRun: if there is none of that number.
+        """
+        return self._supervisor.live(await self._book.get(number))
+
+    async def find(self, *, state: str | None = None, cursor: str | None = None, limit: int = 50) -> RunPage:
+        """A page of runs, the newest first."""
+        if state is not None and state not in set(RunState):
+            raise InvalidRequest(f"there is no state {state!r}", hint=f"it is one of {', '.join(RunState)}")
+        page = await self._book.find(state, cursor, limit)
+        return replace(page, items=tuple([self._supervisor.live(run) for run in page.items]))
+
+    async def cancel(self, number: int, by: Caller) -> Run:
+        """End a run, its process tree and its questions.
+
+        Raises:
+            RunConflict: if it is over.
+        """
+        require_person(by, "cancel a run")
+
+        def decide(run: Run) -> Step | None:
+            if run.is_over:
+                raise RunConflict(f"run {number} is {run.state.value} already")
+            ending = replace(run, ending=by.name)
+            if run.alive:
+                return Step(run=ending)
+            over = replace(ending, state=RunState.CANCELLED, ended_at=self._broker.now())
+            return Step(run=replace(over, reason=f"cancelled by {by.name}"), event="run_cancelled")
+
+        run, _ = await self._book.change(number, decide)
+        self._supervisor.end(number)
+        if not run.alive:
+            await self._leave_nothing_open(run)
+        return run
+
+    async def retry(self, number: int, by: Caller) -> Run:
+        """Try a run again: with the answer that it did not get, otherwise the whole task as a new run.
+
+        Raises:
+            RunConflict: if it is not over.
+        """
+        require_person(by, "retry a run")
+        run = await self._book.get(number)
+        if not run.is_over:
+            raise RunConflict(f"run {number} is {run.state.value}", hint=f"`upcall cancel {number}` first")
+        if await self._resuming.again(run):
+            run, _ = await self._book.change(number, _waiting_again)
+            return run
+        environment = await asyncio.to_thread(self._premises.folder(number).read_environment)
+        order = Order(
+            agent=run.agent,
+            task=run.task,
+            cwd=run.cwd,
+            permission=run.permission,
+            arguments=run.arguments,
+            environment=environment,
+            retry_of=number,
+        )
+        return await self.begin(order, by)
+
+    async def say(self, number: int, text: str, by: Caller) -> str:
+        """Tell a run something: at once (`live`), when its turn is over (`queued`), or by resuming it (`resumed`).
+
+        Raises:
+            InvalidRequest: if there is nothing in it.
+            RunConflict: if it has no session to be resumed.
+        """
+        require_person(by, "steer a run")
+        if not text.strip():
+            raise InvalidRequest("text: some words for the agent")
+        if await self._supervisor.say(number, text):
+            return "live"
+
+        def decide(run: Run) -> Step:
+            if not run.alive and not run.session and run.state is not RunState.QUEUED:
+                raise RunConflict(
+                    f"run {number} has no session to go on with", hint=f"`upcall retry {number}`"
+                )
+            heard = replace(run, messages=(*run.messages, text), ending="")
+            if run.alive or run.state is RunState.QUEUED:
+                return Step(run=heard, event="run_told")
+            return Step(run=replace(heard, state=RunState.QUEUED), event="run_queued")
+
+        run, _ = await self._book.change(number, decide)
+        if run.alive:
+            return "queued"
+        await self._pump()
+        return "resumed"
+
+    async def log(self, number: int, after: int, wait: float = 0, *, raw: bool = False) -> LogPage:
+        """What a run has written after a place in its output; nothing only after `wait` seconds."""
+        run = await self._book.get(number)
+        folder = self._premises.folder(number)
+        reader = self._premises.agents(run.agent).reader()
+        deadline = self._broker.now() + wait
+        seen = await self._store.last_seq()
+        while True:
+            run = await self._book.get(number)
+            begins, data = await asyncio.to_thread(folder.read_lines, after, cut=not run.alive)
+            left = deadline - self._broker.now()
+            if data or run.is_over or left <= 0:
+                break
+            # Progress is written into the log of events, so nobody has to look at files all the time.
+            events = await self._store.events(seen, wait=min(left, 1.0))
+            seen = events[-1].seq if events else seen
+        lines = readable(reader, begins, data, raw=raw)
+        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=run.is_over and not data)
+
+    async def attach(self, number: int) -> Command:
+        """How a person takes a run's session over in a terminal.
+
+        Raises:
+            RunConflict: while a process of it is alive, or when it never told its session.
+        """
+        run = await self._book.get(number)
+        if run.alive:
+            raise RunConflict(
+                f"run {number} is at work", hint=f"`upcall log -f {number}`, or cancel it first"
+            )
+        if not run.session:
+            raise RunConflict(f"run {number} never told its session")
+        return self._premises.agents(run.agent).attach(self._premises.session_of(run))
+
+    async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
+        """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
+        found = await self._store.get(inquiry)
+        run = found.origin.run
+        if run is None:
+            return None
+        record = await self._store.look_up(RESUME, found.id)
+        jobs = [job for job in await self._store.jobs(RESUME, subject(run)) if job.id == job_id(found)]
+        if record is None and not jobs:
+            return None
+        state = "pending" if record is None else record.state
+        if not jobs and state != "failed":
+            state = "done"
+        if jobs and jobs[0].runner not in {"", self._premises.runner}:
+            state = f"waiting for runner {jobs[0].runner}"
+        known = {} if record is None else record.body
+        return {
+            "state": state,
+            "run": run,
+            "attempts": known.get("attempts", 0),
+            "error": known.get("error"),
+        }
+
+    def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
+        return Run(
+            number=number,
+            agent=order.agent,
+            task=order.task,
+            cwd=order.cwd,
+            by=by.name,
+            runner=self._premises.runner,
+            created_at=self._broker.now(),
+            permission=order.permission or self._permission(order.agent),
+            arguments=order.arguments,
+            token=digest(secret),
+            retry_of=order.retry_of,
+        )
+
+    def _furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
+        folder = self._premises.folder(run.number)
+        folder.create()
+        folder.write_token(secret)
+        if environment is not None:
+            folder.write_environment(environment)
+
+    async def _pump(self) -> None:
+        """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
+        async with self._pumping:
+            mine = self._premises.runner
+            running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
+            room = self._limit - len([run for run in running if run.runner == mine])
+            queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
+            for run in [run for run in reversed(queued) if run.runner == mine][: max(room, 0)]:
+                message = "\n\n".join(run.messages)
+                told = Told(resumes=True, message=message) if run.session else Told(resumes=False)
+                await self._supervisor.start(run.number, told)
+
+    def _process_ended(self, run: Run) -> None:
+        _ = self._chores.add(self._after(run), f"what follows run {run.number}")
+
+    async def _after(self, run: Run) -> None:
+        if run.state is RunState.CANCELLED:
+            await self._leave_nothing_open(run)
+        else:
+            await self._resuming.ended(run)
+        await self._pump()
+
+    async def _heard(self) -> None:
+        self._resuming.wake()
+        await self._pump()
+
+    async def _leave_nothing_open(self, run: Run) -> None:
+        admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
+        for inquiry in await self._deliveries.open(run):
+            await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
+
+
+def _waiting_again(run: Run) -> Step:
+    return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")
+
+
+def _is_folder(path: str) -> bool:
+    return Path(path).is_absolute() and Path(path).is_dir()

@@ -1,0 +1,1 @@
+"""Supervised runs, with real keepers and a small program in the part of the agent."""

@@ -1,0 +1,205 @@
+"""A store, a broker and a service of runs, whose only agent is the program beside this file."""
+
+import asyncio
+import fcntl
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from upcall.access import Access
+from upcall.agent_ports import Desk, Driver, Reader
+from upcall.broker import Broker, Reply
+from upcall.domain import resume
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Inquiry, Origin
+from upcall.domain.limits import Limits
+from upcall.domain.program import (
+    Command,
+    Deferred,
+    Finished,
+    Noticed,
+    Permission,
+    Said,
+    Session,
+    SessionSeen,
+    Task,
+    ToolReturned,
+    TurnTaken,
+    Unreadable,
+)
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run import Order, Run, RunState
+from upcall.home import Home
+from upcall.ports import Store
+from upcall.runs.folder import RunFolder
+from upcall.runs.premises import Premises
+from upcall.runs.service import Runs
+from upcall.stores.sqlite import SqliteStore
+
+PROGRAM = Path(__file__).with_name("program.py")
+ANA = Caller(name="ana", role=Role.PERSON)
+
+
+class PlainReader:
+    def notice(self, line: str) -> Iterable[Noticed]:
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return [Unreadable(line=line)]
+        match told:
+            case {"session": session}:
+                return [SessionSeen(id=session)]
+            case {"turn": _}:
+                return [TurnTaken()]
+            case {"said": text}:
+                return [Said(text=text)]
+            case {"returned": text}:
+                return [ToolReturned(id=told.get("call", ""), text=text)]
+            case {"deferred": call}:
+                return [Deferred(id=call, name="ask")]
+            case {"result": text}:
+                return [Finished(ok=not told.get("bad"), text=text, reason=told.get("bad", ""))]
+            case _:
+                return []
+
+
+class PlainAgent:
+    name = "plain"
+    install_hint = "it is a file beside the tests"
+
+    def program(self) -> str:
+        return sys.executable
+
+    def version_problem(self, version: str) -> str | None:
+        return None if version.startswith("Python 3") else "needs Python 3"
+
+    def start(self, task: Task) -> Command:
+        return self._command(task, "start", task.session, task.prompt)
+
+    def resume(self, session: Session, message: str | None) -> Command:
+        return self._command(session, "resume", session.id, "nothing" if message is None else message)
+
+    def attach(self, session: Session) -> Command:
+        return self._command(session, "attach", session.id, "")
+
+    def reader(self) -> Reader:
+        return PlainReader()
+
+    def driver(self, told: Task | Session, message: str | None) -> Driver | None:
+        return None
+
+    def _command(self, of: Task | Session, *words: str) -> Command:
+        return Command(argv=(sys.executable, str(PROGRAM), *words), cwd=of.cwd)
+
+
+def no_desk(_: Run) -> Desk:
+    return None  # type: ignore[return-value] # nobody talks to this program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Everything that a test needs. `work` is the agents' working directory."""
+
+    home: Home
+    store: Store
+    broker: Broker
+    access: Access
+    runs: Runs
+    work: Path
+
+    async def begin(self, task: str, **order: object) -> Run:
+        wanted = Order(agent="plain", task=task, cwd=str(self.work))
+        return await self.runs.begin(replace(wanted, **order), ANA)  # type: ignore[arg-type] # fields by name
+
+    async def until(self, run: Run, wanted: Callable[[Run], bool]) -> Run:
+        """The run as soon as something is true of it, which the log of events tells."""
+        seen = 0
+        async with asyncio.timeout(30):
+            while not wanted(current := await self.runs.get(run.number)):
+                events = await self.store.events(seen, wait=30)
+                seen = events[-1].seq if events else seen
+        return current
+
+    async def until_state(self, run: Run, *states: RunState) -> Run:
+        return await self.until(run, lambda current: current.state in states)
+
+    async def until_session(self, run: Run) -> Run:
+        return await self.until(run, lambda current: bool(current.session))
+
+    async def ask(self, run: Run, text: str = "Which colour?", **origin: object) -> Inquiry:
+        """Ask as that run does."""
+        made = Origin(agent="plain", session="s", door="mcp", run=run.number, runner=run.runner)
+        fields: dict[str, object] = {"question": text, "options": ["Blue", "Red"]}
+        asked = await self.broker.ask(draft(fields, Limits()), replace(made, **origin))  # type: ignore[arg-type] # fields by name
+        return asked.inquiry
+
+    async def answer(self, inquiry: Inquiry, text: str = "Red", *, force: bool = False) -> Inquiry:
+        settled = await self.broker.receive(inquiry.id, Reply(text=text, force=force), ANA)
+        assert settled.accepted
+        return settled.inquiry
+
+    def output(self, run: Run) -> list[dict[str, object]]:
+        """Every line that a run has written."""
+        _, data = self.folder(run).read(0)
+        return [json.loads(line) for line in data.splitlines()]
+
+    def folder(self, run: Run) -> RunFolder:
+        return RunFolder(self.home.path / "runs" / str(run.number))
+
+    async def until_let_go(self, run: Run) -> None:
+        """Until the run's keeper is gone, which frees its lock."""
+        lock = await asyncio.to_thread((self.folder(run).path / "lock").open, "rb")
+        with lock:
+            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+
+    def processes(self) -> list[int]:
+        """The agents' processes that are alive, and whatever they have started: all work in the same folder."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if (entry / "cwd").readlink() == self.work and (entry / "stat").read_text().rpartition(
+                        ")"
+                    )[2].split()[0] != "Z":
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+
+@asynccontextmanager
+async def a_house(path: Path, *, limit: int = 4, end: bool = True, **premises: float) -> AsyncIterator[House]:
+    """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
+    home = Home(path / "home")
+    home.create()
+    work = path / "work"
+    work.mkdir(exist_ok=True)
+    store = await SqliteStore.open(home.database_file)
+    broker = Broker(store, follow_up=resume.consequences)
+    await broker.start()
+    access = Access(store)
+    await access.load()
+    runs = Runs(
+        Premises(
+            home=home,
+            url="http://127.0.0.1:1",
+            runner="here",
+            agents=lambda _: PlainAgent(),
+            desks=no_desk,
+            **{"kill_grace": 1.0, **premises},
+        ),
+        broker,
+        access,
+        limit=limit,
+        permission=lambda _: Permission.APPROVAL,
+    )
+    await runs.open()
+    try:
+        yield House(home=home, store=store, broker=broker, access=access, runs=runs, work=work)
+    finally:
+        await runs.close(end=end)
+        await broker.close()
+        await store.close()

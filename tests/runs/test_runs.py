@@ -1,0 +1,310 @@
+"""Runs from their beginning to their end."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.runs.house import ANA, House, a_house
+from upcall.broker import Reply
+from upcall.domain import lifecycle
+from upcall.domain.errors import InvalidRequest, NotAllowed, RunConflict, UnknownRun
+from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run import RunState
+
+pytestmark = pytest.mark.anyio
+OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
+WAITS = "tell(turn=True); hang()"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with a_house(tmp_path) as made:
+        yield made
+
+
+async def test_a_task_is_worked_on_and_its_result_is_the_agents_own_word(house: House) -> None:
+    run = await house.begin("tell(turn=True); tell(said='Hm.'); tell(turn=True); tell(result='done')")
+    assert (run.number, run.by) == (1, "ana")
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.result, over.turns, over.exit_code) == (RunState.COMPLETED, "done", 2, 0)
+    assert over.session
+    page = await house.runs.log(1, 0)
+    assert [line.text for line in page.lines] == [over.session, "Hm.", "done"]
+    rest = await house.runs.log(1, page.next_after)
+    assert (rest.lines, rest.over) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        ("os._exit(3)", "exit_code 3"),
+        ("os.kill(os.getpid(), 9)", "signal SIGKILL"),
+        ("tell(result='I could not', bad='max_turns')", "max_turns"),
+    ],
+)
+async def test_why_a_run_failed_is_read_from_its_end(house: House, task: str, reason: str) -> None:
+    over = await house.until_state(await house.begin(task), *OVER)
+    assert (over.state, over.reason) == (RunState.FAILED, reason)
+
+
+async def test_what_an_agent_writes_by_mistake_does_no_harm(house: House) -> None:
+    run = await house.begin("print('not json'); print('{', end='', flush=True); tell(result='ok')")
+    over = await house.until_state(run, *OVER)
+    assert over.state is RunState.COMPLETED
+    assert (await house.runs.log(1, 0)).lines[1].text == "not json"
+
+
+async def test_cancelling_ends_everything_that_the_agent_has_started(house: House) -> None:
+    """Also what ignores being asked to, and what has left its group."""
+    stubborn = "import signal, os; os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
+    run = await house.begin(
+        f"child({stubborn!r}); child('import signal; signal.pause()'); tell(turn=True); hang()"
+    )
+    await house.until(run, lambda current: current.turns == 1)
+    assert len(house.processes()) >= 3
+    asked = await house.ask(run)
+    await house.runs.cancel(run.number, ANA)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.reason) == (RunState.CANCELLED, "cancelled by ana")
+    assert house.processes() == []
+    assert (await house.broker.wait(asked, 5)).state_name == "cancelled"
+    with pytest.raises(RunConflict):
+        await house.runs.cancel(run.number, ANA)
+
+
+async def test_no_more_runs_than_allowed_work_at_once(tmp_path: Path) -> None:
+    """A run that waits for a person takes nobody's place."""
+    async with a_house(tmp_path, limit=1) as house:
+        first, second = await house.begin(WAITS), await house.begin("tell(result='second')")
+        await house.until_session(first)
+        assert (await house.runs.get(second.number)).state is RunState.QUEUED
+        await house.ask(first)
+        await house.until_state(second, RunState.COMPLETED)
+        assert (await house.runs.get(first.number)).state is RunState.WAITING
+
+
+async def test_a_run_waits_while_its_question_is_open(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    await house.until_state(run, RunState.WAITING)
+    await house.answer(asked)
+    assert (await house.until_state(run, RunState.RUNNING)).alive
+
+
+async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
+    """With what was asked, the options and the answer; the agent has it when its model speaks."""
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    waiting = await house.until(run, lambda current: not current.alive)
+    assert waiting.state is RunState.WAITING
+    await house.answer(asked)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.result, over.starts) == (RunState.COMPLETED, "resumed", 2)
+    (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
+    for part in ("Which colour?", "Blue; Red", "The user answered: Red", "look at the state of your work"):
+        assert part in heard
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is not None
+    told = await house.runs.resume_state(asked.id)
+    assert told is not None
+    assert (told["state"], told["attempts"]) == ("done", 1)
+    types = [event.type for event in await house.store.events(0)]
+    assert types.index("forwarded") < types.index("collected")
+
+
+async def test_a_live_agent_is_not_started_a_second_time(house: House) -> None:
+    """Its answer waits for it; the tool's result in its stream is the evidence that it has it."""
+    run = await house.until_session(await house.begin("time.sleep(0); Path('go').exists() or hang()"))
+    asked = await house.ask(run, request_key="call-1")
+    await house.answer(asked)
+    await house.store.hasten("resume", "run:1", house.broker.now())
+    await house.until(run, lambda current: current.state is RunState.RUNNING)
+    assert (await house.runs.get(1)).starts == 1
+    assert len(await house.store.jobs("resume", "run:1")) == 1
+
+
+async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(returned='The user answered: Red'); tell(result='ok')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    (house.work / "go").touch()
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+    assert await house.store.jobs("resume", "run:1") == []
+
+
+async def test_a_deferred_call_is_resumed_without_a_word(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(deferred='call-7')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run, request_key="call-7")
+    (house.work / "go").touch()
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    await house.until_state(run, *OVER)
+    assert {"heard": "nothing"} in house.output(run)
+
+
+async def test_a_question_asked_at_the_end_is_answered_later(house: House) -> None:
+    """The process is over and done; its answer brings it back all the same."""
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='waiting for an answer')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    (house.work / "go").touch()
+    waiting = await house.until(run, lambda current: not current.alive)
+    assert (waiting.state, waiting.exit_code) == (RunState.WAITING, 0)
+    await house.answer(asked)
+    assert (await house.until_state(run, *OVER)).result == "resumed"
+
+
+async def test_a_session_that_cannot_be_resumed_fails_in_plain_sight(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few attempts; the answer is kept, and trying again delivers it."""
+    monkeypatch.setattr("upcall.runs.resuming.PAUSES", (0.0,))
+    (house.work / "then.py").write_text("os._exit(1)")
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    failed = await house.until_state(run, RunState.FAILED)
+    assert failed.reason.startswith("resume_failed")
+    assert failed.starts == 4
+    told = await house.runs.resume_state(asked.id)
+    assert told is not None
+    assert (told["state"], told["attempts"]) == ("failed", 3)
+    (house.work / "then.py").unlink()
+    assert (await house.runs.retry(run.number, ANA)).number == run.number
+    assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
+
+
+async def test_nobody_answers_and_the_run_says_so(house: House) -> None:
+    """An answer by force brings it back after all."""
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    expired = await house.store.update(asked.id, _expire)
+    assert expired.inquiry.state_name == "expired"
+    failed = await house.until_state(run, RunState.FAILED)
+    assert failed.reason == "input_timeout"
+    await house.answer(asked, force=True)
+    assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
+
+
+async def test_the_next_daemon_goes_on_with_a_live_agent(tmp_path: Path) -> None:
+    """It is never ended, started again or read twice."""
+    task = "tell(turn=True)\nwhile not Path('go').exists(): time.sleep(0.02)\ntell(turn=True); tell(result='done')"
+    async with a_house(tmp_path, end=False) as house:
+        run = await house.begin(task)
+        await house.until(run, lambda current: current.turns == 1)
+    async with a_house(tmp_path) as house:
+        assert (await house.runs.get(run.number)).alive
+        (house.work / "go").touch()
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.turns, over.starts) == (RunState.COMPLETED, 2, 1)
+
+
+async def test_an_agent_that_ended_without_a_daemon_is_settled_by_the_next_one(tmp_path: Path) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(turn=True); tell(result='done alone')"
+    async with a_house(tmp_path, end=False) as house:
+        run = await house.until_session(await house.begin(task))
+    (house.work / "go").touch()
+    await house.until_let_go(run)
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.result, over.turns) == (RunState.COMPLETED, "done alone", 1)
+
+
+async def test_without_a_daemon_for_too_long_the_agent_is_ended(tmp_path: Path) -> None:
+    async with a_house(tmp_path, end=False, orphan_grace=0.2) as house:
+        run = await house.until_session(await house.begin(WAITS))
+    await house.until_let_go(run)
+    assert house.processes() == []
+
+
+async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    (agent,) = house.processes()
+    os.kill(_parent(agent), signal.SIGKILL)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.reason) == (RunState.FAILED, "signal SIGKILL")
+    assert house.processes() == []
+
+
+async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='first')"
+    run = await house.until_session(await house.begin(task))
+    assert await house.runs.say(run.number, "Use tabs.", ANA) == "queued"
+    (house.work / "go").touch()
+    await house.until(run, lambda current: current.starts == 2)
+    assert (await house.until_state(run, *OVER)).result == "resumed"
+    assert {"heard": "Use tabs."} in house.output(run)
+    assert await house.runs.say(run.number, "And more.", ANA) == "resumed"
+    await house.until(run, lambda current: current.starts == 3)
+    await house.until_state(run, *OVER)
+
+
+async def test_a_failed_run_is_tried_again_as_a_new_one(house: House) -> None:
+    run = await house.until_state(await house.begin("os._exit(1)"), RunState.FAILED)
+    again = await house.runs.retry(run.number, ANA)
+    assert (again.number, again.retry_of, again.task) == (2, 1, run.task)
+    await house.until_state(again, RunState.FAILED)
+
+
+async def test_a_run_never_has_a_persons_credentials(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UPCALL_TOKEN", "upcall_admin_secret")
+    run = await house.begin("tell(result=os.environ['UPCALL_TOKEN'][:11] + os.environ['UPCALL_RUN'])")
+    assert (await house.until_state(run, *OVER)).result == "upcall_run_1"
+
+
+async def test_the_token_of_a_run_lets_it_ask_while_it_lives(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    secret = house.folder(run).token()
+    caller = house.access.identify(secret)
+    assert (caller.role, caller.run, caller.name) == (Role.AGENT, 1, "plain")
+
+
+async def test_bad_orders_are_refused(house: House) -> None:
+    for wrong in ({"cwd": "/does/not/exist"}, {"cwd": "relative"}):
+        with pytest.raises(InvalidRequest):
+            await house.begin("tell()", **wrong)
+    with pytest.raises(InvalidRequest):
+        await house.begin("  ")
+    with pytest.raises(NotAllowed):
+        await house.runs.retry(1, Caller(name="bot", role=Role.AGENT))
+    for act in (house.runs.cancel, house.runs.retry):
+        with pytest.raises(UnknownRun):
+            await act(99, ANA)
+    with pytest.raises(InvalidRequest):
+        await house.runs.find(state="bored")
+
+
+async def test_two_answers_at_once_start_it_once(house: House) -> None:
+    """Both are in what it is told."""
+    run = await house.until_session(await house.begin(WAITS))
+    first, second = await house.ask(run, "One?"), await house.ask(run, "Two?")
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await asyncio.gather(*(house.broker.receive(each.id, Reply(text="Red"), ANA) for each in (first, second)))
+    over = await house.until_state(run, *OVER)
+    assert over.starts == 2
+    (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
+    assert "One?" in heard
+    assert "Two?" in heard
+
+
+def _expire(inquiry: Inquiry) -> Change | None:
+    return lifecycle.expire(inquiry, inquiry.expires_at)
+
+
+def _parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
