@@ -8,8 +8,10 @@ import pytest
 from typing_extensions import override
 
 from upcall.agent_ports import Agent
+from upcall.agents.catalogue import agent_named
 from upcall.agents.claude_code import PERMISSION_TOOL, TOOLS, ClaudeCode
 from upcall.agents.prompt import ASKING
+from upcall.config import AgentSettings
 from upcall.domain.limits import Limits
 from upcall.domain.program import (
     Deferred,
@@ -238,3 +240,9 @@ def test_a_line_that_is_none_is_shown_in_part() -> None:
 
 def _parsed(word: str) -> object:
     return json.loads(word) if word.startswith("{") else word
+
+
+def test_it_is_known_by_its_name_and_settings_name_another_program() -> None:
+    assert agent_named("claude", {}).program() == "claude"
+    settings = AgentSettings(program="/opt/claude")
+    assert agent_named("claude", {"claude": settings}).start(a_task()).argv[0] == "/opt/claude"

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
 from upcall.access import digest
 from upcall.domain.roles import Caller, Role
-from upcall.doors.hooks import SAME_TURN, _Turns
+from upcall.doors.hooks import SAME_TURN, Turns
 
 RUN_TOKEN = "upcall_agent_of_a_run"
 QUESTION = {
@@ -167,7 +167,7 @@ async def test_one_turn_defers_one_question_and_no_other(hasty: Hook) -> None:
 
 def test_a_turn_is_over_when_its_process_must_have_ended() -> None:
     now = [0.0]
-    turns = _Turns(lambda: now[0])
+    turns = Turns(lambda: now[0])
     with turns.taken("s", "one") as turn:
         turn.defer()
     assert not turns.taken("s", "two").is_first
@@ -246,7 +246,7 @@ async def test_whatever_is_sent_nothing_is_allowed_unasked(hasty: Hook) -> None:
     changed = st.dictionaries(st.sampled_from(sorted(asking())), anything, min_size=1)
     loop = asyncio.get_running_loop()
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(changed)
     def is_not_allowed(changes: dict[str, object]) -> None:
         sent = {**asking(), **changes}

@@ -42,8 +42,8 @@ class ClaudeCode:
     name = "claude"
     install_hint = f"npm install -g @anthropic-ai/claude-code@{PROVED}, with Node.js 22 or newer"
 
-    def __init__(self, executable: str = "claude") -> None:
-        self._executable = executable
+    def __init__(self, executable: str = "") -> None:
+        self._executable = executable or "claude"
 
     def program(self) -> str:
         """What is started."""

@@ -52,7 +52,7 @@ class HookDoor:
         self._access = access
         self._desk_for = desk_for
         self._wait = broker.policy.block_timeout if wait is None else wait
-        self._turns = _Turns(clock)
+        self._turns = Turns(clock)
 
     def routes(self) -> list[Route]:
         """The one path."""
@@ -127,7 +127,7 @@ class HookDoor:
         return reply
 
 
-class _Turns:
+class Turns:
     """Which call each session has in our hands: a turn can have only one of them deferred, the others are lost."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -135,12 +135,12 @@ class _Turns:
         self._waiting: dict[str, str] = {}
         self._deferred: dict[str, tuple[str, float]] = {}
 
-    def taken(self, session: str, key: str) -> "_Turn":
+    def taken(self, session: str, key: str) -> "Turn":
         """Take the turn for a call, if no other has it."""
         now = self._clock()
         self._deferred = {name: entry for name, entry in self._deferred.items() if now < entry[1] + SAME_TURN}
         holder = self._waiting.get(session) or self._deferred.get(session, ("", 0.0))[0]
-        return _Turn(self, session, key, is_first=holder in ("", key))
+        return Turn(self, session, key, is_first=holder in ("", key))
 
     def begin(self, session: str, key: str) -> None:
         """A call waits; if it was deferred, this is the next process."""
@@ -154,10 +154,10 @@ class _Turns:
             self._deferred[session] = (key, self._clock())
 
 
-class _Turn:
+class Turn:
     """One call's part in it."""
 
-    def __init__(self, turns: _Turns, session: str, key: str, *, is_first: bool) -> None:
+    def __init__(self, turns: Turns, session: str, key: str, *, is_first: bool) -> None:
         self.is_first = is_first
         self._turns = turns
         self._session = session
