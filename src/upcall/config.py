@@ -86,6 +86,7 @@ class Config:
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
+    hook_wait: float = field(default=30 * 60.0, metadata=SECONDS)
     slice: float = field(default=50.0, metadata=SECONDS)
     on_block_end: Literal["park", "error"] = "park"
     on_expiry: Literal["expire", "deny", "fail"] = "expire"

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
+from upcall.doors.hooks import HookDoor
 from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
@@ -92,18 +94,20 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await broker.start()
         runs = supervised(home, config, url, broker, access)
         await runs.open()
-        tools = Tools(broker, slice_seconds=config.slice)
+        desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
+        tools = Tools(broker, slice_seconds=config.slice, desk_for=desk_for)
         pipes = PipeServer(tools, access)
         await pipes.start()
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
         door = LateDoor(tools, access)
+        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
             access=access,
             runs=runs,
             settings=_web_settings(config),
-            extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
+            extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
         )
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
@@ -145,7 +149,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
             session=f"run-{run.number}",
             door="native",
             workspace=run.cwd,
-            permission=run.permission,
+            has_people=access.has_people,
         )
 
     premises = Premises(

@@ -96,7 +96,7 @@ async def test_what_was_denied_is_not_asked_again_in_that_turn(office: Office) -
 
 
 async def test_an_autonomous_run_is_not_kept_waiting_and_leaves_a_trace(office: Office) -> None:
-    desk = office.desk(permission=Permission.AUTONOMOUS)
+    desk = office.desk(caller=replace(AGENT, autonomous=True))
     assert (await desk.approve(a_command("curl -H 'Authorization: Bearer abcdef1234567890'"), "c")).allowed
     (event,) = await office.events("allowed_by_mode")
     assert event.data["run"] == 7

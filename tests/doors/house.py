@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,9 +16,11 @@ from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
 from upcall.access import Access
+from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy, Reply, Settled
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
+from upcall.doors.hooks import HookDoor
 from upcall.doors.mcp_server import McpDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
@@ -46,6 +49,7 @@ class House:
         self.slice_seconds = slice_seconds
         self.policy = policy or Policy()
         self.beat = 15.0
+        self.hook_wait: float | None = None
         self.prepare: Callable[[McpDoor], object] = lambda door: None
         self.around: Callable[[ASGIApp], ASGIApp] = lambda app: app
         self.broker: Broker
@@ -147,7 +151,10 @@ class House:
         self.access = access
         self.broker = Broker(store, self.policy)
         await self.broker.start()
-        self.tools = Tools(self.broker, slice_seconds=self.slice_seconds, beat=Beat(self.beat))
+        self.desk_for = partial(ApprovalDesk, self.broker)
+        self.tools = Tools(
+            self.broker, slice_seconds=self.slice_seconds, beat=Beat(self.beat), desk_for=self.desk_for
+        )
         self.pipes = PipeServer(self.tools, access)
         await self.pipes.start()
         server, serving = await self._serve_http(access)
@@ -175,12 +182,17 @@ class House:
             access=access,
             runs=cast("Runs", MemoryRuns()),
             settings=WebSettings(version="test"),
-            extra_routes=[*door.routes(), *PipeDoor(self.tools, access).routes()],
+            extra_routes=[
+                *door.routes(),
+                *PipeDoor(self.tools, access).routes(),
+                *HookDoor(self.broker, access, self.desk_for, wait=self.hook_wait).routes(),
+            ],
             lifespan=door.lifespan,
         )
         config = uvicorn.Config(
             self.around(app),
-            port=0,
+            # The same again after a restart, as with the real one: hooks have it in their settings.
+            port=self.port,
             log_config=None,
             lifespan="on",
             ws="none",

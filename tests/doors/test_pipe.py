@@ -116,7 +116,12 @@ def test_putting_upcall_down_parks_the_calls_and_starts_nothing(house: House) ->
         house.home.write_private(house.home.down_mark, "")
         house.stop(end=True)
         parked = someone.reply(1)["result"]
-        assert parked["structuredContent"] == {"status": "parked", "id": inquiry.id, "ref": inquiry.ref}
+        assert parked["structuredContent"] == {
+            "status": "parked",
+            "id": inquiry.id,
+            "ref": inquiry.ref,
+            "message": parked["content"][0]["text"],
+        }
         assert not parked["isError"]
         someone.call(2, "ask_human", QUESTION)
         refused = someone.reply(2)["result"]
@@ -135,7 +140,12 @@ def test_a_daemon_that_vanished_for_good_leaves_its_calls_parked_by_name(house: 
         house.home.write_private(house.home.down_mark, "")
         house.crash()
         parked = someone.reply(1)["result"]
-        assert parked["structuredContent"] == {"status": "parked", "id": inquiry.id, "ref": inquiry.ref}
+        assert parked["structuredContent"] == {
+            "status": "parked",
+            "id": inquiry.id,
+            "ref": inquiry.ref,
+            "message": parked["content"][0]["text"],
+        }
         assert inquiry.id in parked["content"][0]["text"]
         assert house.home.running() is None
 

@@ -294,8 +294,13 @@ async def test_at_an_end_every_call_is_parked_and_before_a_restart_none_is(
         opened = await line.hear()
         await other.close(end=end)
         if end:
-            told = (await line.hear())["result"]["structuredContent"]
-            assert told == {"status": "parked", "id": opened["id"], "ref": opened["ref"]}
+            told = (await line.hear())["result"]
+            assert told["structuredContent"] == {
+                "status": "parked",
+                "id": opened["id"],
+                "ref": opened["ref"],
+                "message": told["content"][0]["text"],
+            }
         await line.hear_the_end()
         await line.close()
 

@@ -26,6 +26,7 @@ def test_a_question_crosses_over_and_its_answer_wakes_the_agent(yard: Yard) -> N
         "id": inquiry["id"],
         "ref": inquiry["ref"],
         "answers": [["Memcached"]],
+        "message": "The user answered: Memcached",
     }
     assert not result["isError"]
     assert (inquiry["agent"], inquiry["session"], inquiry["workspace"]) == ("files:build", "s1", "/w")
@@ -141,7 +142,12 @@ def test_a_slice_ends_parked_and_waiting_again_brings_the_answer(yard: Yard) -> 
     agent.call(1, "ask_human", CACHE)
     parked = agent.reply(1)["result"]
     inquiry = yard.next_question()
-    assert parked["structuredContent"] == {"status": "parked", "id": inquiry["id"], "ref": inquiry["ref"]}
+    assert parked["structuredContent"] == {
+        "status": "parked",
+        "id": inquiry["id"],
+        "ref": inquiry["ref"],
+        "message": parked["content"][0]["text"],
+    }
     assert not parked["isError"]
     yard.answer(inquiry["ref"], "1")
     agent.call(2, "wait_for_answer", {"id": inquiry["id"]})
@@ -160,7 +166,7 @@ def test_an_approval_and_a_notice_cross_over_too(yard: Yard) -> None:
     assert denied["structuredContent"]["answers"] == [["Deny"]]
     assert "Do not perform the action" in denied["content"][0]["text"]
     agent.call(2, "notify_human", {"message": "All done."})
-    assert agent.reply(2)["result"]["structuredContent"] == {"status": "notified"}
+    assert agent.reply(2)["result"]["structuredContent"]["status"] == "notified"
     events = yard.person.get("/v1/events", after=0)["items"]
     [notice] = [event["data"] for event in events if event["type"] == "notified"]
     assert (notice["agent"], notice["message"]) == ("files:build", "All done.")
@@ -229,7 +235,12 @@ def test_putting_upcall_down_parks_the_call_by_name(yard: Yard) -> None:
     inquiry = yard.next_question()
     subprocess.run([sys.executable, "-m", "upcall", "down"], check=True, capture_output=True)
     parked = agent.reply(1)["result"]
-    assert parked["structuredContent"] == {"status": "parked", "id": inquiry["id"], "ref": inquiry["ref"]}
+    assert parked["structuredContent"] == {
+        "status": "parked",
+        "id": inquiry["id"],
+        "ref": inquiry["ref"],
+        "message": parked["content"][0]["text"],
+    }
     assert yard.files() == []
 
 

@@ -15,7 +15,7 @@ from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
 from upcall.domain.limits import UNBOUNDED
 from upcall.domain.outcome import Outcome, outcome
-from upcall.domain.program import Action, Permission, Verdict
+from upcall.domain.program import Action, Verdict
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
 
@@ -34,7 +34,6 @@ class ApprovalDesk:
         door: str,
         workspace: str | None = None,
         thread: str | None = None,
-        permission: Permission = Permission.APPROVAL,
         has_people: Callable[[], bool] = lambda: True,
     ) -> None:
         self._broker = broker
@@ -43,7 +42,6 @@ class ApprovalDesk:
         self._door = door
         self._workspace = workspace
         self._thread = thread
-        self._permission = permission
         self._has_people = has_people
 
     async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
@@ -74,7 +72,7 @@ class ApprovalDesk:
         await denied.forget(self._broker.store, self._caller.name, self._session)
 
     async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
-        if self._permission is Permission.AUTONOMOUS:
+        if self._caller.autonomous:
             await self._note("allowed_by_mode", action)
             return Verdict(allowed=True, reason="This run may act without asking.")
         rule = await Rulebook(self._broker).allowing(action, self._caller.name)

@@ -23,6 +23,7 @@ class Caller:
     role: Role
     run: int | None = None
     runner: str = ""
+    autonomous: bool = False
 
     @property
     def is_agent(self) -> bool:

@@ -85,7 +85,10 @@ class Run:
     @property
     def caller(self) -> Caller:
         """Who a run is when it asks."""
-        return Caller(name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner)
+        autonomous = self.permission is Permission.AUTONOMOUS
+        return Caller(
+            name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner, autonomous=autonomous
+        )
 
     @property
     def is_over(self) -> bool:

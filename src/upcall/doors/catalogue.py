@@ -9,6 +9,7 @@ ASK = "ask_human"
 CONFIRM = "confirm_action"
 WAIT = "wait_for_answer"
 NOTIFY = "notify_human"
+PERMIT = "approve_action"
 
 INSTRUCTIONS = (
     "Upcall reaches the human who is responsible for this work. Use ask_human only when you are blocked on "
@@ -232,6 +233,24 @@ def _notify(limits: Limits) -> Definition:
                 **_agent_id(),
             },
             "required": ["message"],
+        },
+    )
+
+
+def permission_tool() -> Definition:
+    """The tool that a program calls itself before it acts, where it is told to. Nothing for a model, and listed last."""
+    return Definition(
+        name=PERMIT,
+        title="Permission prompts",
+        description="Not for you: called by the program that you run in, to have your actions approved.",
+        schema={
+            "type": "object",
+            "properties": {
+                "tool_name": {"type": "string"},
+                "input": {"type": "object"},
+                "tool_use_id": {"type": "string"},
+            },
+            "required": ["tool_name", "input", "tool_use_id"],
         },
     )
 

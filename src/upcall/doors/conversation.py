@@ -37,9 +37,8 @@ class Peer:
 class Toolbox(Protocol):
     """What a client can be offered: the tools of a broker, or of whatever leads to one."""
 
-    @property
-    def definitions(self) -> Sequence[Definition]:
-        """The tools as they are listed."""
+    def offered(self, caller: Caller) -> Sequence[Definition]:
+        """The tools as they are listed for somebody."""
         ...
 
     @property
@@ -190,7 +189,8 @@ class Conversation:
             case "tools/list":
                 if not isinstance(params.get("cursor"), str | None):
                     raise Refused(wire.INVALID_PARAMS, INVALID, "")
-                self.send(wire.response(request_id, wire.listed(self._tools.definitions, modern=modern)))
+                offered = self._tools.offered(self._peer.caller)
+                self.send(wire.response(request_id, wire.listed(offered, modern=modern)))
             case "tools/call":
                 self._call(request_id, params, modern=modern)
             case _:

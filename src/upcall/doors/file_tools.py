@@ -7,7 +7,7 @@ Every way out of a call leaves the folder as it should be: nothing that nobody w
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
 from upcall.domain.asking import draft
@@ -15,7 +15,7 @@ from upcall.domain.errors import InvalidRequest, UpcallError
 from upcall.domain.limits import Limits
 from upcall.domain.roles import Caller
 from upcall.doors.arguments import approval_in, fields_of, message_in, name_in
-from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, definitions
+from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
 from upcall.doors.evidence import Handed
 from upcall.doors.exchange import (
     ASK_USER,
@@ -75,7 +75,7 @@ class FileTools:
         beat: Beat | None = None,
     ) -> None:
         self.evidence = Handed(self._collected)
-        self.definitions = definitions(limits)
+        self._definitions = definitions(limits)
         self._exchange = exchange
         self._inbox = inbox
         self._limits = limits
@@ -89,6 +89,10 @@ class FileTools:
             WAIT: self._wait,
             NOTIFY: self._notify,
         }
+
+    def offered(self, caller: Caller) -> Sequence[Definition]:
+        """The tools as they are listed, for everybody the same."""
+        return self._definitions
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED

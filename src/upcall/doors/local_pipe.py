@@ -223,7 +223,8 @@ def _put_down(request: Request) -> Message:
 def _result(request: Request, text: str, structured: Message, *, is_error: bool = False) -> Message:
     result = {
         "content": [{"type": "text", "text": text}],
-        "structuredContent": structured,
+        # As from the daemon: a client may show its model nothing else.
+        "structuredContent": structured if is_error else {**structured, "message": text},
         "isError": is_error,
     }
     return {"result": result | ({"resultType": "complete"} if request.modern else {})}

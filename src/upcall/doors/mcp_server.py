@@ -40,7 +40,7 @@ from upcall.access import Access
 from upcall.domain.roles import Caller
 from upcall.doors import wire
 from upcall.doors.bearer import Guarded, caller_of, header_of, respond
-from upcall.doors.catalogue import INSTRUCTIONS
+from upcall.doors.catalogue import INSTRUCTIONS, Definition
 from upcall.doors.meta import Meta, meta_of, progress_token_of, request_key_of, session_of, wait_of
 from upcall.doors.replay import Replay
 from upcall.doors.tools import Asker, Tools, Watching
@@ -76,9 +76,7 @@ class McpDoor:
         self._tools = tools
         self._access = access
         self._session_idle = session_idle
-        self._listed = ListToolsResult(
-            tools=[Tool.model_validate(definition.document()) for definition in tools.definitions]
-        )
+        self._listed: dict[tuple[str, ...], ListToolsResult] = {}
         self._schemas = {definition.name: definition.schema for definition in tools.definitions}
         # Off unless asked for: the application checks Host and Origin for every route.
         self._security = TransportSecuritySettings(
@@ -158,7 +156,12 @@ class McpDoor:
             await self.server.run(incoming, outgoing, self.server.create_initialization_options())
 
     async def _list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return self._listed
+        caller = caller_of(cast("Request", ctx.request).scope)
+        offered = self._tools.offered(caller)
+        names = tuple(definition.name for definition in offered)
+        if names not in self._listed:
+            self._listed[names] = _listed(offered)
+        return self._listed[names]
 
     async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         meta = meta_of(ctx.params)
@@ -176,7 +179,7 @@ class McpDoor:
                 )
         return CallToolResult(
             content=[TextContent(type="text", text=told.text)],
-            structured_content=told.structured,
+            structured_content=wire.structured(told) if told.structured else None,
             is_error=told.is_error,
         )
 
@@ -231,6 +234,10 @@ class _Replaying(EventStore):
         for event_id, message in messages:
             await send_callback(EventMessage(message, event_id))
         return stream
+
+
+def _listed(offered: Sequence[Definition]) -> ListToolsResult:
+    return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
 
 
 def _noting_session(

@@ -17,8 +17,18 @@ from upcall.domain.outcome import outcome
 from upcall.domain.redaction import redact
 from upcall.domain.roles import Caller
 from upcall.doors.arguments import Fields, approval_in, fields_of, message_in, name_in
-from upcall.doors.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
+from upcall.doors.catalogue import (
+    ASK,
+    CONFIRM,
+    NOTIFY,
+    PERMIT,
+    WAIT,
+    Definition,
+    definitions,
+    permission_tool,
+)
 from upcall.doors.evidence import Handed
+from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.doors.progress import Beat
 
 SLICE = 50.0
@@ -45,7 +55,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call came to. `collectable` is the inquiry whose answer it carries."""
+    """What a call came to. `collectable` is the inquiry whose answer it carries; `structured` may be empty."""
 
     text: str
     structured: Fields
@@ -85,11 +95,14 @@ class Tools:
         *,
         slice_seconds: float = SLICE,
         aliases: Sequence[str] = (),
+        desk_for: DeskFor | None = None,
         beat: Beat | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.evidence = Handed(broker.collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
+        self._with_permissions = (*self.definitions, permission_tool())
+        self._desk_for = desk_for
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
@@ -101,11 +114,17 @@ class Tools:
             NOTIFY: self._notify,
         }
 
+    def offered(self, caller: Caller) -> Sequence[Definition]:
+        """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
+        return self._with_permissions if self._may_prompt(caller) else self.definitions
+
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
     ) -> ToolResult:
         """Do what a tool says. Never raises, except when it is cancelled."""
         try:
+            if name == PERMIT and self._desk_for is not None and self._may_prompt(asker.caller):
+                return await self._permit(arguments, asker, self._desk_for, watching)
             begun = await self._begin(name, arguments, asker)
             if isinstance(begun, ToolResult):
                 return begun
@@ -117,6 +136,25 @@ class Tools:
         except Exception:
             log.exception("the tool %s failed", name)
             return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
+
+    def _may_prompt(self, caller: Caller) -> bool:
+        return self._desk_for is not None and caller.run is not None
+
+    async def _permit(
+        self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watching
+    ) -> ToolResult:
+        """Decide a permission prompt. Whoever calls this understands nothing but a yes or a no."""
+        call = call_in(arguments, cwd=asker.workspace)
+        if isinstance(call, Call):
+            desk = desk_for(
+                caller=asker.caller, session=asker.session, door=asker.door, workspace=asker.workspace
+            )
+            leave = self._show_life("Waiting for a human to decide", watching)
+            try:
+                call = await decide(call, desk, self._patience(asker))
+            finally:
+                leave()
+        return ToolResult(text=permission_text(call), structured={})
 
     async def _begin(self, name: str, arguments: object, asker: Asker) -> Inquiry | ToolResult:
         """What is to be waited for, or the result where there is nothing to wait for."""
@@ -158,7 +196,8 @@ class Tools:
         if watching.opened is not None:
             watching.opened(inquiry)
         patience = self._patience(asker)
-        leave = self._show_life(inquiry, watching)
+        quiet = watching if inquiry.is_open else UNWATCHED
+        leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
         try:
             inquiry = await self._broker.wait(inquiry, patience)
         finally:
@@ -176,11 +215,10 @@ class Tools:
         wait = self._slice if asker.wait is None else asker.wait
         return min(wait, self._broker.policy.block_timeout)
 
-    def _show_life(self, inquiry: Inquiry, watching: Watching) -> Callable[[], None]:
+    def _show_life(self, sentence: str, watching: Watching) -> Callable[[], None]:
         progress = watching.progress
-        if progress is None or not inquiry.is_open:
+        if progress is None:
             return lambda: None
-        sentence = f"Waiting for a human to answer (ref {inquiry.ref})"
         return self._beat.join(lambda count: progress(count, sentence))
 
     def _check_approval(self, inquiry: Inquiry, name: str, asker: Asker) -> None:

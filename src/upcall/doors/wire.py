@@ -88,13 +88,16 @@ def listed(definitions: Sequence[Definition], *, modern: bool) -> Message:
     return {**tools, "ttlMs": 0, "cacheScope": "private", **_envelope()} if modern else tools
 
 
+def structured(result: ToolResult) -> Message:
+    """The data of a result. Claude Code shows its model nothing else where there is any, so the text is in it too."""
+    return result.structured if result.is_error else {**result.structured, "message": result.text}
+
+
 def called(result: ToolResult, *, modern: bool) -> Message:
     """The result of `tools/call`."""
-    told: Message = {
-        "content": [{"type": "text", "text": result.text}],
-        "structuredContent": result.structured,
-        "isError": result.is_error,
-    }
+    told: Message = {"content": [{"type": "text", "text": result.text}], "isError": result.is_error}
+    if result.structured:
+        told["structuredContent"] = structured(result)
     return told | _envelope() if modern else told
 
 

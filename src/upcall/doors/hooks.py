@@ -1,0 +1,240 @@
+"""`POST /hooks/claude`: Claude Code's http hooks, decided by people.
+
+A `PreToolUse` hook holds the call. Where nobody decides in time, a run of ours is told to defer, which ends its process
+without losing the call; anybody else is told no. Only a clear yes becomes an `allow`.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Self, cast
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from upcall.access import Access
+from upcall.broker import Broker
+from upcall.domain.errors import InvalidRequest, Unauthenticated
+from upcall.domain.roles import Caller
+from upcall.doors.bearer import Guarded, caller_of, respond, token_of
+from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+
+PATH = "/hooks/claude"
+DOOR = "claude-hook"
+OURS = "mcp__upcall__"
+PRE_TOOL_USE = "PreToolUse"
+PERMISSION_REQUEST = "PermissionRequest"
+EVENTS = (PRE_TOOL_USE, PERMISSION_REQUEST)
+ONE_AT_A_TIME = (
+    "Another question of this session is still open. Ask one at a time: wait for its answer, then ask this."
+)
+
+SAME_TURN = 30.0
+"""Seconds in which a process that was told to defer has ended: what its session asks later belongs to another turn."""
+
+Reply = Mapping[str, object]
+
+
+class HookDoor:
+    """Where hooks of Claude Code come in. `wait` is for how long they are held, unless the policy says less."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        access: Access,
+        desk_for: DeskFor,
+        *,
+        wait: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._broker = broker
+        self._access = access
+        self._desk_for = desk_for
+        self._wait = broker.policy.block_timeout if wait is None else wait
+        self._turns = Turns(clock)
+
+    def routes(self) -> list[Route]:
+        """The one path."""
+        return [Route(PATH, Guarded(self._access, self._serve))]
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            problem = InvalidRequest(
+                "this is the door for Claude Code's hooks", hint="POST what a hook is given"
+            )
+            await respond(send, 405, _error(problem), [(b"allow", b"POST")])
+            return
+        body = await _body(receive)
+        if body is None:
+            return
+        sent = _object(body)
+        if isinstance(sent, Decision):
+            await respond(send, 200, _pre_tool_use(sent))
+            return
+        event = sent.get("hook_event_name", PRE_TOOL_USE)
+        if event not in EVENTS:
+            hint = f"set this hook for {' or '.join(EVENTS)} alone"
+            await respond(
+                send, 400, _error(InvalidRequest(f"nothing is decided here on {event!r}"[:200], hint=hint))
+            )
+            return
+        deciding = asyncio.create_task(self._decided(sent, caller_of(scope)))
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await asyncio.wait({deciding, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if deciding.done():
+                await respond(send, 200, self._still_known(scope, deciding.result(), sent))
+        finally:
+            # Whoever hung up only leaves: the question stays, and is rejoined under the same key.
+            deciding.cancel()
+            gone.cancel()
+            await asyncio.gather(deciding, gone, return_exceptions=True)
+
+    async def _decided(self, sent: Fields, caller: Caller) -> Reply:
+        """What is said about a call; nothing at all about calls of our own tools."""
+        call = call_in(sent, "tool_input", sent.get("cwd"))
+        session = sent.get("session_id")
+        if isinstance(call, Call) and not (isinstance(session, str) and 0 < len(session) <= 1000):
+            call = denied("`session_id` is missing")
+        if isinstance(call, Decision):
+            return _told(sent, call)
+        if call.tool.startswith(OURS):
+            # Asking is what it is for; whether it may is Claude Code's own business.
+            return {}
+        return await self._put(sent, call, cast("str", session), caller)
+
+    async def _put(self, sent: Fields, call: Call, session: str, caller: Caller) -> Reply:
+        desk = self._desk_for(caller=caller, session=session, door=DOOR, workspace=call.cwd or None)
+        wait = min(self._wait, self._broker.policy.block_timeout)
+        if not _may_defer(sent, caller):
+            return _told(sent, await decide(call, desk, wait))
+        with self._turns.taken(session, call.key) as turn:
+            if not turn.is_first:
+                return _told(sent, Decision(allowed=False, reason=ONE_AT_A_TIME))
+            decision = await decide(call, desk, wait)
+            if not decision.open:
+                return _told(sent, decision)
+            turn.defer()
+            return _output(PRE_TOOL_USE, {"permissionDecision": "defer"})
+
+    def _still_known(self, scope: Scope, reply: Reply, sent: Fields) -> Reply:
+        """Hours later the token may not be good any more."""
+        try:
+            self._access.identify(token_of(scope))
+        except Unauthenticated as error:
+            return _told(sent, denied(error.message))
+        return reply
+
+
+class Turns:
+    """Which call each session has in our hands: a turn can have only one of them deferred, the others are lost."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._waiting: dict[str, str] = {}
+        self._deferred: dict[str, tuple[str, float]] = {}
+
+    def taken(self, session: str, key: str) -> "Turn":
+        """Take the turn for a call, if no other has it."""
+        now = self._clock()
+        self._deferred = {name: entry for name, entry in self._deferred.items() if now < entry[1] + SAME_TURN}
+        holder = self._waiting.get(session) or self._deferred.get(session, ("", 0.0))[0]
+        return Turn(self, session, key, is_first=holder in ("", key))
+
+    def begin(self, session: str, key: str) -> None:
+        """A call waits; if it was deferred, this is the next process."""
+        self._waiting[session] = key
+        self._deferred.pop(session, None)
+
+    def end(self, session: str, *, deferred: bool) -> None:
+        """A call was decided, or deferred."""
+        key = self._waiting.pop(session, None)
+        if deferred and key is not None:
+            self._deferred[session] = (key, self._clock())
+
+
+class Turn:
+    """One call's part in it."""
+
+    def __init__(self, turns: Turns, session: str, key: str, *, is_first: bool) -> None:
+        self.is_first = is_first
+        self._turns = turns
+        self._session = session
+        self._key = key
+        self._deferred = False
+
+    def __enter__(self) -> Self:
+        if self.is_first:
+            self._turns.begin(self._session, self._key)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_first:
+            self._turns.end(self._session, deferred=self._deferred)
+
+    def defer(self) -> None:
+        """The process was told to end."""
+        self._deferred = True
+
+
+def _may_defer(sent: Fields, caller: Caller) -> bool:
+    """Only what we started ourselves is brought back by us, and a subagent's call would vanish."""
+    return (
+        sent.get("hook_event_name") != PERMISSION_REQUEST
+        and caller.run is not None
+        and not sent.get("agent_id")
+    )
+
+
+def _told(sent: Fields, decision: Decision) -> Reply:
+    if sent.get("hook_event_name") != PERMISSION_REQUEST:
+        return _pre_tool_use(decision)
+    if decision.allowed:
+        return _output(
+            PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": decision.input}}
+        )
+    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
+
+
+def _pre_tool_use(decision: Decision) -> Reply:
+    if decision.allowed:
+        allow = {"permissionDecision": "allow", "updatedInput": decision.input}
+        return _output(PRE_TOOL_USE, allow)
+    deny = {"permissionDecision": "deny", "permissionDecisionReason": decision.reason}
+    return _output(PRE_TOOL_USE, deny)
+
+
+def _output(event: str, fields: Mapping[str, object]) -> Reply:
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
+
+
+def _error(problem: InvalidRequest) -> Reply:
+    return {"error": {"code": problem.code, "message": problem.message, "hint": problem.hint}}
+
+
+def _object(body: bytes) -> Fields | Decision:
+    try:
+        sent = cast("object", json.loads(body))
+    except (ValueError, RecursionError):
+        return denied("what the hook sent is not JSON")
+    if not isinstance(sent, dict):
+        return denied("what the hook sent is not an object")
+    return cast("Fields", sent)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """What was sent; None if whoever sent it is gone. The application limits how much there can be."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,114 @@
+"""What Claude Code asks on its own account: its question tool and its permission prompts, put to a desk.
+
+Whoever carries them, a hook or a tool, gets a decision. Whatever is unclear is decided with no.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from upcall.agent_ports import Desk
+from upcall.domain.errors import UpcallError
+from upcall.domain.outcome import PARKED, Outcome
+from upcall.domain.program import Action
+from upcall.domain.roles import Caller
+
+QUESTION_TOOL = "AskUserQuestion"
+LONGEST_KEY = 200
+
+Fields = Mapping[str, object]
+
+log = logging.getLogger(__name__)
+
+
+class DeskFor(Protocol):
+    """Finds the desk where the questions and actions of a session are decided, of a run of ours or of anybody else."""
+
+    def __call__(self, *, caller: Caller, session: str, door: str, workspace: str | None) -> Desk:
+        """The desk for whoever asks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool that Claude Code wants to use; `key` is its own id for the call, and the same when it asks again."""
+
+    tool: str
+    input: Fields
+    key: str
+    cwd: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Whether the tool may be used, and with which input; `reason` is for the model. One that is open is no yes."""
+
+    allowed: bool
+    reason: str = ""
+    input: Fields | None = None
+    open: bool = False
+
+
+def call_in(sent: object, input_name: str = "input", cwd: object = None) -> Call | Decision:
+    """The call that was described, or why it cannot be allowed."""
+    fields = cast("Fields", sent) if isinstance(sent, Mapping) else {}
+    tool, given, key = fields.get("tool_name"), fields.get(input_name), fields.get("tool_use_id")
+    if not isinstance(tool, str) or not tool:
+        return denied("`tool_name` is missing")
+    if not isinstance(given, Mapping):
+        return denied(f"`{input_name}` is not an object")
+    if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
+        return denied("`tool_use_id` is missing")
+    where = cwd if isinstance(cwd, str) else ""
+    return Call(tool=tool, input=cast("Fields", given), key=key, cwd=where)
+
+
+def denied(why: str) -> Decision:
+    """A no to what cannot be understood."""
+    return Decision(allowed=False, reason=f"Upcall could not decide this, so it is denied: {why}.")
+
+
+async def decide(call: Call, desk: Desk, wait: float) -> Decision:
+    """Have a call decided within `wait` seconds. Never raises, except when it is cancelled."""
+    try:
+        if call.tool == QUESTION_TOOL:
+            return _answered(
+                call, await desk.ask({"questions": call.input.get("questions")}, call.key, wait=wait)
+            )
+        action = Action(tool=call.tool, input=call.input, cwd=call.cwd)
+        verdict = await desk.approve(action, call.key, wait=wait)
+        # The input goes back as it was approved, to the last byte.
+        return Decision(allowed=verdict.allowed, reason=verdict.reason, open=verdict.open, input=call.input)
+    except UpcallError as error:
+        return denied(error.message)
+    except Exception:
+        log.exception("the call of %s could not be decided", call.tool[:100])
+        return denied("something went wrong, and the daemon's log says what")
+
+
+def permission_text(decision: Decision) -> str:
+    """A decision in the words of a permission prompt tool, whose only result is one text."""
+    if decision.allowed:
+        return json.dumps({"behavior": "allow", "updatedInput": decision.input})
+    return json.dumps({"behavior": "deny", "message": decision.reason})
+
+
+def _answered(call: Call, outcome: Outcome) -> Decision:
+    """The questions with their answers, which is how Claude Code's question tool is used."""
+    if outcome.answers is None:
+        return Decision(allowed=False, reason=outcome.text, open=outcome.status == PARKED)
+    questions = call.input.get("questions")
+    texts = _texts(questions)
+    if len(texts) != len(outcome.answers):
+        return denied("the answers do not fit the questions")
+    answers = {text: ", ".join(values) for text, values in zip(texts, outcome.answers, strict=True)}
+    return Decision(allowed=True, input={"questions": questions, "answers": answers})
+
+
+def _texts(questions: object) -> list[str]:
+    """Each question as it was given, since that is the name of its answer."""
+    items = cast("Sequence[object]", questions) if isinstance(questions, list) else ()
+    fields = [cast("Fields", item) if isinstance(item, Mapping) else {} for item in items]
+    return [text for item in fields if isinstance(text := item.get("question"), str)]

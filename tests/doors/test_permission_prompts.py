@@ -1,0 +1,151 @@
+"""The tool that Claude Code calls before it acts: for runs alone, and its only words are yes and no."""
+
+import asyncio
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.doors.test_tools import ASKER, HASTY, PATIENCE, PERSON, asked
+from upcall.approvals.desk import ApprovalDesk
+from upcall.broker import Broker, Reply
+from upcall.domain.roles import Caller, Role
+from upcall.doors.catalogue import PERMIT
+from upcall.doors.conversation import Conversation, Peer
+from upcall.doors.tools import Asker, Tools, Watching
+
+RUN = Caller(name="claude", role=Role.AGENT, run=3)
+ASKING_RUN = replace(ASKER, caller=RUN, session="s1", named_session=True, workspace="/w")
+COMMAND = {"command": "rm -r 'build dir'", "description": "Clean"}
+PROMPT = {"tool_name": "Bash", "input": COMMAND, "tool_use_id": "toolu_1"}
+QUESTIONS = [{"question": "Which database?", "options": [{"label": "Postgres"}, {"label": "SQLite"}]}]
+
+
+@pytest.fixture
+def tools(broker: Broker) -> Tools:
+    return Tools(broker, desk_for=partial(ApprovalDesk, broker))
+
+
+async def decided(tools: Tools, sent: object, asker: Asker = ASKING_RUN) -> Any:
+    """What the tool says; it is one text and nothing else."""
+    told = await tools.call(PERMIT, sent, asker)
+    assert (told.structured, told.is_error, told.collectable) == ({}, False, None)
+    return json.loads(told.text)
+
+
+async def answered(broker: Broker, tools: Tools, sent: object, text: str) -> Any:
+    deciding = asyncio.create_task(decided(tools, sent))
+    inquiry = await asked(broker)
+    await broker.receive(inquiry.id, Reply(text=text), PERSON)
+    async with asyncio.timeout(PATIENCE):
+        return await deciding
+
+
+async def test_what_a_person_allowed_runs_to_the_letter(broker: Broker, tools: Tools) -> None:
+    said = await answered(broker, tools, PROMPT, "yes")
+    assert said == {"behavior": "allow", "updatedInput": COMMAND}
+
+
+async def test_the_person_sees_what_will_run_and_who_wants_it(broker: Broker, tools: Tools) -> None:
+    deciding = asyncio.create_task(decided(tools, PROMPT))
+    inquiry = await asked(broker)
+    assert "rm -r 'build dir'" in inquiry.questions[0].text
+    origin = inquiry.origin
+    assert (origin.agent, origin.session, origin.run) == ("claude", "s1", 3)
+    assert (origin.purpose, origin.request_key) == ("permission", "toolu_1")
+    await broker.receive(inquiry.id, Reply(text="yes"), PERSON)
+    await deciding
+
+
+async def test_what_a_person_denied_does_not_run(broker: Broker, tools: Tools) -> None:
+    said = await answered(broker, tools, PROMPT, "no")
+    assert said["behavior"] == "deny"
+    assert "denied" in said["message"]
+
+
+async def test_silence_is_a_no(tools: Tools) -> None:
+    said = await decided(tools, PROMPT, replace(ASKING_RUN, wait=HASTY.wait))
+    assert said["behavior"] == "deny"
+    assert "This is not a yes" in said["message"]
+
+
+async def test_its_question_tool_is_answered_here_as_at_the_hook(broker: Broker, tools: Tools) -> None:
+    # A model may write answers of its own into the call; they are nobody's.
+    sent = {"questions": QUESTIONS, "answers": {"Which database?": "Postgres"}}
+    prompt = {"tool_name": "AskUserQuestion", "input": sent, "tool_use_id": "toolu_2"}
+    said = await answered(broker, tools, prompt, "2")
+    assert said == {
+        "behavior": "allow",
+        "updatedInput": {"questions": QUESTIONS, "answers": {"Which database?": "SQLite"}},
+    }
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        "nonsense",
+        [],
+        {},
+        {**PROMPT, "input": "ls"},
+        {**PROMPT, "tool_use_id": ""},
+        {**PROMPT, "tool_name": 1},
+    ],
+)
+async def test_what_is_unclear_is_a_no(tools: Tools, sent: object) -> None:
+    assert (await decided(tools, sent))["behavior"] == "deny"
+
+
+async def test_a_desk_that_fails_is_a_no(broker: Broker) -> None:
+    def broken(**_: object) -> ApprovalDesk:
+        return ApprovalDesk(broker, caller=RUN, session="s1", door="mcp", has_people=lambda: 1 / 0 > 0)
+
+    said = await decided(Tools(broker, desk_for=broken), PROMPT)
+    assert said["behavior"] == "deny"
+    assert "log" in said["message"]
+
+
+async def test_it_is_offered_to_runs_and_exists_for_nobody_else(broker: Broker, tools: Tools) -> None:
+    stranger = Caller(name="local", role=Role.AGENT)
+    assert [tool.name for tool in tools.offered(RUN)][-1] == PERMIT
+    assert PERMIT not in [tool.name for tool in tools.offered(stranger)]
+    assert PERMIT not in [tool.name for tool in Tools(broker).offered(RUN)]
+    for other in (
+        await tools.call(PERMIT, PROMPT, ASKER),
+        await Tools(broker).call(PERMIT, PROMPT, ASKING_RUN),
+    ):
+        assert other.is_error
+        assert "there is no tool" in other.text
+
+
+async def test_over_the_wire_it_is_one_block_of_text(tools: Tools) -> None:
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    peer = Peer(caller=RUN, connection=1, session="s1", wait=0.01)
+    conversation = Conversation(tools, peer, lines.put_nowait, initialized=True)
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": PERMIT, "arguments": PROMPT},
+    }
+    conversation.receive(json.dumps(call).encode())
+    async with asyncio.timeout(PATIENCE):
+        result = json.loads(await lines.get())["result"]
+    assert set(result) == {"content", "isError"}
+    (block,) = result["content"]
+    assert json.loads(block["text"])["behavior"] == "deny"
+
+
+async def test_signs_of_life_are_shown_while_it_waits(broker: Broker) -> None:
+    from upcall.doors.progress import Beat
+
+    shown = asyncio.Event()
+    tools = Tools(broker, desk_for=partial(ApprovalDesk, broker), beat=Beat(0.01))
+    watching = Watching(progress=lambda count, sentence: shown.set())
+    deciding = asyncio.create_task(tools.call(PERMIT, PROMPT, ASKING_RUN, watching))
+    async with asyncio.timeout(PATIENCE):
+        await shown.wait()
+    deciding.cancel()
+    await asyncio.gather(deciding, return_exceptions=True)
