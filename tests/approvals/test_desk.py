@@ -1,6 +1,7 @@
 """What becomes of an action that a program wants to do, and of the questions that it asks in its own way."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.approvals.conftest import AGENT, ANA, CWD, Office, a_command
 from upcall.broker import Reply
 from upcall.domain import actions
 from upcall.domain.outcome import Outcome
-from upcall.domain.program import Action, Permission, Verdict
+from upcall.domain.program import Action, Verdict
 from upcall.ports import Query
 
 
