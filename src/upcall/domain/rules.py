@@ -22,6 +22,8 @@ DEFAULT_SECONDS = 30 * 86400.0
 As = Literal["exact", "prefix", "tool", "directory"]
 WAYS: tuple[As, ...] = get_args(As)
 
+_NAMED: dict[str, As] = {way: way for way in WAYS}
+
 _HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background", "shell"}
 """What a shell's tool may be given beside a command that a prefix allows: anything else may change what it does."""
 
@@ -164,6 +166,11 @@ def prefix_in(text: str) -> tuple[str, ...]:
             hint="for example `git status` or `npm test`",
         )
     return words
+
+
+def way_named(name: str) -> As | None:
+    """The kind of rule that goes by this name."""
+    return _NAMED.get(name)
 
 
 def ways(subject: Subject | None) -> tuple[As, ...]:
