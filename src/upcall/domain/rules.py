@@ -177,10 +177,11 @@ def ways(subject: Subject | None) -> tuple[As, ...]:
     """The rules that an approval of this could be remembered as, the narrowest first."""
     if subject is None:
         return ()
-    found: list[As] = ["exact"]
-    if _is_plain(subject.cwd):
-        found += ["prefix", "directory"] if suggested_prefix(subject) else ["directory"]
-    return (*found, "tool")
+    if not _is_plain(subject.cwd):
+        return ("exact", "tool")
+    if not suggested_prefix(subject):
+        return ("exact", "directory", "tool")
+    return ("exact", "prefix", "directory", "tool")
 
 
 def suggested_prefix(subject: Subject) -> tuple[str, ...]:
