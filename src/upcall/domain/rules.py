@@ -22,6 +22,8 @@ DEFAULT_SECONDS = 30 * 86400.0
 As = Literal["exact", "prefix", "tool", "directory"]
 WAYS: tuple[As, ...] = get_args(As)
 
+_NAMED: dict[str, As] = {way: way for way in WAYS}
+
 _HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background", "shell"}
 """What a shell's tool may be given beside a command that a prefix allows: anything else may change what it does."""
 
@@ -166,14 +168,20 @@ def prefix_in(text: str) -> tuple[str, ...]:
     return words
 
 
+def way_named(name: str) -> As | None:
+    """The kind of rule that goes by this name."""
+    return _NAMED.get(name)
+
+
 def ways(subject: Subject | None) -> tuple[As, ...]:
     """The rules that an approval of this could be remembered as, the narrowest first."""
     if subject is None:
         return ()
-    found: list[As] = ["exact"]
-    if _is_plain(subject.cwd):
-        found += ["prefix", "directory"] if suggested_prefix(subject) else ["directory"]
-    return (*found, "tool")
+    if not _is_plain(subject.cwd):
+        return ("exact", "tool")
+    if not suggested_prefix(subject):
+        return ("exact", "directory", "tool")
+    return ("exact", "prefix", "directory", "tool")
 
 
 def suggested_prefix(subject: Subject) -> tuple[str, ...]:

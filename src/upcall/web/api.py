@@ -15,7 +15,7 @@ from upcall.domain.errors import InvalidRequest, UnknownAgent
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
-from upcall.domain.rules import DEFAULT_SECONDS, WAYS, Remember
+from upcall.domain.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
 from upcall.ports import Query
 from upcall.web import fields
 from upcall.web.call import Body, Call
@@ -193,7 +193,7 @@ def _remember(sent: object) -> Remember | None:
         raise InvalidRequest(f"remember: an object, got {kind_of(sent)}", hint=f"for example {example}")
     wanted = cast("Body", sent)
     named = fields.required_text(wanted, "as", example=example)
-    way = next((way for way in WAYS if way == named), None)
+    way = way_named(named)
     if way is None:
         raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
     span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")

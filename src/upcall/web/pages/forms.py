@@ -6,7 +6,7 @@ from upcall.broker import Reply
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Question
 from upcall.domain.matching import is_blank
-from upcall.domain.rules import WAYS, Remember
+from upcall.domain.rules import Remember, way_named
 
 OTHER = "other"
 VIA = "web"
@@ -74,10 +74,10 @@ def _remember(form: Form) -> Remember | None:
     wanted = value(form, "remember")
     if not wanted:
         return None
-    for way in WAYS:
-        if way == wanted:
-            return Remember(way=way)
-    raise UnusableForm("problem.choice")
+    way = way_named(wanted)
+    if way is None:
+        raise UnusableForm("problem.choice")
+    return Remember(way=way)
 
 
 def _written(form: Form, number: int) -> str:
