@@ -151,16 +151,16 @@ async def test_runs_have_the_promised_shape(house: House) -> None:
     ana = house.as_("ana")
     body = DOCUMENT["paths"]["/v1/runs"]["post"]["requestBody"]["content"]["application/json"]["example"]
     begun = (await ana.post("/v1/runs", json=body)).json()
-    _check(_schema("/v1/runs", "post", 201), begun)
+    check(schema_of("/v1/runs", "post", 201), begun)
     await house.runs.write(1, "a line")
     said = (await ana.post("/v1/runs/1/say", json={"text": "go on"})).json()
-    _check(_schema("/v1/runs/{number}/say", "post", 200), said)
+    check(schema_of("/v1/runs/{number}/say", "post", 200), said)
     await house.runs.become(1, cost=0.5, input_tokens=7, output_tokens=9, exit_code=0)
     for action, method in (("log", "get"), ("cancel", "post"), ("attach", "post"), ("retry", "post")):
         response = await ana.request(method, f"/v1/runs/1/{action}")
-        _check(_schema("/v1/runs/{number}/" + action, method, 200), response.json())
-    _check(_schema("/v1/runs/{number}", "get", 200), (await ana.get("/v1/runs/1")).json())
-    _check(_schema("/v1/runs", "get", 200), (await ana.get("/v1/runs?limit=1")).json())
+        check(schema_of("/v1/runs/{number}/" + action, method, 200), response.json())
+    check(schema_of("/v1/runs/{number}", "get", 200), (await ana.get("/v1/runs/1")).json())
+    check(schema_of("/v1/runs", "get", 200), (await ana.get("/v1/runs?limit=1")).json())
 
 
 async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
@@ -170,7 +170,7 @@ async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
     house.runs.resumes[asked["id"]] = {"state": "failed", "run": 1, "attempts": 3, "error": "session gone"}
     answered = await house.answered(asked["id"])
     assert answered["resume"]["attempts"] == 3
-    _check(_schema("/v1/inquiries/{name}", "get", 200), answered)
+    check(schema_of("/v1/inquiries/{name}", "get", 200), answered)
 
 
 async def test_errors_have_the_promised_shape(house: House) -> None:
