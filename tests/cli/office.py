@@ -23,7 +23,7 @@ class Office:
 
     def __init__(self, house: House, loop: asyncio.AbstractEventLoop, folder: Path) -> None:
         self.house = house
-        self._loop = loop
+        self.loop = loop
         self.upcall = Program(folder / "home")
         self.upcall.environment |= {"UPCALL_URL": house.url, "UPCALL_TOKEN": house.secrets["ana"]}
 
@@ -32,7 +32,7 @@ class Office:
         return self.house.runs
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(TIMEOUT)
 
     def begin(self, task: str = "Fix the flaky test") -> str:
         """The number of a run that was started."""
@@ -78,7 +78,7 @@ def an_office(folder: Path) -> Iterator[Office]:
     try:
         yield ready[0]
     finally:
-        ready[0]._loop.call_soon_threadsafe(closing.set)
+        ready[0].loop.call_soon_threadsafe(closing.set)
         thread.join(TIMEOUT)
 
 
