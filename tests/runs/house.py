@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.access import Access
-from upcall.agent_ports import Desk, Driver, Reader
+from upcall.agent_ports import Driver, Reader
+from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Reply
 from upcall.domain import resume
 from upcall.domain.asking import draft
@@ -93,10 +94,6 @@ class PlainAgent:
 
     def _command(self, of: Task | Session, *words: str) -> Command:
         return Command(argv=(sys.executable, str(PROGRAM), *words), cwd=of.cwd)
-
-
-def no_desk(_: Run) -> Desk:
-    return None  # type: ignore[return-value] # nobody talks to this program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +185,9 @@ async def a_house(path: Path, *, limit: int = 4, end: bool = True, **premises: f
             url="http://127.0.0.1:1",
             runner="here",
             agents=lambda _: PlainAgent(),
-            desks=no_desk,
+            desks=lambda run: ApprovalDesk(
+                broker, caller=run.caller, session=f"run-{run.number}", door="native"
+            ),
             **{"kill_grace": 1.0, **premises},
         ),
         broker,

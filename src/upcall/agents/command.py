@@ -11,7 +11,7 @@ from upcall.agent_ports import Driver, Reader
 from upcall.agents.prompt import marker_advice, with_advice
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.markers import Marked, MarkedBadly, Markers
-from upcall.domain.program import Asked, Command, Door, Noticed, Session, SessionSeen, Task, Unreadable
+from upcall.domain.program import Asked, Command, Door, Noticed, Said, Session, SessionSeen, Task, Unreadable
 
 SEARCHED_CHARACTERS = 1000
 """How much of a line a pattern is tried on: some patterns take their time."""
@@ -29,7 +29,7 @@ class CommandReader:
 
     def notice(self, line: str) -> list[Noticed]:
         """What a line tells."""
-        noticed: list[Noticed] = []
+        noticed: list[Noticed] = [Said(text=line)] if line.strip() else []
         if self._pattern and (found := self._pattern.search(line[:SEARCHED_CHARACTERS])) and found[1]:
             self._pattern = None
             noticed.append(SessionSeen(id=found[1]))
