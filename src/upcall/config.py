@@ -233,7 +233,8 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
         return duration(given)
     if get_origin(hint) is Literal:
         if given not in get_args(hint):
-            raise ValueError(f"one of {', '.join(get_args(hint))}; got {given!r}")
+            # Where nothing may be said, that is its default.
+            raise ValueError(f"one of {', '.join(filter(None, get_args(hint)))}; got {given!r}")
         return given
     if get_origin(hint) is tuple:
         return _listed(given)

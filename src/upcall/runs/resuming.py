@@ -16,7 +16,7 @@ from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.resume import RESUME, message, needs_delivery, subject
 from upcall.domain.run import Run, RunState
-from upcall.ports import Store
+from upcall.ports import Revise, Store
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.started import Told
@@ -102,7 +102,7 @@ class Resuming:
                 body={"inquiry": record.key, "run": run.number},
             )
             forgotten = Effects(forgotten=((RESUME, record.key),), jobs=(job,))
-            await self._store.revise(RESUME, record.key, lambda _, effects=forgotten: effects)  # type: ignore[misc]
+            await self._store.revise(RESUME, record.key, _writing(forgotten))
         self.wake()
         return bool(failed)
 
@@ -196,3 +196,7 @@ class Resuming:
     def _said(self, event: str, run: Run, inquiry: Inquiry, **more: object) -> Happening:
         data: dict[str, object] = {"run": run.number, "agent": run.agent, "ref": inquiry.ref, **more}
         return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+
+
+def _writing(effects: Effects) -> Revise:
+    return lambda _: effects

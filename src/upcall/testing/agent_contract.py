@@ -33,6 +33,7 @@ from upcall.domain.program import (
     Finished,
     Noticed,
     Permission,
+    Said,
     Session,
     SessionSeen,
     Spent,
