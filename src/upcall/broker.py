@@ -5,7 +5,6 @@ and wakes whoever waits when the store's log says that something was settled.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -91,12 +90,12 @@ class Broker:
         *,
         pacing: Pacing | None = None,
         follow_up: FollowUp = nothing_more,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.store = store
         self.policy = policy
         self._pacing = pacing or Pacing()
-        self._clock = clock
+        clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
         self._follow_up = follow_up
         self._expiry = Expiry(store, clock, self._update)

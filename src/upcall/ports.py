@@ -81,6 +81,10 @@ class Ledger(Protocol):
     What was written survives a crash of the process, the machine and its power supply.
     """
 
+    def now(self) -> float:
+        """The time by the clock of everybody who shares this store; deadlines and leases are measured by it."""
+        ...
+
     async def look_up(self, kind: str, key: str) -> Record | None:
         """One record."""
         ...

@@ -72,7 +72,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
     """Put everything together for one home; it is taken apart in the opposite order."""
     store = await open_store(home, config)
     try:
-        access = Access(store)
+        access = Access(store, store.now)
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)

@@ -5,7 +5,6 @@ right form. Cancelling a call only detaches it; the question stays open.
 """
 
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -86,14 +85,14 @@ class Tools:
         slice_seconds: float = SLICE,
         aliases: Sequence[str] = (),
         beat: Beat | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.evidence = Handed(broker.collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
-        self._clock = clock
+        self._clock = clock or broker.now
         self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,

@@ -238,6 +238,12 @@ class DecidingContract(StoreHarness):
 class KeepingContract(StoreHarness):
     """What lasts."""
 
+    async def test_its_time_is_that_of_the_clock_it_was_given(self, store: Store, clock: Clock) -> None:
+        """Whoever measures deadlines by it measures by the same clock as everybody else."""
+        assert store.now() == clock()
+        clock.now = NOW + DAY
+        assert store.now() == NOW + DAY
+
     async def test_what_was_kept_is_there_after_reopening(self, tmp_path: Path, clock: Clock) -> None:
         """Inquiries, bytes, the log and the tokens; and the log goes on where it was."""
         first = await self.open_store(tmp_path, clock)
