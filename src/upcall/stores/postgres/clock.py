@@ -6,13 +6,14 @@ somebody does to the clock of this machine changes nothing.
 
 import logging
 import time
-from collections.abc import Callable
-
-from upcall.stores.postgres.link import Connection
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, LiteralString
 
 NOTABLE = 2.0
 """Seconds by which a machine's clock has to be wrong before it is worth a line in the log."""
-_LOOK = "SELECT extract(epoch FROM clock_timestamp())::float8"
+Ask = Callable[[LiteralString], Awaitable[Sequence[Sequence[Any]]]]
+"""Fetches the rows that a statement finds."""
+_LOOK: LiteralString = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 log = logging.getLogger("upcall.postgres")
 
@@ -28,11 +29,11 @@ class DatabaseClock:
         """The time there."""
         return self._steady() + self._ahead
 
-    async def set(self, connection: Connection) -> None:
+    async def set(self, ask: Ask) -> None:
         """Look at the database's clock."""
         before = self._steady()
-        rows = await (await connection.execute(_LOOK)).fetchall()
-        self.learn(rows[0][0], before, self._steady())
+        ((told,),) = await ask(_LOOK)
+        self.learn(told, before, self._steady())
 
     def learn(self, told: float, before: float, after: float) -> None:
         """Take in what the clock said at some moment between two of ours; no more is corrected than is certain."""

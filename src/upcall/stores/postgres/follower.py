@@ -118,10 +118,11 @@ class Follower:
     async def _follow(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
         await self._catch_up()
-        looked = 0.0
+        looked = float("-inf")
         while True:
             if loop.time() >= looked + self._safety:
-                await self._clock.set(connection)
+                # Not over this connection, which may be dead without our knowing.
+                await self._clock.set(self._reads.rows)
                 looked = loop.time()
             woken = await _readable(connection, self._safety)
             told = [news async for news in connection.notifies(timeout=0)]

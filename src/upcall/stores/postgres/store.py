@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Self, cast
+from typing import Any, LiteralString, Self, cast
 
 from psycopg import Error
 
@@ -242,9 +242,13 @@ class PostgresStore:
 
 async def _prepare(link: Link, clock: DatabaseClock) -> int:
     connection = await link.connect()
+
+    async def ask(sql: LiteralString) -> list[tuple[Any, ...]]:
+        return await (await connection.execute(sql)).fetchall()
+
     try:
         last = await migrate(connection)
-        await clock.set(connection)
+        await clock.set(ask)
         clock.warn()
         return last
     except Error as error:
