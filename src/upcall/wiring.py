@@ -76,7 +76,14 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
-        broker = Broker(store, policy(config), pacing=Pacing(**asdict(config.rates)))
+        agent_token = home.agent_token_file.read_text().strip()
+        broker = Broker(
+            store,
+            policy(config),
+            pacing=Pacing(**asdict(config.rates)),
+            # The token is this home's own, and stays.
+            installation=digest(agent_token)[:16] if shared else "",
+        )
         await broker.start()
         tools = Tools(broker, slice_seconds=config.slice)
         pipes = PipeServer(tools, access)
@@ -93,7 +100,6 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         )
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
         try:
-            agent_token = home.agent_token_file.read_text().strip()
             yield Assembly(
                 url=url,
                 app=app,
@@ -167,11 +173,6 @@ async def open_store(home: Home, config: Config) -> Store:
     """
     if not is_postgres(config.database):
         return await SqliteStore.open(database_path(home, config))
-    if config.on_restart != "keep":
-        raise InvalidSetting(
-            f"on_restart: {config.on_restart!r} would end what other daemons on the same database are asking",
-            hint="leave it at keep with PostgreSQL",
-        )
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
