@@ -38,6 +38,13 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days what is over is kept; 0 is for ever."""
+
+    days: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -58,6 +65,7 @@ class Config:
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
+    retention: Retention = Retention()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:

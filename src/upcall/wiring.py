@@ -20,6 +20,7 @@ from upcall.config import Config
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.reading import ReadingRules
+from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files import FileDoor
 from upcall.doors.late import LateDoor
@@ -29,6 +30,7 @@ from upcall.doors.tools import Tools
 from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
+from upcall.retention import Retention
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
@@ -36,6 +38,7 @@ from upcall.web.sign_in_links import sign_in_path
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
+DAY = 86400
 TOKENS_EVERY = 5.0
 """Seconds after which a token that was made or revoked at another daemon is known here."""
 
@@ -70,6 +73,7 @@ class Assembly:
 @asynccontextmanager
 async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
     """Put everything together for one home; it is taken apart in the opposite order."""
+    kept = _kept_for(config)
     store = await open_store(home, config)
     try:
         access = Access(store, store.now)
@@ -98,6 +102,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             extra_routes=[*PipeDoor(tools, access).routes(), *door.routes()],
             lifespan=door.lifespan,
         )
+        retention = Retention(store, kept * DAY) if kept else None
+        if retention is not None:
+            await retention.start()
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
         try:
             yield Assembly(
@@ -114,6 +121,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await pipes.close(end=False)
             await files.close(end=False)
             await broker.close()
+            if retention is not None:
+                await retention.close()
             if refreshing is not None:
                 refreshing.cancel()
     finally:
@@ -182,6 +191,17 @@ async def open_store(home: Home, config: Config) -> Store:
             hint="pip install 'upcall[postgres]'",
         ) from error
     return await PostgresStore.open(config.database, direct=config.database_direct)
+
+
+def _kept_for(config: Config) -> int:
+    """For how many days what is over is kept; 0 is for ever."""
+    days = config.retention.days
+    if days < 0 or 0 < days < REF_REST_DAYS:
+        raise InvalidSetting(
+            f"retention.days: a question is kept for {REF_REST_DAYS} days at least, as long as its ref means it",
+            hint=f"use {REF_REST_DAYS} or more, or 0 for ever",
+        )
+    return days
 
 
 def is_postgres(address: str) -> bool:

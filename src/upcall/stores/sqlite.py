@@ -170,6 +170,12 @@ class SqliteStore:
         """See `Ledger.next_due`."""
         return await self._ask(ledger.next_due, kinds, runner)
 
+    async def prune(self, before: float, limit: int) -> int:
+        """See `Store.prune`."""
+        inquiries, events = await self._writer.submit(lambda _: self._writes.prune(before, limit))
+        self._tail.forget(inquiries)
+        return len(inquiries) + events
+
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""
         await self._writer.submit(lambda _: self._writes.put_token(token))

@@ -117,8 +117,16 @@ def _given() -> dict[str, Schema]:
                 "data": {"type": "object", "description": "What an event of this type has to say."},
             }
         ),
-        "EventList": record({"items": list_of(ref("Event")), "next_after": COUNT}),
+        "EventList": _event_list(),
     }
+
+
+def _event_list() -> Schema:
+    return record(
+        {"items": list_of(ref("Event")), "next_after": COUNT, "reset": FLAG},
+        optional=("reset",),
+        description="`reset` is there, and true, when events before these were pruned that you have not seen.",
+    )
 
 
 def _inquiry() -> Schema:

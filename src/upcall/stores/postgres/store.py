@@ -31,6 +31,7 @@ from upcall.stores.postgres.work import (
     Claiming,
     Hastening,
     Issuing,
+    Pruning,
     Recording,
     Renewing,
     Revising,
@@ -208,6 +209,10 @@ class PostgresStore:
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
         return await ledger.next_due(self._reads, kinds, runner)
+
+    async def prune(self, before: float, limit: int) -> int:
+        """See `Store.prune`."""
+        return cast("int", await self._writer.submit(Pruning(before, limit)))
 
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""
