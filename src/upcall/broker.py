@@ -6,7 +6,6 @@ and wakes whoever waits when the store's log says that something was settled.
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,6 +38,7 @@ from upcall.domain.run import KIND as RUN
 from upcall.expiry import Expiry
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
+from upcall.presence import Presence
 from upcall.waiting import Waiters
 
 
@@ -87,8 +87,16 @@ def nothing_more(_: Change) -> Effects:
     return NOTHING
 
 
+def both(one: FollowUp, other: FollowUp) -> FollowUp:
+    """Two rules as one."""
+    return lambda change: one(change) + other(change)
+
+
 class Broker:
-    """One per process. Start it with `start` before use and end it with `close`."""
+    """One per process. Start it with `start` before use and end it with `close`.
+
+    Where other processes use the same store, `installation` is what this one is called among them.
+    """
 
     def __init__(
         self,
@@ -97,14 +105,20 @@ class Broker:
         *,
         pacing: Pacing | None = None,
         follow_up: FollowUp = nothing_more,
-        clock: Callable[[], float] = time.time,
+        installation: str = "",
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.store = store
         self.policy = policy
         self._pacing = pacing or Pacing()
-        self._clock = clock
+        clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
         self._follow_up = follow_up
+        self._presence: Presence | None = None
+        if installation:
+            self._presence = Presence(store, self._update, installation, policy.on_restart)
+            if policy.on_restart != "keep":
+                self._follow_up = both(follow_up, self._presence.follow_up)
         self._expiry = Expiry(store, clock, self._update)
         self._last_id = (0, 0)
         # Ids are unique, not secret. Asking the system for chance would let go of the interpreter for each of them,
@@ -114,7 +128,10 @@ class Broker:
 
     async def start(self) -> None:
         """Begin to listen to the log and to let inquiries expire."""
-        await self._settle_the_past()
+        if self._presence is None:
+            await self._settle_the_past()
+        else:
+            await self._presence.start()
         await self._waiters.start()
         await self._expiry.start()
 
@@ -123,6 +140,8 @@ class Broker:
         self.closing.set()
         await self._waiters.close()
         await self._expiry.close()
+        if self._presence is not None:
+            await self._presence.close()
 
     async def ask(self, draft: Draft, origin: Origin, *, named_session: bool = False) -> Added:
         """Put a question, or rejoin the same one asked before under the same key.

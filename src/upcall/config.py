@@ -75,6 +75,13 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days what is over is kept; 0 is for ever."""
+
+    days: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -100,6 +107,7 @@ class Config:
     runs: Runs = Runs()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
+    retention: Retention = Retention()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:

@@ -26,6 +26,7 @@ from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
+from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
@@ -37,6 +38,7 @@ from upcall.doors.tools import Tools
 from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
+from upcall.retention import Retention
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
@@ -46,6 +48,7 @@ from upcall.web.sign_in_links import sign_in_path
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
+DAY = 86400
 TOKENS_EVERY = 5.0
 """Seconds after which a token that was made or revoked at another daemon is known here."""
 
@@ -82,14 +85,21 @@ class Assembly:
 @asynccontextmanager
 async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
     """Put everything together for one home; it is taken apart in the opposite order."""
+    kept = _kept_for(config)
     store = await open_store(home, config)
     try:
-        access = Access(store)
+        access = Access(store, store.now)
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
+        agent_token = home.agent_token_file.read_text().strip()
         broker = Broker(
-            store, policy(config), pacing=Pacing(**asdict(config.rates)), follow_up=resume.consequences
+            store,
+            policy(config),
+            pacing=Pacing(**asdict(config.rates)),
+            follow_up=resume.consequences,
+            # The token is this home's own, and stays.
+            installation=digest(agent_token)[:16] if shared else "",
         )
         await broker.start()
         runs = supervised(home, config, url, broker, access)
@@ -110,9 +120,11 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
         )
+        retention = Retention(store, kept * DAY) if kept else None
+        if retention is not None:
+            await retention.start()
         refreshing = asyncio.create_task(_refresh(access)) if shared else None
         try:
-            agent_token = home.agent_token_file.read_text().strip()
             yield Assembly(
                 url=url,
                 app=app,
@@ -129,6 +141,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await pipes.close(end=False)
             await files.close(end=False)
             await broker.close()
+            if retention is not None:
+                await retention.close()
             if refreshing is not None:
                 refreshing.cancel()
     finally:
@@ -226,11 +240,6 @@ async def open_store(home: Home, config: Config) -> Store:
     """
     if not is_postgres(config.database):
         return await SqliteStore.open(database_path(home, config))
-    if config.on_restart != "keep":
-        raise InvalidSetting(
-            f"on_restart: {config.on_restart!r} would end what other daemons on the same database are asking",
-            hint="leave it at keep with PostgreSQL",
-        )
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
@@ -240,6 +249,17 @@ async def open_store(home: Home, config: Config) -> Store:
             hint="pip install 'upcall[postgres]'",
         ) from error
     return await PostgresStore.open(config.database, direct=config.database_direct)
+
+
+def _kept_for(config: Config) -> int:
+    """For how many days what is over is kept; 0 is for ever."""
+    days = config.retention.days
+    if days < 0 or 0 < days < REF_REST_DAYS:
+        raise InvalidSetting(
+            f"retention.days: a question is kept for {REF_REST_DAYS} days at least, as long as its ref means it",
+            hint=f"use {REF_REST_DAYS} or more, or 0 for ever",
+        )
+    return days
 
 
 def is_postgres(address: str) -> bool:

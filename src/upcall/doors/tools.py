@@ -5,7 +5,6 @@ right form. Cancelling a call only detaches it; the question stays open.
 """
 
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -97,7 +96,7 @@ class Tools:
         aliases: Sequence[str] = (),
         desk_for: DeskFor | None = None,
         beat: Beat | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.evidence = Handed(broker.collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
@@ -106,7 +105,7 @@ class Tools:
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
-        self._clock = clock
+        self._clock = clock or broker.now
         self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,
