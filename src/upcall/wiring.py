@@ -6,7 +6,7 @@ import os
 import pwd
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -86,12 +86,19 @@ class Assembly:
 async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
     """Put everything together for one home; it is taken apart in the opposite order."""
     kept = _kept_for(config)
-    store = await open_store(home, config)
-    try:
+    async with AsyncExitStack() as leaving:
+        store = await open_store(home, config)
+        leaving.push_async_callback(store.close)
         access = Access(store, store.now)
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
+        if shared:
+            leaving.callback(asyncio.create_task(_refresh(access)).cancel)
+        if kept:
+            retention = Retention(store, kept * DAY)
+            await retention.start()
+            leaving.push_async_callback(retention.close)
         agent_token = home.agent_token_file.read_text().strip()
         broker = Broker(
             store,
@@ -102,14 +109,18 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             installation=digest(agent_token)[:16] if shared else "",
         )
         await broker.start()
-        runs = supervised(home, config, url, broker, access)
-        await runs.open()
+        leaving.push_async_callback(broker.close)
         desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
         tools = Tools(broker, slice_seconds=config.slice, desk_for=desk_for)
-        pipes = PipeServer(tools, access)
-        await pipes.start()
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
+        leaving.push_async_callback(files.close, end=False)
+        pipes = PipeServer(tools, access)
+        await pipes.start()
+        leaving.push_async_callback(pipes.close, end=False)
+        runs = supervised(home, config, url, broker, access)
+        await runs.open()
+        leaving.push_async_callback(runs.close)
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
@@ -120,33 +131,17 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
         )
-        retention = Retention(store, kept * DAY) if kept else None
-        if retention is not None:
-            await retention.start()
-        refreshing = asyncio.create_task(_refresh(access)) if shared else None
-        try:
-            yield Assembly(
-                url=url,
-                app=app,
-                broker=broker,
-                pipes=pipes,
-                files=files,
-                runs=runs,
-                access=access,
-                public_url=config.public_url.rstrip("/"),
-                agent_token=agent_token,
-            )
-        finally:
-            await runs.close()
-            await pipes.close(end=False)
-            await files.close(end=False)
-            await broker.close()
-            if retention is not None:
-                await retention.close()
-            if refreshing is not None:
-                refreshing.cancel()
-    finally:
-        await store.close()
+        yield Assembly(
+            url=url,
+            app=app,
+            broker=broker,
+            pipes=pipes,
+            files=files,
+            runs=runs,
+            access=access,
+            public_url=config.public_url.rstrip("/"),
+            agent_token=agent_token,
+        )
 
 
 def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access) -> Runs:
