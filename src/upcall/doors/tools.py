@@ -13,7 +13,9 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
 from upcall.domain.outcome import outcome
+from upcall.domain.records import Effects
 from upcall.domain.redaction import redact
+from upcall.domain.resume import RESUME
 from upcall.domain.roles import Caller
 from upcall.doors.arguments import Fields, approval_in, fields_of, message_in, name_in
 from upcall.doors.catalogue import (
@@ -50,6 +52,7 @@ class Asker:
     request_key: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,7 @@ class Tools:
         slice_seconds: float = SLICE,
         aliases: Sequence[str] = (),
         desk_for: DeskFor | None = None,
+        runner: str = "",
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -102,6 +106,7 @@ class Tools:
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
+        self._runner = runner
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
@@ -116,6 +121,10 @@ class Tools:
     def offered(self, caller: Caller) -> Sequence[Definition]:
         """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
         return self._with_permissions if self._may_prompt(caller) else self.definitions
+
+    async def leave_in_peace(self, inquiry: str) -> None:
+        """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
+        await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
@@ -168,7 +177,9 @@ class Tools:
 
     async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
         added = await self._broker.ask(
-            draft(fields, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
+            draft(fields, self._broker.policy.limits),
+            _origin(asker, self._runner if asker.program else ""),
+            named_session=asker.named_session,
         )
         return added.inquiry
 
@@ -187,7 +198,7 @@ class Tools:
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
         message = message_in(fields, self._broker.policy.limits)
         masked = redact(message)
-        await self._broker.notify(masked.text, _origin(asker))
+        await self._broker.notify(masked.text, _origin(asker, self._runner if asker.program else ""))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
@@ -250,14 +261,15 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
     return ToolResult(text=text, structured=structured, is_error=True)
 
 
-def _origin(asker: Asker) -> Origin:
+def _origin(asker: Asker, runner: str) -> Origin:
     return Origin(
         agent=asker.caller.name,
         session=asker.session,
         door=asker.door,
         workspace=asker.workspace,
         run=asker.caller.run,
-        runner=asker.caller.runner,
+        program=asker.program,
+        runner=asker.caller.runner or runner,
         request_key=asker.request_key,
     )
 
