@@ -48,7 +48,8 @@ class Driver(Protocol):
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished, and the process can be ended. Cancelled when we close.
 
-        It may begin in the middle: the process of a daemon that died is taken over by the next one.
+        It may begin in the middle: the process of a daemon that died is taken over by the next one, with its session
+        and without a message once that is known. The console then has what the process wrote from its start.
         """
         ...
 

@@ -38,8 +38,10 @@ class Premises:
         assert isinstance(subject, Session)  # that is what resuming means
         return subject
 
-    def driver_of(self, run: Run, told: Told) -> Driver | None:
-        """Who talks to a run's process, if somebody has to."""
+    def driver_of(self, run: Run, told: Told, *, is_new: bool) -> Driver | None:
+        """Who talks to a run's process, if somebody has to; one that is not new has been talked to before."""
+        if run.session and not is_new:
+            told = Told(resumes=True)
         subject = subject_of(run, self._door(run, self.folder(run.number).token()), told, run.session)
         return self.agents(run.agent).driver(subject, told.message)
 
@@ -81,6 +83,7 @@ class Premises:
             talking=talking,
             token=token,
             home=str(self.home.path),
+            begins=self.folder(run.number).size(),
             orphan_grace=self.orphan_grace,
             kill_grace=self.kill_grace,
         )

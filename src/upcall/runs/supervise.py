@@ -60,6 +60,7 @@ class Supervisor:
         self._followed: dict[int, tuple[Following, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
+        self._new: set[tuple[int, int]] = set()
         self._chores = Chores()
         self._going_down = False
 
@@ -121,6 +122,7 @@ class Supervisor:
                 await self._settle(run, Ending(code=127, waits=await self._deliveries.waits(run)))
                 return True
             self._alive.add(number)
+            self._new.add((number, run.starts))
             if await asyncio.to_thread(self._hire, self._premises.folder(number)) != 0:
                 self._bury(run)
         return taken
@@ -222,6 +224,9 @@ class Supervisor:
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
         told = told_in(folder.read_told())
+        is_new = (run.number, run.starts) in self._new
+        self._new.discard((run.number, run.starts))
+        driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
         watch = Watch(
             run,
             self._book,
@@ -233,9 +238,10 @@ class Supervisor:
         following = Following(
             keeping=keeping,
             folder=folder,
-            read=run.read,
+            # Whoever talks to a process counts for itself, and may have to see how it began.
+            read=run.read if driver is None else folder.read_start().begins,
             reader=self._premises.agents(run.agent).reader(),
-            driver=None if keeping.gone else self._premises.driver_of(run, told),
+            driver=driver,
             desk=self._premises.desks(run),
             take=watch.take,
             mark=watch.mark,
