@@ -69,10 +69,9 @@ class Run:
         return int((self._folder / "fence").read_text())
 
     def agent(self) -> int:
-        """The agent's process, which is the child of its keeper."""
-        keepers = [pid for pid, words in _processes() if words[-1:] == [str(self._folder)]]
-        (agent,) = [pid for keeper in keepers for pid in _children(keeper)]
-        return agent
+        """The agent's process, which is the first child of its keeper."""
+        (keeper,) = [pid for pid, words in _processes() if words[-1:] == [str(self._folder)]]
+        return _children(keeper)[0]
 
     def kill(self) -> None:
         """End the agent's process as a full memory does, without a word."""
@@ -144,12 +143,13 @@ def _processes() -> list[tuple[int, list[str]]]:
 
 
 def _children(parent: int) -> list[int]:
-    found: list[int] = []
+    """The children of a process, in the order of their births."""
+    found: list[tuple[int, int]] = []
     for pid, _ in _processes():
         try:
-            status = Path(f"/proc/{pid}/stat").read_text()
+            status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(status.rpartition(")")[2].split()[1]) == parent:
-            found.append(pid)
-    return found
+        if int(status[1]) == parent:
+            found.append((int(status[19]), pid))
+    return [pid for _, pid in sorted(found)]
