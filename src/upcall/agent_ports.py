@@ -64,6 +64,8 @@ class Agent(Protocol):
     name: str
     install_hint: str
     """What to do when the program is not there."""
+    rest: float
+    """Seconds after its first start in which a session must not be resumed; 0 where it can be at any time."""
 
     def program(self) -> str:
         """What is started: the name of an executable, or its path."""

@@ -302,6 +302,25 @@ async def test_two_answers_at_once_start_it_once(house: House) -> None:
     assert "Two?" in heard
 
 
+async def test_a_session_is_left_alone_for_as_long_as_its_program_wants(tmp_path: Path) -> None:
+    """Whether an answer brings it back or a person has something to say."""
+    async with a_house(tmp_path, rest=1.5) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+        await house.answer(asked)
+        await house.store.hasten("resume", "run:1", house.broker.now())
+        told = await house.until_state(await house.begin("tell(result='done')"), RunState.COMPLETED)
+        assert await house.runs.say(told.number, "Go on", ANA) == "resumed"
+        for each in (run, told):
+            await house.until(each, lambda current: current.starts == 2)
+        events = [event for event in await house.store.events(0) if event.type == "run_resumed"]
+        resumed_at = {event.data["run"]: event.at for event in events}
+        for each in (run, told):
+            assert resumed_at[each.number] >= (each.started_at or 0) + 1.5
+
+
 def _expire(inquiry: Inquiry) -> Change | None:
     return lifecycle.expire(inquiry, inquiry.expires_at)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from upcall.agent_ports import Agent, Desk, Driver
+from upcall.domain.errors import UpcallError
 from upcall.domain.program import Command, Door, Session
 from upcall.domain.run import Run
 from upcall.home import Home
@@ -37,6 +38,13 @@ class Premises:
         subject = subject_of(run, self._door(run, self.folder(run.number).token()), Told(resumes=True), "")
         assert isinstance(subject, Session)  # that is what resuming means
         return subject
+
+    def rested_at(self, run: Run) -> float:
+        """From when on the session of a run may be resumed."""
+        try:
+            return (run.started_at or 0.0) + self.agents(run.agent).rest
+        except UpcallError:
+            return 0.0  # whoever starts it is told why it cannot be
 
     def driver_of(self, run: Run, told: Told, *, is_new: bool) -> Driver | None:
         """Who talks to a run's process, if somebody has to; one that is not new has been talked to before."""
