@@ -146,6 +146,10 @@ class House:
         _, data = self.folder(run).read(0)
         return [json.loads(line) for line in data.splitlines()]
 
+    def desk(self, run: Run) -> ApprovalDesk:
+        """Where a run's own program puts what it wants to do."""
+        return ApprovalDesk(self.broker, caller=run.caller, session=f"run-{run.number}", door="native")
+
     def folder(self, run: Run) -> RunFolder:
         return RunFolder(self.home.path / "runs" / str(run.number))
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from upcall.agent_ports import Agent, Desk, Driver
@@ -16,6 +17,14 @@ from upcall.runs.folder import RunFolder, Start
 from upcall.runs.started import Told, command_for, subject_of
 
 
+class RunDesk(Desk, Protocol):
+    """Where the questions of one run go."""
+
+    async def begin_turn(self) -> None:
+        """A person has spoken to the run, so it may ask anew for what was denied."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Premises:
     """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked."""
@@ -24,7 +33,7 @@ class Premises:
     url: str
     runner: str
     agents: Callable[[str], Agent]
-    desks: Callable[[Run], Desk]
+    desks: Callable[[Run], RunDesk]
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0

@@ -52,6 +52,7 @@ class Resuming:
         runner: str,
         clock: Callable[[], float],
         rested_at: Callable[[Run], float],
+        given_up: Callable[[Run], Awaitable[None]],
         *,
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
@@ -62,6 +63,7 @@ class Resuming:
         self._runner = runner
         self._clock = clock
         self._rested_at = rested_at
+        self._given_up = given_up
         self._most_attempts = most_attempts
         self._woken = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
@@ -192,6 +194,7 @@ class Resuming:
                     event="run_failed",
                 ),
             )
+            await self._given_up(run)
 
     def _note(self, state: str, job: Job, inquiry: Inquiry, error: str | None = None) -> Record:
         body = {"run": job.body["run"], "attempts": job.attempts, "error": error}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from upcall.access import Access, digest
+from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.program import Command, Permission
@@ -59,6 +60,7 @@ class Runs:
             premises.runner,
             broker.now,
             premises.rested_at,
+            self._given_up,
         )
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
@@ -284,8 +286,7 @@ class Runs:
             queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
             waiting = [run for run in reversed(queued) if run.runner == mine and not self._rests(run)]
             for run in waiting[: max(room, 0)]:
-                message = "\n\n".join(run.messages)
-                told = Told(resumes=True, message=message) if run.session else Told(resumes=False)
+                told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
 
     def _rests(self, run: Run) -> bool:
@@ -317,7 +318,13 @@ class Runs:
         self._resuming.wake()
         await self._pump()
 
+    async def _given_up(self, run: Run) -> None:
+        """Nothing can come of a yes any more. Questions stay: whoever retries the run may still need them."""
+        for inquiry in await deny_open(self._broker, run.agent, run=run.number):
+            await self._deliveries.drop(run, inquiry)
+
     async def _leave_nothing_open(self, run: Run) -> None:
+        await deny_open(self._broker, run.agent, run=run.number, reason="run_cancelled")
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")

@@ -94,10 +94,13 @@ class Supervisor:
 
     async def start(self, number: int, told: Told) -> bool:
         """Start a process for a run that has none; False if it has one by now, or is to end."""
+        said: list[str] = []
 
         def decide(run: Run) -> Step | None:
             if run.alive or run.ending:
                 return None
+            # A deferred call is resumed without a word, and a task has words of its own: these are for the next turn.
+            said[:] = () if told.message is None else run.messages
             going = replace(
                 run,
                 alive=True,
@@ -108,14 +111,16 @@ class Supervisor:
                 exit_code=None,
                 ended_at=None,
                 started_at=run.started_at or self._clock(),
-                messages=(),
+                messages=() if said else run.messages,
             )
             return Step(run=going, event="run_resumed" if told.resumes else "run_started")
 
         run, taken = await self._book.change(number, decide)
         if taken:
             try:
-                await asyncio.to_thread(self._premises.prepare, run, told)
+                await asyncio.to_thread(self._premises.prepare, run, told.adding(said))
+                if said:
+                    await self._premises.desks(run).begin_turn()
                 self._lend(run)
             except (OSError, UpcallError) as problem:
                 log.warning("run %s cannot be started: %s", number, problem)
@@ -135,7 +140,10 @@ class Supervisor:
     async def say(self, number: int, text: str) -> bool:
         """Tell a live process something; False where it cannot be told now."""
         followed = self._followed.get(number)
-        return followed is not None and await followed[0].say(text)
+        if followed is None or not await followed[0].say(text):
+            return False
+        await self._premises.desks(followed[1].live).begin_turn()
+        return True
 
     def _lend(self, run: Run) -> None:
         self._access.lend(run.token, run.caller)
@@ -267,8 +275,7 @@ class Supervisor:
 
 def _put_back(told: Told, run: Run) -> Step:
     """The run as it was before its latest start, which never came about."""
-    before = replace(run, alive=False)
+    before = replace(run, alive=False, messages=(*told.said, *run.messages))
     if told.delivers or (told.resumes and told.message is None):
         return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")
-    messages = (told.message,) if told.message else ()
-    return Step(run=replace(before, state=RunState.QUEUED, messages=messages), event="run_queued")
+    return Step(run=replace(before, state=RunState.QUEUED), event="run_queued")
