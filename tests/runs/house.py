@@ -71,6 +71,9 @@ class PlainAgent:
     name = "plain"
     install_hint = "it is a file beside the tests"
 
+    def __init__(self, rest: float = 0.0) -> None:
+        self.rest = rest
+
     def program(self) -> str:
         return sys.executable
 
@@ -143,6 +146,10 @@ class House:
         _, data = self.folder(run).read(0)
         return [json.loads(line) for line in data.splitlines()]
 
+    def desk(self, run: Run) -> ApprovalDesk:
+        """Where a run's own program puts what it wants to do."""
+        return ApprovalDesk(self.broker, caller=run.caller, session=f"run-{run.number}", door="native")
+
     def folder(self, run: Run) -> RunFolder:
         return RunFolder(self.home.path / "runs" / str(run.number))
 
@@ -168,7 +175,9 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(path: Path, *, limit: int = 4, end: bool = True, **premises: float) -> AsyncIterator[House]:
+async def a_house(
+    path: Path, *, limit: int = 4, end: bool = True, rest: float = 0.0, **premises: float
+) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
     home = Home(path / "home")
     home.create()
@@ -184,7 +193,7 @@ async def a_house(path: Path, *, limit: int = 4, end: bool = True, **premises: f
             home=home,
             url="http://127.0.0.1:1",
             runner="here",
-            agents=lambda _: PlainAgent(),
+            agents=lambda _: PlainAgent(rest),
             desks=lambda run: ApprovalDesk(
                 broker, caller=run.caller, session=f"run-{run.number}", door="native"
             ),

@@ -60,6 +60,7 @@ class CommandAgent:
         marker: str = "",
     ) -> None:
         self.name = name
+        self.rest = 0.0
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
         self._start = start
         self._resume = resume

@@ -51,6 +51,8 @@ class Resuming:
         begin: Begin,
         runner: str,
         clock: Callable[[], float],
+        rested_at: Callable[[Run], float],
+        given_up: Callable[[Run], Awaitable[None]],
         *,
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
@@ -60,6 +62,8 @@ class Resuming:
         self._begin = begin
         self._runner = runner
         self._clock = clock
+        self._rested_at = rested_at
+        self._given_up = given_up
         self._most_attempts = most_attempts
         self._woken = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
@@ -148,6 +152,8 @@ class Resuming:
             )
         elif job.attempts >= self._most_attempts:
             await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
+        elif self._clock() < (rested_at := self._rested_at(run)):
+            await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
         else:
             await self._resume(job, run, inquiry)
 
@@ -188,6 +194,7 @@ class Resuming:
                     event="run_failed",
                 ),
             )
+            await self._given_up(run)
 
     def _note(self, state: str, job: Job, inquiry: Inquiry, error: str | None = None) -> Record:
         body = {"run": job.body["run"], "attempts": job.attempts, "error": error}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from upcall.access import Access, digest
+from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.program import Command, Permission
@@ -52,12 +53,20 @@ class Runs:
             premises, self._book, access, self._deliveries, broker.now, self._process_ended
         )
         self._resuming = Resuming(
-            broker.store, self._book, self._deliveries, self._supervisor.start, premises.runner, broker.now
+            broker.store,
+            self._book,
+            self._deliveries,
+            self._supervisor.start,
+            premises.runner,
+            broker.now,
+            premises.rested_at,
+            self._given_up,
         )
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
         )
         self._pumping = asyncio.Lock()
+        self._resting: set[int] = set()
         self._chores = Chores()
 
     async def open(self) -> None:
@@ -275,10 +284,25 @@ class Runs:
             running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
             room = self._limit - len([run for run in running if run.runner == mine])
             queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
-            for run in [run for run in reversed(queued) if run.runner == mine][: max(room, 0)]:
-                message = "\n\n".join(run.messages)
-                told = Told(resumes=True, message=message) if run.session else Told(resumes=False)
+            waiting = [run for run in reversed(queued) if run.runner == mine and not self._rests(run)]
+            for run in waiting[: max(room, 0)]:
+                told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
+
+    def _rests(self, run: Run) -> bool:
+        """Whether a session has to be left alone; it is thought of again when that is over."""
+        left = self._premises.rested_at(run) - self._broker.now() if run.session else 0.0
+        if left <= 0:
+            return False
+        if run.number not in self._resting:
+            self._resting.add(run.number)
+            _ = self._chores.add(self._pump_after(run, left), f"let run {run.number} rest")
+        return True
+
+    async def _pump_after(self, run: Run, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._resting.discard(run.number)
+        await self._pump()
 
     def _process_ended(self, run: Run) -> None:
         _ = self._chores.add(self._after(run), f"what follows run {run.number}")
@@ -294,7 +318,13 @@ class Runs:
         self._resuming.wake()
         await self._pump()
 
+    async def _given_up(self, run: Run) -> None:
+        """Nothing can come of a yes any more. Questions stay: whoever retries the run may still need them."""
+        for inquiry in await deny_open(self._broker, run.agent, run=run.number):
+            await self._deliveries.drop(run, inquiry)
+
     async def _leave_nothing_open(self, run: Run) -> None:
+        await deny_open(self._broker, run.agent, run=run.number, reason="run_cancelled")
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
