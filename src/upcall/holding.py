@@ -27,5 +27,5 @@ class Held:
             del self._counts[name]
             self.released(name)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._counts

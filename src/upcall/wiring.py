@@ -35,6 +35,7 @@ from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
+from upcall.holding import Held
 from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
@@ -119,7 +120,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         pipes = PipeServer(tools, access)
         await pipes.start()
         leaving.push_async_callback(pipes.close, end=False)
-        runs = supervised(home, config, url, broker, access)
+        runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
         door = LateDoor(tools, access)
@@ -145,7 +146,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         )
 
 
-def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access) -> Runs:
+def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:
     """The runs of one home."""
 
     def permission(agent: str) -> Permission:
@@ -170,7 +171,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         desks=desk,
         wait=config.block_timeout,
     )
-    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission)
+    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission, held=held)
 
 
 def runner_name(home: Home) -> str:

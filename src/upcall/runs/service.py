@@ -15,6 +15,8 @@ from upcall.domain.program import Command, Permission
 from upcall.domain.resume import RESUME, job_id, subject
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
+from upcall.holding import Held
+from upcall.runs.adopting import Adopting
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
@@ -40,6 +42,7 @@ class Runs:
         *,
         limit: int,
         permission: Callable[[str], Permission],
+        held: Held,
     ) -> None:
         self._premises = premises
         self._broker = broker
@@ -61,7 +64,10 @@ class Runs:
             broker.now,
             premises.rested_at,
             self._given_up,
+            adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
+            held=held,
         )
+        held.released = self._let_go
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
         )
@@ -102,7 +108,7 @@ class Runs:
         await self._programs.check(agent, environment)
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
         run = await self._book.enter(lambda number: self._run(number, replace(order, task=task), by, secret))
-        await asyncio.to_thread(self._furnish, run, secret, order.environment)
+        await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
         await self._pump()
         return await self._book.get(run.number)
 
@@ -270,13 +276,6 @@ class Runs:
             retry_of=order.retry_of,
         )
 
-    def _furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
-        folder = self._premises.folder(run.number)
-        folder.create()
-        folder.write_token(secret)
-        if environment is not None:
-            folder.write_environment(environment)
-
     async def _pump(self) -> None:
         """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
         async with self._pumping:
@@ -313,6 +312,9 @@ class Runs:
         else:
             await self._resuming.ended(run)
         await self._pump()
+
+    def _let_go(self, session: str) -> None:
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
 
     async def _heard(self) -> None:
         self._resuming.wake()
