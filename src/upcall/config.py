@@ -101,6 +101,7 @@ class Config:
     unknown_approval: Literal["deny", "reask"] = "deny"
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
+    resume: Literal["held", "auto"] = "held"
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()

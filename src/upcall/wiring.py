@@ -113,7 +113,13 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         leaving.push_async_callback(broker.close)
         desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
         runner = runner_name(home)
-        tools = Tools(broker, slice_seconds=config.slice, desk_for=desk_for, runner=runner)
+        tools = Tools(
+            broker,
+            slice_seconds=config.slice,
+            desk_for=desk_for,
+            runner=runner,
+            resumes_all=config.resume == "auto",
+        )
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
         leaving.push_async_callback(files.close, end=False)

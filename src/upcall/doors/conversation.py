@@ -17,7 +17,7 @@ from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
 from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of
-from upcall.doors.tools import Asker, ToolResult, Watching, failure, result
+from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 
 log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ class Conversation:
             caller=peer.caller,
             session=session or peer.caller.name,
             named_session=session is not None,
-            door="mcp-pipe",
+            door=PIPE,
             request_key=request_key_of(meta),
             workspace=peer.workspace,
             wait=peer.wait,

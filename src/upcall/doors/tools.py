@@ -35,6 +35,9 @@ from upcall.doors.progress import Beat
 SLICE = 50.0
 """How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
 
+PIPE = "mcp-pipe"
+"""The door of those who come through `upcall mcp`."""
+
 log = logging.getLogger(__name__)
 
 
@@ -99,6 +102,7 @@ class Tools:
         aliases: Sequence[str] = (),
         desk_for: DeskFor | None = None,
         runner: str = "",
+        resumes_all: bool = False,
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -107,6 +111,7 @@ class Tools:
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
         self._runner = runner
+        self._resumes_all = resumes_all
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
@@ -121,6 +126,11 @@ class Tools:
     def offered(self, caller: Caller) -> Sequence[Definition]:
         """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
         return self._with_permissions if self._may_prompt(caller) else self.definitions
+
+    def _runner_of(self, asker: Asker) -> str:
+        """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
+        holds = asker.door == PIPE or self._resumes_all
+        return self._runner if asker.program and holds else ""
 
     async def leave_in_peace(self, inquiry: str) -> None:
         """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
@@ -178,7 +188,7 @@ class Tools:
     async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
         added = await self._broker.ask(
             draft(fields, self._broker.policy.limits),
-            _origin(asker, self._runner if asker.program else ""),
+            _origin(asker, self._runner_of(asker)),
             named_session=asker.named_session,
         )
         return added.inquiry
@@ -198,7 +208,7 @@ class Tools:
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
         message = message_in(fields, self._broker.policy.limits)
         masked = redact(message)
-        await self._broker.notify(masked.text, _origin(asker, self._runner if asker.program else ""))
+        await self._broker.notify(masked.text, _origin(asker, self._runner_of(asker)))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 

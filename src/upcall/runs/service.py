@@ -12,7 +12,6 @@ from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.program import Command, Permission
-from upcall.domain.resume import RESUME, job_id, subject
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
 from upcall.holding import Held
@@ -20,6 +19,7 @@ from upcall.runs.adopting import Adopting
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, readable
 from upcall.runs.premises import Premises
@@ -68,6 +68,7 @@ class Runs:
             held=held,
         )
         held.released = self._let_go
+        self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
         )
@@ -240,26 +241,7 @@ class Runs:
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
-        found = await self._store.get(inquiry)
-        run = found.origin.run
-        if run is None:
-            return None
-        record = await self._store.look_up(RESUME, found.id)
-        jobs = [job for job in await self._store.jobs(RESUME, subject(run)) if job.id == job_id(found)]
-        if record is None and not jobs:
-            return None
-        state = "pending" if record is None else record.state
-        if not jobs and state != "failed":
-            state = "done"
-        if jobs and jobs[0].runner not in {"", self._premises.runner}:
-            state = f"waiting for runner {jobs[0].runner}"
-        known = {} if record is None else record.body
-        return {
-            "state": state,
-            "run": run,
-            "attempts": known.get("attempts", 0),
-            "error": known.get("error"),
-        }
+        return await self._forwarding.state(await self._store.get(inquiry))
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         return Run(
