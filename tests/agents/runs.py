@@ -128,6 +128,8 @@ def a_boss(folder: Path, settings: str = "") -> Iterator[Boss]:
     home.config_file.write_text(settings)
     with Boss(home) as boss:
         yield boss
+        # Put down for good, which ends whoever is still at work.
+        home.write_private(home.down_mark, "")
 
 
 def _processes() -> list[tuple[int, list[str]]]:

@@ -7,12 +7,8 @@ import pytest
 from tests.agents.model_server import Model
 from tests.agents.programs import CLAUDE, CODEX, OPENCODE, PROGRAMS, Desk, Program
 from tests.agents.runs import Boss, a_boss
-from tests.agents.script import Call, Say, say_back
-from tests.agents.stories import wait_for_record
-
-CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
-ASK = Call("ask_human", CACHE)
-TASK = "Set up the cache."
+from tests.agents.script import Say, say_back
+from tests.agents.stories import ASK, TASK, wait_for_record
 
 
 @pytest.fixture(scope="module")
