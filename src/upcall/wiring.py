@@ -101,14 +101,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await retention.start()
             leaving.push_async_callback(retention.close)
         agent_token = home.agent_token_file.read_text().strip()
-        broker = Broker(
-            store,
-            policy(config),
-            pacing=Pacing(**asdict(config.rates)),
-            follow_up=resume.consequences,
-            # The token is this home's own, and stays.
-            installation=digest(agent_token)[:16] if shared else "",
-        )
+        broker = _broker(store, config, agent_token if shared else "")
         await broker.start()
         leaving.push_async_callback(broker.close)
         desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
@@ -150,6 +143,17 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )
+
+
+def _broker(store: Store, config: Config, shared_by: str) -> Broker:
+    """The broker; where homes share a database, the token of ours tells it from others, and stays."""
+    return Broker(
+        store,
+        policy(config),
+        pacing=Pacing(**asdict(config.rates)),
+        follow_up=resume.consequences,
+        installation=digest(shared_by)[:16] if shared_by else "",
+    )
 
 
 def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:

@@ -104,18 +104,6 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
-        "Resume": record(
-            {
-                "state": TEXT,
-                "run": {"type": ["integer", "null"]},
-                "attempts": COUNT,
-                "error": TEXT_OR_NULL,
-                "command": {
-                    **TEXT_OR_NULL,
-                    "description": "What takes a session over that was not started here.",
-                },
-            }
-        ),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
