@@ -383,3 +383,16 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=200, stateful_step_count=60)
+
+
+def test_an_answer_on_its_way_says_so_until_the_agent_has_it() -> None:
+    """Every attempt is in the log; the first is when it was forwarded."""
+    assert lifecycle.forward(an_inquiry(), 42, 1.0) is None
+    answered = applied(lifecycle.answer(an_inquiry(), YES, a_closing(5.0)))
+    first = applied(lifecycle.forward(answered, 42, 6.0))
+    again = lifecycle.forward(first, 42, 9.0)
+    assert again is not None
+    assert isinstance(again.inquiry.state, Answered)
+    assert (again.inquiry.state.forwarded_at, again.happening.data["run"]) == (6.0, 42)
+    collected = applied(lifecycle.collect(again.inquiry, "resumed", 10.0))
+    assert lifecycle.forward(collected, 42, 11.0) is None

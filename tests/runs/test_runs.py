@@ -145,12 +145,16 @@ async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(
 
 async def test_a_deferred_call_is_resumed_without_a_word(house: House) -> None:
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(deferred='call-7')"
+    (house.work / "then.py").write_text(
+        "tell(returned='Red', call='call-7'); tell(turn=True); tell(result='ok')"
+    )
     run = await house.until_session(await house.begin(task))
     asked = await house.ask(run, request_key="call-7")
     (house.work / "go").touch()
     await house.until(run, lambda current: not current.alive)
     await house.answer(asked)
-    await house.until_state(run, *OVER)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 2)
     assert {"heard": "nothing"} in house.output(run)
 
 

@@ -171,10 +171,25 @@ def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dic
     while inquiry["answer"]["collected_at"] is None:
         events = client.get("/v1/events", patience=POLL_SECONDS, after=after, wait=POLL_SECONDS)
         after = events["next_after"]
-        if any(
-            event["inquiry"] == inquiry["id"] and event["type"] == "collected" for event in events["items"]
-        ):
-            inquiry = client.get(inquiry_path(inquiry["id"]))
+        for event in events["items"]:
+            if event["inquiry"] != inquiry["id"]:
+                continue
+            match event["type"]:
+                case "collected":
+                    inquiry = client.get(inquiry_path(inquiry["id"]))
+                case "forwarded":
+                    print(
+                        f"Forwarded to the agent: run {event['data']['run']} is brought back.",
+                        file=sys.stderr,
+                    )
+                case "resume_failed":
+                    number = event["data"]["run"]
+                    raise CommandFailed(
+                        f"the agent could not be brought back: {event['data']['error']}",
+                        hint=f"the answer is kept; try again with: upcall retry {number}",
+                    )
+                case _:
+                    pass
     return inquiry
 
 

@@ -107,13 +107,14 @@ def _approvals(inquiry: Inquiry) -> Document | None:
 
 def _answer(inquiry: Inquiry) -> Document | None:
     match inquiry.state:
-        case Answered(closing=closing, answer=answer, collected_at=collected_at):
+        case Answered(closing=closing, answer=answer, collected_at=collected_at, forwarded_at=forwarded_at):
             return {
                 "answers": [list(values) for values in answer.values],
                 "text": answer.text,
                 "by": closing.by,
                 "via": closing.via,
                 "at": timestamp(closing.at),
+                "forwarded_at": None if forwarded_at is None else timestamp(forwarded_at),
                 "collected_at": None if collected_at is None else timestamp(collected_at),
             }
         case _:

@@ -127,11 +127,15 @@ class Open:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """Answered; `collected_at` is when there was evidence that the agent has it, `votes` are who approved before."""
+    """Answered; `collected_at` is when there was evidence that the agent has it, `votes` are who approved before.
+
+    `forwarded_at` is when a session that had ended was first brought back for it.
+    """
 
     closing: Closing
     answer: Answer
     collected_at: float | None = None
+    forwarded_at: float | None = None
     votes: tuple[Closing, ...] = ()
 
 

@@ -153,6 +153,17 @@ def extend(inquiry: Inquiry, seconds: float, *, by: str, now: float) -> Change |
     return Change(inquiry=replace(inquiry, expires_at=expires_at), happening=happening)
 
 
+def forward(inquiry: Inquiry, run: int, now: float) -> Change | None:
+    """Record that the agent's session is being brought back for this answer; each attempt is said, the first is kept."""
+    match inquiry.state:
+        case Answered(collected_at=None) as settled:
+            happening = Happening(type="forwarded", at=now, data={"ref": inquiry.ref, "run": run})
+            state = replace(settled, forwarded_at=settled.forwarded_at or now)
+            return Change(inquiry=replace(inquiry, state=state), happening=happening)
+        case _:
+            return None
+
+
 def collect(inquiry: Inquiry, evidence: str, now: float) -> Change | None:
     """Record that the agent has its answer; only the first evidence counts."""
     match inquiry.state:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from dataclasses import replace
 
+from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
@@ -197,10 +198,11 @@ class Resuming:
         effects = Effects(
             jobs=(attempt,),
             records=(self._note("started", attempt, inquiry),),
-            happenings=(self._said("forwarded", run, inquiry, attempts=attempt.attempts),),
         )
         if not await self._store.settle(job, effects):
             return
+        now = self._clock()
+        await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)
         if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
             # The call itself is waiting for its decision, which its hook gets when it asks again.

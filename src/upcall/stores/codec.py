@@ -231,6 +231,8 @@ def _state_out(state: State) -> Json:
         made["answer"] = {"values": state.answer.values, "text": state.answer.text}
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
+        if state.forwarded_at is not None:
+            made["forwarded_at"] = state.forwarded_at
     return made
 
 
@@ -274,6 +276,7 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
         closing=closing,
         answer=Answer(values=values, text=given["text"]),
         collected_at=read.get("collected_at"),
+        forwarded_at=read.get("forwarded_at"),
         votes=_votes_in(read),
     )
 

@@ -90,6 +90,10 @@ def _given() -> dict[str, Schema]:
                 "by": TEXT,
                 "via": TEXT,
                 "at": MOMENT,
+                "forwarded_at": {
+                    **MOMENT_OR_NULL,
+                    "description": "When a session that had ended was brought back for it.",
+                },
                 "collected_at": {**MOMENT_OR_NULL, "description": "When the agent had it."},
             }
         ),

@@ -223,8 +223,8 @@ def _rank(inquiry: Inquiry) -> int:
     match inquiry.state:
         case Open():
             return 0
-        case Answered(collected_at=collected):
-            return 2 if collected is None else 3
+        case Answered(collected_at=collected, forwarded_at=forwarded):
+            return 4 if collected is not None else 2 if forwarded is None else 3
         case _:
             return 1
 
@@ -323,8 +323,9 @@ def _trail(inquiry: Inquiry) -> tuple[Step, ...]:
     match inquiry.state:
         case Open():
             return (asked,)
-        case Answered(closing=closing, collected_at=collected):
+        case Answered(closing=closing, collected_at=collected, forwarded_at=forwarded):
             answered = Step(name="answered", at=closing.at, by=one_line(f"{closing.by} · {closing.via}", 80))
-            return (asked, answered, Step(name="collected", at=collected))
+            on_its_way = () if forwarded is None else (Step(name="forwarded", at=forwarded),)
+            return (asked, answered, *on_its_way, Step(name="collected", at=collected))
         case closed:
             return (asked, Step(name=inquiry.state_name, at=closed.closing.at))
