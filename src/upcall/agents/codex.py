@@ -16,9 +16,12 @@ class Codex:
     name = "codex"
     install_hint = "npm install -g @openai/codex, then run `codex` once to sign in"
 
+    def __init__(self, executable: str = "") -> None:
+        self._executable = executable or "codex"
+
     def program(self) -> str:
         """What is started."""
-        return "codex"
+        return self._executable
 
     def version_problem(self, version: str) -> str | None:
         """What is wrong with an installed version; it prints `codex-cli 0.166.0`."""

@@ -18,7 +18,7 @@ def _setup(args: Namespace) -> int:
     if args.ci:
         from upcall.setup.ci import job_for
 
-        print(job_for(args.agent, os.environ))
+        print(job_for(args.agent))
         return 0
     door = own_door(os.environ)
     if args.remove:
@@ -58,7 +58,8 @@ def _show(changes: Sequence[Change]) -> None:
 def _agrees() -> bool:
     if not is_terminal(sys.stdin):
         raise CommandFailed(
-            "nobody is there to agree to these changes", hint="--yes writes them without asking, --dry-run only shows"
+            "nobody is there to agree to these changes",
+            hint="--yes writes them without asking, --dry-run only shows",
         )
     print("\nWrite this? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

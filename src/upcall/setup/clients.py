@@ -17,6 +17,7 @@ TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
 PATIENCE = 24 * 3600 + 60
 """Seconds that a program waits for a call: longer than we ever do, so that it is always us who end a wait."""
 
+REMOTE = ("UPCALL_URL", "UPCALL_TOKEN")
 MARK = "# Written by `upcall setup codex`; `upcall setup codex --remove` takes this table out."
 
 ASKING = """\
@@ -28,10 +29,12 @@ guess where you should ask. A result that says "parked" is not an answer: call w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """How our server is started, and for which installation."""
+    """How our server is started, and which installation it leads to."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    inherited: tuple[str, ...] = ()
+    """Variables that it needs from whoever starts the program: a token has no place in a file of settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,12 @@ class Place:
         return Path(chosen).expanduser() if chosen else self.home / usual
 
 
-Needs = Callable[[Place, Door, bool], list[File]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What belongs into the files of a program; `memory` is where it keeps what it shall always know."""
+
+    files: list[File]
+    memory: Path
 
 
 def own_door(environment: Mapping[str, str]) -> Door:
@@ -58,6 +66,7 @@ def own_door(environment: Mapping[str, str]) -> Door:
     return Door(
         command=(*command, "mcp", "--wait", "block"),
         environment={"UPCALL_HOME": str(Path(home).expanduser().absolute())} if home else {},
+        inherited=REMOTE if environment.get("UPCALL_URL") else (),
     )
 
 
@@ -69,10 +78,12 @@ def files_for(name: str, place: Place, door: Door, *, prompt: bool) -> list[File
     """
     if name not in CLIENTS:
         raise UnknownProgram(name, CLIENTS)
-    return CLIENTS[name](place, door, prompt)
+    needs = CLIENTS[name](place, door)
+    lines = File(path=needs.memory, dialect=Prose(), edits=[Lines(ASKING)])
+    return [*needs.files, lines] if prompt else needs.files
 
 
-def _claude(place: Place, door: Door, prompt: bool) -> list[File]:
+def _claude(place: Place, door: Door) -> Needs:
     folder = place.folder("CLAUDE_CONFIG_DIR", ".claude")
     # Beside the folder, unless the folder was chosen: then inside.
     state = folder if place.environment.get("CLAUDE_CONFIG_DIR") else place.home
@@ -80,11 +91,12 @@ def _claude(place: Place, door: Door, prompt: bool) -> list[File]:
     # In the background, what arrives later would not count as an answer.
     stay = Entry(("env", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"), "0")
     server = Entry(("mcpServers", SERVER), claude_server(door))
-    return [
-        File(path=state / ".claude.json", dialect=Json(comments=False), edits=[server]),
-        File(path=folder / "settings.json", dialect=Json(comments=False), edits=[*allowed, stay]),
-        *_memory(folder / "CLAUDE.md", prompt),
+    plain = Json(comments=False)
+    files = [
+        File(path=state / ".claude.json", dialect=plain, edits=[server]),
+        File(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay]),
     ]
+    return Needs(files=files, memory=folder / "CLAUDE.md")
 
 
 def claude_server(door: Door) -> dict[str, object]:
@@ -100,7 +112,7 @@ def claude_server(door: Door) -> dict[str, object]:
     }
 
 
-def _codex(place: Place, door: Door, prompt: bool) -> list[File]:
+def _codex(place: Place, door: Door) -> Needs:
     folder = place.folder("CODEX_HOME", ".codex")
     command, *arguments = door.command
     environment = ", ".join(f"{name} = {_toml(value)}" for name, value in door.environment.items())
@@ -108,6 +120,8 @@ def _codex(place: Place, door: Door, prompt: bool) -> list[File]:
         "command": _toml(command),
         "args": _toml(arguments),
         **({"env": f"{{ {environment} }}"} if environment else {}),
+        # It hands on only what it is told to.
+        **({"env_vars": _toml(door.inherited)} if door.inherited else {}),
         "startup_timeout_sec": "30",
         "tool_timeout_sec": str(PATIENCE),
         "default_tools_approval_mode": _toml("approve"),
@@ -115,10 +129,8 @@ def _codex(place: Place, door: Door, prompt: bool) -> list[File]:
         "omit_tools_from": _toml(["deferred", "code_mode"]),
     }
     table = Table(("mcp_servers", SERVER), MARK, values)
-    return [
-        File(path=folder / "config.toml", dialect=Toml(), edits=[table]),
-        *_memory(folder / "AGENTS.md", prompt),
-    ]
+    file = File(path=folder / "config.toml", dialect=Toml(), edits=[table])
+    return Needs(files=[file], memory=folder / "AGENTS.md")
 
 
 def _toml(value: object) -> str:
@@ -126,7 +138,7 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _opencode(place: Place, door: Door, prompt: bool) -> list[File]:
+def _opencode(place: Place, door: Door) -> Needs:
     folder = place.folder("XDG_CONFIG_HOME", ".config") / "opencode"
     known = (folder / "opencode.jsonc", folder / "opencode.json")
     path = next((file for file in known if file.exists()), known[-1])
@@ -134,10 +146,8 @@ def _opencode(place: Place, door: Door, prompt: bool) -> list[File]:
     if _has_rules(path):
         # Of all rules that fit the last one counts, and this becomes the last one.
         edits.append(Entry(("permission", f"{SERVER}_*"), "allow"))
-    return [
-        File(path=path, dialect=Json(comments=True), edits=edits),
-        *_memory(folder / "AGENTS.md", prompt),
-    ]
+    file = File(path=path, dialect=Json(comments=True), edits=edits)
+    return Needs(files=[file], memory=folder / "AGENTS.md")
 
 
 def opencode_server(door: Door) -> dict[str, object]:
@@ -160,14 +170,12 @@ def _has_rules(path: Path) -> bool:
     return rules is not None and isinstance(rules.value, dict)
 
 
-def _gemini(place: Place, door: Door, prompt: bool) -> list[File]:
+def _gemini(place: Place, door: Door) -> Needs:
     chosen = place.environment.get("GEMINI_CLI_HOME", "")
     folder = (Path(chosen).expanduser() if chosen else place.home) / ".gemini"
     server = Entry(("mcpServers", SERVER), gemini_server(door))
-    return [
-        File(path=folder / "settings.json", dialect=Json(comments=True), edits=[server]),
-        *_memory(folder / "GEMINI.md", prompt),
-    ]
+    file = File(path=folder / "settings.json", dialect=Json(comments=True), edits=[server])
+    return Needs(files=[file], memory=folder / "GEMINI.md")
 
 
 def gemini_server(door: Door) -> dict[str, object]:
@@ -176,14 +184,16 @@ def gemini_server(door: Door) -> dict[str, object]:
     return {
         "command": command,
         "args": arguments,
-        "env": dict(door.environment),
+        # It keeps what looks like a secret from servers, unless it is named.
+        "env": {**door.environment, **{name: f"${name}" for name in door.inherited}},
         "timeout": PATIENCE * 1000,
         "trust": True,
     }
 
 
-def _memory(path: Path, prompt: bool) -> list[File]:
-    return [File(path=path, dialect=Prose(), edits=[Lines(ASKING)])] if prompt else []
-
-
-CLIENTS: Mapping[str, Needs] = {"claude": _claude, "codex": _codex, "opencode": _opencode, "gemini": _gemini}
+CLIENTS: Mapping[str, Callable[[Place, Door], Needs]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "opencode": _opencode,
+    "gemini": _gemini,
+}

@@ -124,12 +124,18 @@ class Table:
         changed = self._without(text)
         if changed != text and _table(changed, self.name) is not None:
             raise MalformedError(
-                f"more has been added to [{'.'.join(self.name)}]: take it out first", text, text.find(self.mark)
+                f"more has been added to [{'.'.join(self.name)}]: take it out first",
+                text,
+                text.find(self.mark),
             )
         return changed
 
     def _text(self) -> str:
-        lines = [self.mark, f"[{'.'.join(self.name)}]", *(f"{key} = {self.values[key]}" for key in self.values)]
+        lines = [
+            self.mark,
+            f"[{'.'.join(self.name)}]",
+            *(f"{key} = {self.values[key]}" for key in self.values),
+        ]
         return "\n".join(lines) + "\n"
 
     def _without(self, text: str) -> str:

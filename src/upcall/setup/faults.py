@@ -24,5 +24,6 @@ def unusable(path: Path, problem: str, *, line: int | None = None) -> UnusableFi
     """The complaint about a file."""
     place = f"{path}, line {line}" if line else str(path)
     return UnusableFile(
-        f"{place}: {problem}; nothing was changed", hint="put that right, or set Upcall up by hand: docs/agents.md"
+        f"{place}: {problem}; nothing was changed",
+        hint="put that right, or set Upcall up by hand: docs/agents.md",
     )

@@ -152,4 +152,3 @@ def _indent_of(text: str, at: int) -> str:
 def _gap(text: str, at: int) -> int:
     found = GAP.match(text, at)
     return found.end() if found else at
-
