@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.agents import opencode_run
 from upcall.agents.catalogue import UnknownProgram, agent_named
@@ -13,7 +13,9 @@ from upcall.domain.program import Command, Door, Permission, Task
 from upcall.setup.clients import CLIENTS, REMOTE, SERVER, Door as Server, opencode_server
 
 PIPE = ("upcall", "mcp", "--wait", "block")
-ADDRESS = "$UPCALL_URL"
+OF_RUNS = ("--session-id", "--permission-prompt-tool", "--settings")
+"""What Claude Code is told only in runs of ours: the session's id, and where its prompts and own questions go."""
+
 TASK = "Say here what is to be done."
 
 HEAD = """\
@@ -52,33 +54,26 @@ def _lines(step: _Step, hint: str) -> Iterator[str]:
         yield step.before
     for variable, value in step.command.environment.items():
         if variable not in REMOTE:
-            yield f"export {variable}={_quoted(value)}"
-    yield f"{' '.join(map(_quoted, step.command.argv))} <<'TASK'"
+            yield f"export {variable}={shlex.quote(value)}"
+    yield f"{shlex.join(step.command.argv)} <<'TASK'"
     yield step.command.stdin
     yield "TASK"
 
 
-def _quoted(word: str) -> str:
-    """A word as a shell reads it; only the daemon's address is filled in."""
-    quoted = shlex.quote(word)
-    return quoted.replace(ADDRESS, f"'\"{ADDRESS}\"'") if ADDRESS in word else quoted
-
-
 def _task(permission: Permission) -> Task:
     variables: Mapping[str, str] = dict.fromkeys(REMOTE, "")
-    door = Door(command=PIPE, environment=variables, url=ADDRESS, token="")
+    door = Door(command=PIPE, environment=variables, url="", token="")
     return Task(prompt=TASK, cwd=".", door=door, session="", permission=permission)
 
 
 def _claude() -> _Step:
-    """As we start it ourselves, except that the session gets its id from Claude Code."""
+    """As we start it ourselves, except for what needs a run: permission prompts are Claude Code's own to deny."""
     command = agent_named("claude", {}).start(_task(Permission.APPROVAL))
     words = list(command.argv)
-    at = words.index("--session-id")
-    del words[at : at + 2]
-    return _Step(
-        command=Command(argv=tuple(words), cwd=".", environment=command.environment, stdin=command.stdin)
-    )
+    for flag in OF_RUNS:
+        at = words.index(flag)
+        del words[at : at + 2]
+    return _Step(command=replace(command, argv=tuple(words)))
 
 
 def _codex() -> _Step:
