@@ -55,7 +55,8 @@ class Entry:
         replaced = json_editing.find(before, self.path) if before and before.strip() else None
         if replaced is not None:
             return Entry(self.path, replaced.value).put(text)
-        return _pruned(json_editing.take(text, self.path), self.path[:-1], before)
+        rest = json_editing.take(text, self.path)
+        return text if rest == text else _pruned(rest, self.path[:-1], before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class Item:
         known = json_editing.find(before, self.path) if before and before.strip() else None
         if known is not None and isinstance(known.value, list) and self.item in known.value:
             return text
-        return _pruned(json_editing.drop(text, self.path, self.item), self.path, before)
+        rest = json_editing.drop(text, self.path, self.item)
+        return text if rest == text else _pruned(rest, self.path, before)
 
 
 def _pruned(text: str, path: tuple[str, ...], before: str | None) -> str:

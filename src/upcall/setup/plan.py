@@ -4,7 +4,7 @@ import difflib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.setup.edits import Dialect, Edit
@@ -90,19 +90,22 @@ def _removal(file: File) -> Change | None:
     before, kept = _read(file.path), _read(backup_of(file.path))
     if before is None:
         return None
+    if kept is not None:
+        _edited(replace(file, path=backup_of(file.path), edits=()), kept, lambda _, text: text)
     after: str | None = _without(file, before, kept)
     if after == before:
         return None
     assert after is not None  # only a file that is not there is None
     if not kept and after.strip() in {"", "{}"}:
         after = None
-    elif kept and file.dialect.is_same(after, kept):
+    elif kept and file.dialect.is_same(after.removeprefix(MARK), kept.removeprefix(MARK)):
         after = kept
     return Change(path=file.path, before=before, after=after, backup=None)
 
 
 def _without(file: File, text: str, kept: str | None) -> str:
-    return _edited(file, text, lambda edit, text: edit.take(text, kept)) if text.strip() else text
+    bare = None if kept is None else kept.removeprefix(MARK)
+    return _edited(file, text, lambda edit, text: edit.take(text, bare)) if text.strip() else text
 
 
 def _edited(file: File, text: str, edit: Callable[[Edit, str], str]) -> str:
