@@ -48,7 +48,8 @@ class Driver(Protocol):
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished, and the process can be ended. Cancelled when we close.
 
-        It may begin in the middle: the process of a daemon that died is taken over by the next one.
+        It may begin in the middle: the process of a daemon that died is taken over by the next one, with its session
+        and without a message once that is known. The console then has what the process wrote from its start.
         """
         ...
 
@@ -63,6 +64,8 @@ class Agent(Protocol):
     name: str
     install_hint: str
     """What to do when the program is not there."""
+    rest: float
+    """Seconds after its first start in which a session must not be resumed; 0 where it can be at any time."""
 
     def program(self) -> str:
         """What is started: the name of an executable, or its path."""

@@ -30,7 +30,7 @@ class Person:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self._client = Client(home=home)
+        self.client = Client(home=home)
         self._after = 0
 
     def __enter__(self) -> Self:
@@ -38,14 +38,14 @@ class Person:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.hang_up()
+        self.client.hang_up()
         stop_running(self.home)
 
     def next_question(self, *working: Asker) -> Json:
         """The question that is asked next; fails if all those who could ask it have ended."""
         while True:
             over = all(work.ended for work in working)
-            news = self._client.get("/v1/events", patience=30, after=self._after, wait=0 if over else 1)
+            news = self.client.get("/v1/events", patience=30, after=self._after, wait=0 if over else 1)
             for event in news["items"]:
                 self._after = event["seq"]
                 if event["type"] == "asked":
@@ -54,7 +54,7 @@ class Person:
 
     def show(self, name: str) -> Json:
         """An inquiry as it is now."""
-        inquiry: Json = self._client.get(inquiry_path(name))
+        inquiry: Json = self.client.get(inquiry_path(name))
         return inquiry
 
     def answer(self, name: str, *values: str) -> None:
@@ -71,9 +71,9 @@ class Person:
 
     def let_pass(self, seconds: int) -> None:
         """Wait for so long for something that does not happen."""
-        news = self._client.get("/v1/events", patience=30, after=self._after, wait=seconds)
+        news = self.client.get("/v1/events", patience=30, after=self._after, wait=seconds)
         assert not [event for event in news["items"] if event["type"] == "asked"]
 
     def leave(self) -> None:
         """Close the connection to the daemon."""
-        self._client.hang_up()
+        self.client.hang_up()

@@ -74,7 +74,7 @@ def killed(stage: Stage, program: Program) -> Work:
     work = stage.start(program, TASK)
     stage.person.next_question(work)
     work.wait_for(_is_waiting)
-    _wait_for_record(stage.desk, program)
+    wait_for_record(stage.desk, program)
     work.kill()
     work.finish()
     return work
@@ -158,7 +158,7 @@ def _answer(stage: Stage, work: Work) -> None:
     work.finish()
 
 
-def _wait_for_record(desk: Desk, program: Program) -> None:
+def wait_for_record(desk: Desk, program: Program) -> None:
     """Wait until the session is on disk: programs write it down a moment after they have said so, and tell nobody."""
     files, words = RECORDS[program]
     deadline = time.monotonic() + PATIENCE

@@ -70,6 +70,12 @@ def test_another_package_brings_an_agent_and_settings_change_it() -> None:
     assert {"robot", *BUILT_IN} <= set(agent_names({}))
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_agent_is_found_and_takes_the_program_of_its_settings(name: str) -> None:
+    assert agent_named(name, {}).program() == name
+    assert agent_named(name, {name: AgentSettings(program="/opt/it")}).program() == "/opt/it"
+
+
 def test_a_table_can_take_a_built_in_name() -> None:
     agent = agent_named("claude", {"claude": AgentSettings(adapter="command", start=("my-claude",))})
 

@@ -13,8 +13,10 @@ from upcall.broker import Reply
 from upcall.domain import lifecycle
 from upcall.domain.errors import InvalidRequest, NotAllowed, RunConflict, UnknownRun
 from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
+from upcall.ports import Query
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -273,6 +275,41 @@ async def test_the_token_of_a_run_lets_it_ask_while_it_lives(house: House) -> No
     assert (caller.role, caller.run, caller.name) == (Role.AGENT, 1, "plain")
 
 
+async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While there is a pipe it is left alone; then it becomes a run of ours, and later answers find the same one."""
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    stranger = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    house.held.take("plain:s-9")
+    asked = await house.ask_as(stranger)
+    await house.answer(asked)
+    await house.store.hasten("resume", "session:plain:s-9", 0)
+    assert (await house.runs.find()).items == ()
+    house.held.release("plain:s-9")
+    adopted = await house.until_begun(1)
+    over = await house.until_state(adopted, *OVER)
+    assert (over.state, over.session, over.starts) == (RunState.COMPLETED, "s-9", 1)
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is not None
+    await house.answer(await house.ask_as(stranger, "Two?"))
+    assert (await house.until(over, lambda run: run.starts == 2)).number == 1
+
+
+async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_nothing(house: House) -> None:
+    """A session of which we know neither program nor machine is not ours to start."""
+    asked = await house.ask_as({"run": None, "runner": "", "session": "s-9"})
+    await house.answer(asked)
+    assert await house.store.next_due(["resume"], "here") is None
+
+
 async def test_bad_orders_are_refused(house: House) -> None:
     for wrong in ({"cwd": "/does/not/exist"}, {"cwd": "relative"}):
         with pytest.raises(InvalidRequest):
@@ -300,6 +337,72 @@ async def test_two_answers_at_once_start_it_once(house: House) -> None:
     (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
     assert "One?" in heard
     assert "Two?" in heard
+
+
+async def test_a_session_is_left_alone_for_as_long_as_its_program_wants(tmp_path: Path) -> None:
+    """Whether an answer brings it back or a person has something to say."""
+    async with a_house(tmp_path, rest=1.5) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+        await house.answer(asked)
+        await house.store.hasten("resume", "run:1", house.broker.now())
+        told = await house.until_state(await house.begin("tell(result='done')"), RunState.COMPLETED)
+        assert await house.runs.say(told.number, "Go on", ANA) == "resumed"
+        for each in (run, told):
+            await house.until(each, lambda current: current.starts == 2)
+        events = [event for event in await house.store.events(0) if event.type == "run_resumed"]
+        resumed_at = {event.data["run"]: event.at for event in events}
+        for each in (run, told):
+            assert resumed_at[each.number] >= (each.started_at or 0) + 1.5
+
+
+async def test_what_people_say_is_heard_however_the_next_process_comes_about(tmp_path: Path) -> None:
+    """To a run that is queued, it is said after its task; to one that dies, together with the answer."""
+    async with a_house(tmp_path, limit=1) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        queued = await house.begin("tell(result='task')")
+        for each in (run, queued):
+            await house.runs.say(each.number, "Use the new API.", ANA)
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+        await house.answer(asked)
+        for each in (run, queued):
+            over = await house.until_state(each, RunState.COMPLETED)
+            assert (over.starts, over.messages) == (2, ())
+        (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
+        assert "The user answered: Red" in heard
+        assert "Use the new API." in heard
+        assert [line.get("heard") for line in house.output(queued)][-3] == "Use the new API."
+
+
+async def test_a_denial_stands_until_a_person_speaks_to_the_run(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    desk, push = house.desk(run), Action(tool="Bash", input={"command": "git push"})
+    await desk.approve(push, "1", wait=0)
+    (asked,) = (await house.store.find(Query(state="open"))).items
+    await house.broker.receive(asked.id, Reply(text="deny"), ANA)
+    assert not (await desk.approve(push, "2", wait=0)).open
+    await house.runs.say(run.number, "Push it after all.", ANA)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until_state(run, RunState.COMPLETED)
+    assert (await desk.approve(push, "3", wait=0)).open
+
+
+async def test_an_approval_that_a_cancelled_run_wanted_is_denied(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    asking = asyncio.create_task(
+        house.desk(run).approve(Action(tool="Bash", input={"command": "git push"}), "1")
+    )
+    await house.until_state(run, RunState.WAITING)
+    await house.runs.cancel(run.number, ANA)
+    verdict = await asking
+    assert (verdict.allowed, verdict.open) == (False, False)
+    settled = await house.store.get(verdict.inquiry)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.closing.reason == "run_cancelled"
 
 
 def _expire(inquiry: Inquiry) -> Change | None:

@@ -48,6 +48,7 @@ class Acp:
     def __init__(self, start: tuple[str, ...], *, name: str = "acp") -> None:
         self.name = name
         self._start = start
+        self.rest = 0.0
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
 
     def program(self) -> str:

@@ -15,6 +15,10 @@ class Codex:
 
     name = "codex"
     install_hint = "npm install -g @openai/codex, then run `codex` once to sign in"
+    rest = 0.0
+
+    def __init__(self, executable: str = "") -> None:
+        self._executable = executable or "codex"
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "codex"

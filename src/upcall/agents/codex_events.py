@@ -58,6 +58,12 @@ class AppReader:
             self.changes.pop(result.id, None)
             yield result
 
+    def missed(self, turn: Json) -> Iterator[Noticed]:
+        """What came of the calls of a turn while nobody listened: evidence, though no news to count."""
+        for item in list_in(turn.get("items")):
+            if result := returned(fields_in(item)):
+                yield result
+
     def finished(self, turn: Json) -> Finished:
         """How a turn ended."""
         for item in list_in(turn.get("items")):

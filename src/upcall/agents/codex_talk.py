@@ -46,6 +46,8 @@ class Talk:
             self._notice(Finished(ok=False, text=str(problem), reason=reason))
             return
         self._turn = text_in(turn.get("id"))
+        for noticed in self._reader.missed(turn):
+            self._notice(noticed)
         if turn.get("status") != "inProgress":
             self._notice(self._reader.finished(turn))
             return
@@ -101,7 +103,7 @@ class Talk:
         return fields_in(answer.get("turn"))
 
     async def _last_turn(self) -> Json:
-        page = {"threadId": self._thread, "limit": 1, "sortDirection": "desc"}
+        page = {"threadId": self._thread, "limit": 1, "sortDirection": "desc", "itemsView": "full"}
         turns = list_in((await self._link.call("thread/turns/list", page)).get("data"))
         return fields_in(turns[0]) if turns else {}
 

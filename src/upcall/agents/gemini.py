@@ -19,6 +19,10 @@ PROVED = "0.61.0"
 PATIENCE = 540
 """Seconds that a call of ours may take: over this protocol Gemini gives up after 600, and nothing raises that."""
 
+REST = 60.0
+"""Seconds that a session is left alone: its file is named after the minute, and loading it within the one in which it
+began would overwrite it."""
+
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
@@ -27,6 +31,7 @@ class Gemini:
 
     name = "gemini"
     install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
+    rest = REST
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "gemini"

@@ -23,6 +23,7 @@ class Opencode:
 
     name = "opencode"
     install_hint = f"npm install -g opencode-ai@{PROVED}"
+    rest = 0.0
 
     def __init__(self, executable: str = "", surroundings: Mapping[str, str] | None = None) -> None:
         self._executable = executable or "opencode"

@@ -22,7 +22,7 @@ OUTPUT, ERRORS = "output", "errors"
 
 
 class Start(NamedTuple):
-    """What a keeper starts, and under which number of the run's starts."""
+    """What a keeper starts, and under which number of the run's starts. Its output begins at `begins` of the run's."""
 
     number: int
     run: int
@@ -33,6 +33,7 @@ class Start(NamedTuple):
     talking: bool
     token: str
     home: str
+    begins: int
     orphan_grace: float
     kill_grace: float
 

@@ -2,17 +2,27 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from upcall.agent_ports import Agent, Desk, Driver
+from upcall.domain.errors import UpcallError
 from upcall.domain.program import Command, Door, Session
 from upcall.domain.run import Run
 from upcall.home import Home
 from upcall.runs.folder import RunFolder, Start
 from upcall.runs.started import Told, command_for, subject_of
+
+
+class RunDesk(Desk, Protocol):
+    """Where the questions of one run go."""
+
+    async def begin_turn(self) -> None:
+        """A person has spoken to the run, so it may ask anew for what was denied."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +33,7 @@ class Premises:
     url: str
     runner: str
     agents: Callable[[str], Agent]
-    desks: Callable[[Run], Desk]
+    desks: Callable[[Run], RunDesk]
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0
@@ -38,8 +48,17 @@ class Premises:
         assert isinstance(subject, Session)  # that is what resuming means
         return subject
 
-    def driver_of(self, run: Run, told: Told) -> Driver | None:
-        """Who talks to a run's process, if somebody has to."""
+    def rested_at(self, run: Run) -> float:
+        """From when on the session of a run may be resumed."""
+        try:
+            return (run.started_at or 0.0) + self.agents(run.agent).rest
+        except UpcallError:
+            return 0.0  # whoever starts it is told why it cannot be
+
+    def driver_of(self, run: Run, told: Told, *, is_new: bool) -> Driver | None:
+        """Who talks to a run's process, if somebody has to; one that is not new has been talked to before."""
+        if run.session and not is_new:
+            told = Told(resumes=True)
         subject = subject_of(run, self._door(run, self.folder(run.number).token()), told, run.session)
         return self.agents(run.agent).driver(subject, told.message)
 
@@ -61,6 +80,14 @@ class Premises:
         talking = agent.driver(subject, told.message) is not None
         folder.write_start(self._start(run, command, token, talking=talking))
 
+    def furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
+        """Make the folder of a new run, with its token and the environment that it was given."""
+        folder = self.folder(run.number)
+        folder.create()
+        folder.write_token(secret)
+        if environment is not None:
+            folder.write_environment(environment)
+
     def environment(self, run: Run) -> dict[str, str]:
         """What a run's process inherits: never a person's credentials, nor the way to another Upcall."""
         given = self.folder(run.number).read_environment() or dict(os.environ)
@@ -81,6 +108,7 @@ class Premises:
             talking=talking,
             token=token,
             home=str(self.home.path),
+            begins=self.folder(run.number).size(),
             orphan_grace=self.orphan_grace,
             kill_grace=self.kill_grace,
         )

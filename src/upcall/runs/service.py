@@ -8,15 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from upcall.access import Access, digest
+from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.program import Command, Permission
-from upcall.domain.resume import RESUME, job_id, subject
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
+from upcall.holding import Held
+from upcall.runs.adopting import Adopting
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, readable
 from upcall.runs.premises import Premises
@@ -39,6 +42,7 @@ class Runs:
         *,
         limit: int,
         permission: Callable[[str], Permission],
+        held: Held,
     ) -> None:
         self._premises = premises
         self._broker = broker
@@ -52,12 +56,24 @@ class Runs:
             premises, self._book, access, self._deliveries, broker.now, self._process_ended
         )
         self._resuming = Resuming(
-            broker.store, self._book, self._deliveries, self._supervisor.start, premises.runner, broker.now
+            broker.store,
+            self._book,
+            self._deliveries,
+            self._supervisor.start,
+            premises.runner,
+            broker.now,
+            premises.rested_at,
+            self._given_up,
+            adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
+            held=held,
         )
+        held.released = self._let_go
+        self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
         )
         self._pumping = asyncio.Lock()
+        self._resting: set[int] = set()
         self._chores = Chores()
 
     async def open(self) -> None:
@@ -93,7 +109,7 @@ class Runs:
         await self._programs.check(agent, environment)
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
         run = await self._book.enter(lambda number: self._run(number, replace(order, task=task), by, secret))
-        await asyncio.to_thread(self._furnish, run, secret, order.environment)
+        await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
         await self._pump()
         return await self._book.get(run.number)
 
@@ -225,26 +241,7 @@ class Runs:
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
-        found = await self._store.get(inquiry)
-        run = found.origin.run
-        if run is None:
-            return None
-        record = await self._store.look_up(RESUME, found.id)
-        jobs = [job for job in await self._store.jobs(RESUME, subject(run)) if job.id == job_id(found)]
-        if record is None and not jobs:
-            return None
-        state = "pending" if record is None else record.state
-        if not jobs and state != "failed":
-            state = "done"
-        if jobs and jobs[0].runner not in {"", self._premises.runner}:
-            state = f"waiting for runner {jobs[0].runner}"
-        known = {} if record is None else record.body
-        return {
-            "state": state,
-            "run": run,
-            "attempts": known.get("attempts", 0),
-            "error": known.get("error"),
-        }
+        return await self._forwarding.state(await self._store.get(inquiry))
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         return Run(
@@ -261,13 +258,6 @@ class Runs:
             retry_of=order.retry_of,
         )
 
-    def _furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
-        folder = self._premises.folder(run.number)
-        folder.create()
-        folder.write_token(secret)
-        if environment is not None:
-            folder.write_environment(environment)
-
     async def _pump(self) -> None:
         """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
         async with self._pumping:
@@ -275,10 +265,25 @@ class Runs:
             running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
             room = self._limit - len([run for run in running if run.runner == mine])
             queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
-            for run in [run for run in reversed(queued) if run.runner == mine][: max(room, 0)]:
-                message = "\n\n".join(run.messages)
-                told = Told(resumes=True, message=message) if run.session else Told(resumes=False)
+            waiting = [run for run in reversed(queued) if run.runner == mine and not self._rests(run)]
+            for run in waiting[: max(room, 0)]:
+                told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
+
+    def _rests(self, run: Run) -> bool:
+        """Whether a session has to be left alone; it is thought of again when that is over."""
+        left = self._premises.rested_at(run) - self._broker.now() if run.session else 0.0
+        if left <= 0:
+            return False
+        if run.number not in self._resting:
+            self._resting.add(run.number)
+            _ = self._chores.add(self._pump_after(run, left), f"let run {run.number} rest")
+        return True
+
+    async def _pump_after(self, run: Run, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._resting.discard(run.number)
+        await self._pump()
 
     def _process_ended(self, run: Run) -> None:
         _ = self._chores.add(self._after(run), f"what follows run {run.number}")
@@ -290,11 +295,20 @@ class Runs:
             await self._resuming.ended(run)
         await self._pump()
 
+    def _let_go(self, session: str) -> None:
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
+
     async def _heard(self) -> None:
         self._resuming.wake()
         await self._pump()
 
+    async def _given_up(self, run: Run) -> None:
+        """Nothing can come of a yes any more. Questions stay: whoever retries the run may still need them."""
+        for inquiry in await deny_open(self._broker, run.agent, run=run.number):
+            await self._deliveries.drop(run, inquiry)
+
     async def _leave_nothing_open(self, run: Run) -> None:
+        await deny_open(self._broker, run.agent, run=run.number, reason="run_cancelled")
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")

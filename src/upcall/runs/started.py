@@ -1,7 +1,8 @@
 """What a process of a run was started with, so that the next daemon can go on with it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import cast
 
 from upcall.agent_ports import Agent
 from upcall.domain.program import Command, Door, Session, Task
@@ -10,26 +11,39 @@ from upcall.domain.run import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """The words of a start: None is a new task's own, or a resume that needs none. `delivers` are inquiries."""
+    """The words of a start: None is a new task's own, or a resume that needs none. `delivers` are inquiries.
+
+    `said` is what people had to say, and is part of the message.
+    """
 
     resumes: bool
     message: str | None = None
     delivers: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+    def adding(self, said: Sequence[str]) -> "Told":
+        """The same with what people have said meanwhile."""
+        words = "\n\n".join(filter(None, (self.message, *said)))
+        return replace(self, message=words, said=tuple(said)) if said else self
 
     def as_json(self) -> Mapping[str, object]:
         """As it is kept in the run's folder."""
-        return {"resumes": self.resumes, "message": self.message, "delivers": list(self.delivers)}
+        return asdict(self)
 
 
 def told_in(read: Mapping[str, object]) -> Told:
     """What `as_json` made."""
-    delivers = read["delivers"]
     message = read["message"]
     return Told(
         resumes=bool(read["resumes"]),
         message=None if message is None else str(message),
-        delivers=tuple(str(name) for name in delivers) if isinstance(delivers, list) else (),
+        delivers=_texts(read["delivers"]),
+        said=_texts(read["said"]),
     )
+
+
+def _texts(read: object) -> tuple[str, ...]:
+    return tuple(str(text) for text in cast("list[object]", read)) if isinstance(read, list) else ()
 
 
 def subject_of(run: Run, door: Door, told: Told, fresh_session: str) -> Task | Session:

@@ -60,6 +60,7 @@ class Supervisor:
         self._followed: dict[int, tuple[Following, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
+        self._new: set[tuple[int, int]] = set()
         self._chores = Chores()
         self._going_down = False
 
@@ -93,10 +94,13 @@ class Supervisor:
 
     async def start(self, number: int, told: Told) -> bool:
         """Start a process for a run that has none; False if it has one by now, or is to end."""
+        said: list[str] = []
 
         def decide(run: Run) -> Step | None:
             if run.alive or run.ending:
                 return None
+            # A deferred call is resumed without a word, and a task has words of its own: these are for the next turn.
+            said[:] = () if told.message is None else run.messages
             going = replace(
                 run,
                 alive=True,
@@ -107,20 +111,23 @@ class Supervisor:
                 exit_code=None,
                 ended_at=None,
                 started_at=run.started_at or self._clock(),
-                messages=(),
+                messages=() if said else run.messages,
             )
             return Step(run=going, event="run_resumed" if told.resumes else "run_started")
 
         run, taken = await self._book.change(number, decide)
         if taken:
             try:
-                await asyncio.to_thread(self._premises.prepare, run, told)
+                await asyncio.to_thread(self._premises.prepare, run, told.adding(said))
+                if said:
+                    await self._premises.desks(run).begin_turn()
                 self._lend(run)
             except (OSError, UpcallError) as problem:
                 log.warning("run %s cannot be started: %s", number, problem)
                 await self._settle(run, Ending(code=127, waits=await self._deliveries.waits(run)))
                 return True
             self._alive.add(number)
+            self._new.add((number, run.starts))
             if await asyncio.to_thread(self._hire, self._premises.folder(number)) != 0:
                 self._bury(run)
         return taken
@@ -133,7 +140,10 @@ class Supervisor:
     async def say(self, number: int, text: str) -> bool:
         """Tell a live process something; False where it cannot be told now."""
         followed = self._followed.get(number)
-        return followed is not None and await followed[0].say(text)
+        if followed is None or not await followed[0].say(text):
+            return False
+        await self._premises.desks(followed[1].live).begin_turn()
+        return True
 
     def _lend(self, run: Run) -> None:
         self._access.lend(run.token, run.caller)
@@ -222,6 +232,9 @@ class Supervisor:
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
         told = told_in(folder.read_told())
+        is_new = (run.number, run.starts) in self._new
+        self._new.discard((run.number, run.starts))
+        driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
         watch = Watch(
             run,
             self._book,
@@ -233,9 +246,10 @@ class Supervisor:
         following = Following(
             keeping=keeping,
             folder=folder,
-            read=run.read,
+            # Whoever talks to a process counts for itself, and may have to see how it began.
+            read=run.read if driver is None else folder.read_start().begins,
             reader=self._premises.agents(run.agent).reader(),
-            driver=None if keeping.gone else self._premises.driver_of(run, told),
+            driver=driver,
             desk=self._premises.desks(run),
             take=watch.take,
             mark=watch.mark,
@@ -261,8 +275,7 @@ class Supervisor:
 
 def _put_back(told: Told, run: Run) -> Step:
     """The run as it was before its latest start, which never came about."""
-    before = replace(run, alive=False)
+    before = replace(run, alive=False, messages=(*told.said, *run.messages))
     if told.delivers or (told.resumes and told.message is None):
         return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")
-    messages = (told.message,) if told.message else ()
-    return Step(run=replace(before, state=RunState.QUEUED, messages=messages), event="run_queued")
+    return Step(run=replace(before, state=RunState.QUEUED), event="run_queued")

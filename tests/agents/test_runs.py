@@ -1,0 +1,80 @@
+"""Runs of every agent: a question is asked, answered on the command line, and the work is finished with the answer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agents.model_server import Model
+from tests.agents.programs import CLAUDE, CODEX, OPENCODE, PROGRAMS, Desk, Program
+from tests.agents.runs import Boss, a_boss
+from tests.agents.script import Say, say_back
+from tests.agents.stories import ASK, TASK, wait_for_record
+
+
+@pytest.fixture(scope="module")
+def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
+    """One daemon for all of them."""
+    with a_boss(tmp_path_factory.mktemp("upcall")) as owner:
+        yield owner
+
+
+def by_name(program: Program) -> str:
+    return program.name
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=by_name)
+def test_a_run_asks_and_finishes_with_the_answer(
+    program: Program, model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(ASK, say_back)
+    run = boss.run(program, desk, TASK)
+    question = boss.next_question(run)
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "The user answered: Memcached" in model.conversations[-1].results[-1]
+    assert "Memcached" in over["result"]
+    assert over["turns"] == 2
+    settled = boss.show(question["id"])
+    assert settled["answer"]["collected_at"] is not None
+    assert settled["resume"] is None
+
+
+@pytest.mark.parametrize("program", (CLAUDE, CODEX, OPENCODE), ids=by_name)
+def test_an_agent_that_was_killed_goes_on_with_the_late_answer(
+    program: Program, model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(ASK, Say("Memcached it is."))
+    run = boss.run(program, desk, TASK)
+    question = boss.next_question(run)
+    wait_for_record(desk, program)
+    run.kill()
+    killed = run.until(lambda now: now["exit_code"] == -9)
+    assert (killed["state"], killed["inquiries"]) == ("waiting_input", [question["ref"]])
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], over["result"], run.starts()) == ("completed", "Memcached it is.", 2), run.report()
+    heard = model.conversations[-1].prompts[-1]
+    for part in ("You asked: Which cache?", "Redis; Memcached", "The user answered: Memcached"):
+        assert part in heard
+    settled = boss.show(question["id"])
+    assert settled["answer"]["collected_at"] is not None
+    assert (settled["resume"]["state"], settled["resume"]["attempts"]) == ("done", 1)
+
+
+@pytest.mark.parametrize("program", (CLAUDE, CODEX, OPENCODE), ids=by_name)
+def test_an_answer_finds_the_agent_although_the_daemon_was_killed_meanwhile(
+    program: Program, model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(ASK, say_back)
+    run = boss.run(program, desk, TASK)
+    question = boss.next_question(run)
+    boss.kill_daemon()
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "The user answered: Memcached" in model.conversations[-1].results[-1]
+    assert boss.show(question["id"])["answer"]["collected_at"] is not None

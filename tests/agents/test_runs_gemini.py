@@ -1,0 +1,65 @@
+"""Runs of Gemini CLI that lose their process or their daemon: both go on in a new process, once the minute is over.
+
+The minute is not waited for. A package of somebody else's brings an adapter that is told of no rest, and the files of
+sessions are renamed as if they had been begun earlier.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents.model_server import Model
+from tests.agents.programs import GEMINI, Desk
+from tests.agents.runs import Boss, a_boss
+from tests.agents.script import Say
+from tests.agents.stories import ASK, TASK, wait_for_record
+from tests.agents.test_gemini import a_minute_passes
+
+ADAPTER = """
+from upcall.agents.gemini import Gemini
+
+class Rested(Gemini):
+    rest = 0.0
+"""
+
+
+@pytest.fixture(scope="module")
+def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
+    """A daemon that has the adapter."""
+    package: Path = tmp_path_factory.mktemp("package")
+    (package / "rested_gemini.py").write_text(ADAPTER)
+    information = package / "rested_gemini-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: rested-gemini\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[upcall.agents]\nrested = rested_gemini:Rested\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(package))
+        with a_boss(tmp_path_factory.mktemp("upcall"), '[agents.gemini]\nadapter = "rested"\n') as owner:
+            yield owner
+
+
+@pytest.mark.parametrize("whose", ["agent", "daemon"])
+def test_the_answer_brings_it_back_after_the_end_of_its_process(
+    whose: str, model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(ASK, Say("Memcached it is."))
+    run = boss.run(GEMINI, desk, TASK)
+    question = boss.next_question(run)
+    wait_for_record(desk, GEMINI)
+    if whose == "agent":
+        run.kill()
+    else:
+        boss.kill_daemon()
+    waiting = run.until(lambda now: now["exit_code"] is not None)
+    assert (waiting["state"], waiting["inquiries"]) == ("waiting_input", [question["ref"]])
+    a_minute_passes(desk)
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], over["result"], run.starts()) == ("completed", "Memcached it is.", 2), run.report()
+    heard = model.conversations[-1].prompts
+    assert any(TASK in prompt for prompt in heard)
+    for part in ("You asked: Which cache?", "Redis; Memcached", "The user answered: Memcached"):
+        assert part in heard[-1]
+    assert boss.show(question["id"])["answer"]["collected_at"] is not None

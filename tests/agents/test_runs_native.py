@@ -1,0 +1,112 @@
+"""What agents ask on their own account: their question tools and their permission prompts, answered by `upcall answer`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agents.dialect import Json
+from tests.agents.model_server import Model
+from tests.agents.programs import CLAUDE, CODEX, OPENCODE, Desk, Program
+from tests.agents.runs import Boss, a_boss
+from tests.agents.script import Call, Conversation, Say, Turn, say_back
+
+QUESTION: Json = {
+    "question": "Which cache?",
+    "header": "Cache",
+    "options": [
+        {"label": "Redis", "description": "Keeps data"},
+        {"label": "Memcached", "description": "Simple"},
+    ],
+}
+ASKED = Call("AskUserQuestion", {"questions": [{**QUESTION, "multiSelect": False}]})
+TASK = "Set up the cache."
+COMMAND = "touch made"
+SHELL = {
+    CLAUDE: Call("Bash", {"command": COMMAND, "description": "Make a file"}),
+    CODEX: Call("exec_command", {"cmd": COMMAND, "sandbox_permissions": "require_escalated"}),
+    OPENCODE: Call("bash", {"command": COMMAND, "description": "Make a file"}),
+}
+
+
+@pytest.fixture(scope="module")
+def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
+    """One daemon for all of them."""
+    with a_boss(tmp_path_factory.mktemp("upcall")) as owner:
+        yield owner
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
+    """A daemon that holds hooks for a moment only."""
+    with a_boss(tmp_path_factory.mktemp("hasty"), 'hook_wait = "1s"\n') as owner:
+        yield owner
+
+
+def by_name(program: Program) -> str:
+    return program.name
+
+
+def test_claudes_own_question_is_answered_while_it_waits(model: Model, desk: Desk, boss: Boss) -> None:
+    model.play(ASKED, say_back)
+    run = boss.run(CLAUDE, desk, TASK)
+    question = boss.next_question(run)
+    assert [option["label"] for option in question["questions"][0]["options"]] == ["Redis", "Memcached"]
+    boss.answer(question["ref"], "2")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "Memcached" in model.conversations[-1].results[-1]
+    assert boss.show(question["id"])["answer"]["collected_at"] is not None
+
+
+def test_claudes_own_question_is_put_off_and_its_answer_brings_it_back(
+    model: Model, desk: Desk, hasty: Boss
+) -> None:
+    """Without a word: the call itself is answered, and the model never knows that it was gone."""
+    model.play(ASKED, say_back)
+    run = hasty.run(CLAUDE, desk, TASK)
+    question = hasty.next_question(run)
+    waiting = run.until(lambda now: now["exit_code"] is not None)
+    assert (waiting["state"], waiting["inquiries"]) == ("waiting_input", [question["ref"]])
+    hasty.answer(question["ref"], "2")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 2), run.report()
+    assert "Memcached" in model.conversations[-1].results[-1]
+    assert not any("You asked" in prompt for prompt in model.conversations[-1].prompts)
+    assert hasty.show(question["id"])["answer"]["collected_at"] is not None
+    assert len(model.conversations) == 2
+
+
+def test_opencodes_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
+    model.play(Call("question", {"questions": [{**QUESTION, "multiple": False}]}), say_back)
+    run = boss.run(OPENCODE, desk, TASK)
+    boss.answer(boss.next_question(run)["ref"], "Memcached")
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "Memcached" in model.conversations[-1].results[-1]
+
+
+@pytest.mark.parametrize("program", [CLAUDE, CODEX], ids=by_name)
+def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
+    program: Program, model: Model, desk: Desk, boss: Boss
+) -> None:
+    other = {**SHELL[program].arguments}
+    other["cmd" if program is CODEX else "command"] = "touch other"
+    model.play(SHELL[program], Call(SHELL[program].tool, other))
+    model.follow(_end)
+    run = boss.run(program, desk, TASK)
+    for command, word in ((COMMAND, "approve"), ("touch other", "deny")):
+        asked = boss.next_question(run)
+        assert asked["kind"] == "approval"
+        assert command in boss.said(desk, "show", asked["ref"])
+        boss.answer(asked["ref"], word)
+
+    over = run.finish()
+    assert over["state"] == "completed", run.report()
+    assert (desk.work / "made").exists()
+    assert not (desk.work / "other").exists()
+
+
+def _end(conversation: Conversation) -> Turn:
+    return Say("I go on.")
