@@ -89,7 +89,7 @@ def doctor(desk: Desk, person: Person, program: Program, *words: str) -> tuple[i
     return done.returncode, {check["name"]: check for check in checks if check["about"] == program.name}
 
 
-@pytest.mark.parametrize("program", [CODEX, GEMINI], ids=lambda program: program.name)
+@pytest.mark.parametrize("program", [CLAUDE, CODEX], ids=lambda program: program.name)
 def test_the_doctor_has_a_program_ask_and_answers_it(
     program: Program, model: Model, desk: Desk, person: Person
 ) -> None:
@@ -110,16 +110,16 @@ def test_the_doctor_has_a_program_ask_and_answers_it(
 
 
 def test_the_doctor_says_so_when_a_program_does_not_ask(model: Model, desk: Desk, person: Person) -> None:
-    need(CLAUDE)
-    upcall(desk, person, "setup", "claude", "--yes")
+    need(CODEX)
+    upcall(desk, person, "setup", "codex", "--yes")
     model.follow(lambda _: Say("I would rather not."))
-    code, checks = doctor(desk, person, CLAUDE, "--ask")
+    code, checks = doctor(desk, person, CODEX, "--ask")
 
     assert code == 1
     assert checks["test question"]["state"] == "failed"
     assert "never asked" in checks["test question"]["says"]
     assert "I would rather not." in checks["test question"]["says"]
-    assert "upcall setup claude" in checks["test question"]["next"]
+    assert "upcall setup codex" in checks["test question"]["next"]
 
 
 @pytest.mark.parametrize("program", [CLAUDE, GEMINI], ids=lambda program: program.name)

@@ -160,6 +160,16 @@ def test_a_file_that_changes_between_showing_and_writing_is_not_written(tmp_path
     assert path.read_text() == "{}"
 
 
+def test_where_one_file_cannot_be_written_none_is(tmp_path: Path) -> None:
+    before = a_home("claude", tmp_path)
+    changes = additions(files("claude", tmp_path))
+    backup_of(changes[-1].path).mkdir()
+
+    with pytest.raises(UnusableFile, match=r"settings\.json: .*nothing was changed"):
+        apply(changes)
+    assert {path: everything(tmp_path)[path] for path in before} == before
+
+
 def test_a_link_stays_a_link_and_permissions_stay_as_they_are(tmp_path: Path) -> None:
     kept = tmp_path / "dotfiles/gemini.json"
     kept.parent.mkdir()

@@ -20,9 +20,6 @@ class Codex:
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "codex"
 
-    def __init__(self, executable: str = "") -> None:
-        self._executable = executable or "codex"
-
     def program(self) -> str:
         """What is started."""
         return self._executable

@@ -131,34 +131,47 @@ def _read(path: Path) -> str | None:
         raise unusable(path, f"byte {error.start + 1} is not UTF-8") from error
 
 
-def apply(changes: Iterable[Change]) -> None:
-    """Write what was worked out.
+def apply(changes: Sequence[Change]) -> None:
+    """Write what was worked out, all of it or nothing.
 
     Raises:
         UnusableFile: if a file has changed meanwhile, or cannot be written.
     """
     for change in changes:
+        if _read(change.path) != change.before:
+            raise unusable(change.path, "it has changed meanwhile")
+    for number, change in enumerate(changes):
         try:
             _apply(change)
         except OSError as error:
+            for done in reversed(changes[:number]):
+                _replace(done.path, done.before)
             raise unusable(change.path, error.strerror or str(error)) from error
 
 
 def _apply(change: Change) -> None:
-    if _read(change.path) != change.before:
-        raise unusable(change.path, "it has changed meanwhile")
-    # A link to where somebody keeps their settings stays a link.
-    path, backup = change.path.resolve(), backup_of(change.path)
-    mode = stat.S_IMODE(path.stat().st_mode) if change.before is not None else 0o600
-    path.parent.mkdir(parents=True, exist_ok=True)
+    change.path.parent.mkdir(parents=True, exist_ok=True)
     if change.backup is not None:
-        _write(backup, change.backup, mode)
-    if change.after is None:
-        path.unlink()
-    else:
-        _write(path, change.after, mode)
+        _write(backup_of(change.path), change.backup, _mode(change.path))
+    _replace(change.path, change.after)
     if change.backup is None:
-        backup.unlink(missing_ok=True)
+        backup_of(change.path).unlink(missing_ok=True)
+
+
+def _replace(path: Path, text: str | None) -> None:
+    # A link to where somebody keeps their settings stays a link.
+    if text is None:
+        path.resolve().unlink()
+    else:
+        _write(path.resolve(), text, _mode(path))
+
+
+def _mode(path: Path) -> int:
+    """Who may read a file; one that we make is for its owner."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0o600
 
 
 def _write(path: Path, text: str, mode: int) -> None:
