@@ -42,6 +42,12 @@ def test_an_agent_of_the_settings_is_found_by_its_name() -> None:
     assert agent.start(a_task(prompt="Do it")).argv == ("mybot", "Do it")
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_agent_is_started_from_where_the_settings_say(name: str) -> None:
+    assert agent_named(name, {}).program() == name
+    assert agent_named(name, {name: AgentSettings(program="/opt/it")}).start(a_task()).argv[0] == "/opt/it"
+
+
 def test_an_acp_agent_is_a_command_line() -> None:
     agent = agent_named("g", {"g": AgentSettings(adapter="acp", start=("gemini", "--acp"))})
 

@@ -39,6 +39,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "mcp": ("mcp", "the MCP server on standard input and output"),
     },
     "to run it": {
+        "setup": ("setup", "let an agent that you start yourself ask you"),
+        "doctor": ("doctor", "check everything, and have an agent ask a test question"),
         "up": ("running", "run the daemon in the foreground"),
         "down": ("running", "end the daemon"),
         "service": ("service", "start the daemon at every login"),

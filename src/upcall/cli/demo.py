@@ -196,7 +196,7 @@ class Demo:
         )
         print(f"  {seconds:.1f} s in all.\n")
         print("Next: connect your own agent, for example")
-        print("  claude mcp add upcall -- upcall mcp --wait block")
+        print("  upcall setup claude")
         return 0 if once and collected == set(ids) else 1
 
     def _log_of(self, ids: set[str]) -> tuple[int, set[str]]:

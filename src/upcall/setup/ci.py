@@ -1,0 +1,95 @@
+"""What a CI job needs so that its agent can ask: two variables and one command, and none of anybody's files."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from upcall.agents import opencode_run
+from upcall.agents.catalogue import UnknownProgram, agent_named
+from upcall.agents.opencode_settings import CONTENT
+from upcall.agents.prompt import with_advice
+from upcall.domain.program import Command, Door, Permission, Task
+from upcall.setup.clients import CLIENTS, REMOTE, SERVER, Door as Server, opencode_server
+
+PIPE = ("upcall", "mcp", "--wait", "block")
+OF_RUNS = ("--session-id", "--permission-prompt-tool", "--settings")
+"""What Claude Code is told only in runs of ours: the session's id, and where its prompts and own questions go."""
+
+TASK = "Say here what is to be done."
+
+HEAD = """\
+# The job needs two variables, the second from your CI's store of secrets:
+#   UPCALL_URL    where the job reaches your daemon; see "From another machine" in docs/configuration.md
+#   UPCALL_TOKEN  a token that can only ask: upcall tokens create --role agent --name ci
+# A call waits for an answer as long as `block_timeout` of the daemon says, and the job has to be allowed to take longer.
+: "${UPCALL_URL:?}" "${UPCALL_TOKEN:?}"
+# Installed before: pip install upcall"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A command of the job, and what has to be done before it."""
+
+    command: Command
+    before: str = ""
+
+
+def job_for(name: str) -> str:
+    """A script for the job.
+
+    Raises:
+        UnknownProgram: if we know no such program.
+    """
+    if name not in CLIENTS:
+        raise UnknownProgram(name, CLIENTS)
+    steps = {"claude": _claude, "codex": _codex, "opencode": _opencode, "gemini": _gemini}
+    return "\n".join(_lines(steps[name](), agent_named(name, {}).install_hint))
+
+
+def _lines(step: _Step, hint: str) -> Iterator[str]:
+    yield HEAD
+    yield f"#   {hint}"
+    if step.before:
+        yield step.before
+    for variable, value in step.command.environment.items():
+        if variable not in REMOTE:
+            yield f"export {variable}={shlex.quote(value)}"
+    yield f"{shlex.join(step.command.argv)} <<'TASK'"
+    yield step.command.stdin
+    yield "TASK"
+
+
+def _task(permission: Permission) -> Task:
+    variables: Mapping[str, str] = dict.fromkeys(REMOTE, "")
+    door = Door(command=PIPE, environment=variables, url="", token="")
+    return Task(prompt=TASK, cwd=".", door=door, session="", permission=permission)
+
+
+def _claude() -> _Step:
+    """As we start it ourselves, except for what needs a run: permission prompts are Claude Code's own to deny."""
+    command = agent_named("claude", {}).start(_task(Permission.APPROVAL))
+    words = list(command.argv)
+    for flag in OF_RUNS:
+        at = words.index(flag)
+        del words[at : at + 2]
+    return _Step(command=replace(command, argv=tuple(words)))
+
+
+def _codex() -> _Step:
+    """As we start it ourselves where nobody watches over it."""
+    return _Step(command=agent_named("codex", {}).start(_task(Permission.AUTONOMOUS)))
+
+
+def _opencode() -> _Step:
+    """Its settings are in a variable, to which it adds what it has of its own."""
+    server = opencode_server(Server(command=PIPE, environment={}))
+    content = json.dumps({"mcp": {SERVER: server}})
+    argv = ("opencode", *opencode_run.arguments((), None))
+    return _Step(command=Command(argv=argv, cwd=".", environment={CONTENT: content}, stdin=with_advice(TASK)))
+
+
+def _gemini() -> _Step:
+    """It takes servers from files alone; those of a job's home are nobody's."""
+    command = Command(argv=("gemini",), cwd=".", stdin=with_advice(TASK))
+    return _Step(command=command, before="upcall setup gemini --yes")

@@ -1,0 +1,199 @@
+"""What each program needs so that it can ask when a person starts it: our server, patience, and leave to call it."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from upcall.agents.catalogue import UnknownProgram
+from upcall.setup import json_editing
+from upcall.setup.edits import Edit, Entry, Item, Json, Lines, Prose, Table, Toml
+from upcall.setup.faults import MalformedError
+from upcall.setup.plan import File
+
+SERVER = "upcall"
+TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
+PATIENCE = 24 * 3600 + 60
+"""Seconds that a program waits for a call: longer than we ever do, so that it is always us who end a wait."""
+
+REMOTE = ("UPCALL_URL", "UPCALL_TOKEN")
+MARK = "# Written by `upcall setup codex`; `upcall setup codex --remove` takes this table out."
+
+ASKING = """\
+When you are blocked by a decision that is mine, or by something that you cannot find out yourself, and I do not answer \
+here, call the tool ask_human of the MCP server upcall: it reaches me wherever I am. Say in `context` what I need to \
+know, offer concrete options and mark the one you would take as recommended. Never ask what you can find out, and never \
+guess where you should ask. A result that says "parked" is not an answer: call wait_for_answer with its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """How our server is started, and which installation it leads to."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    inherited: tuple[str, ...] = ()
+    """Variables that it needs from whoever starts the program: a token has no place in a file of settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whose settings these are: a home folder and the variables that lead elsewhere."""
+
+    home: Path
+    environment: Mapping[str, str]
+
+    def folder(self, variable: str, usual: str) -> Path:
+        """A folder that a variable may name."""
+        chosen = self.environment.get(variable, "")
+        return Path(chosen).expanduser() if chosen else self.home / usual
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What belongs into the files of a program; `memory` is where it keeps what it shall always know."""
+
+    files: list[File]
+    memory: Path
+
+
+def own_door(environment: Mapping[str, str]) -> Door:
+    """The pipe of the Upcall that is running now, by its full path: a program may have another PATH."""
+    script = Path(sys.executable).with_name("upcall")
+    command = (str(script),) if script.exists() else (sys.executable, "-P", "-m", "upcall")
+    home = environment.get("UPCALL_HOME", "")
+    return Door(
+        command=(*command, "mcp", "--wait", "block"),
+        environment={"UPCALL_HOME": str(Path(home).expanduser().absolute())} if home else {},
+        inherited=REMOTE if environment.get("UPCALL_URL") else (),
+    )
+
+
+def files_for(name: str, place: Place, door: Door, *, prompt: bool) -> list[File]:
+    """What belongs into which file; with `prompt`, also when to ask.
+
+    Raises:
+        UnknownProgram: if we know no such program.
+    """
+    if name not in CLIENTS:
+        raise UnknownProgram(name, CLIENTS)
+    needs = CLIENTS[name](place, door)
+    lines = File(path=needs.memory, dialect=Prose(), edits=[Lines(ASKING)])
+    return [*needs.files, lines] if prompt else needs.files
+
+
+def _claude(place: Place, door: Door) -> Needs:
+    folder = place.folder("CLAUDE_CONFIG_DIR", ".claude")
+    # Beside the folder, unless the folder was chosen: then inside.
+    state = folder if place.environment.get("CLAUDE_CONFIG_DIR") else place.home
+    allowed = [Item(("permissions", "allow"), f"mcp__{SERVER}__{tool}") for tool in TOOLS]
+    # In the background, what arrives later would not count as an answer.
+    stay = Entry(("env", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"), "0")
+    server = Entry(("mcpServers", SERVER), claude_server(door))
+    plain = Json(comments=False)
+    files = [
+        File(path=state / ".claude.json", dialect=plain, edits=[server]),
+        File(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay]),
+    ]
+    return Needs(files=files, memory=folder / "CLAUDE.md")
+
+
+def claude_server(door: Door) -> dict[str, object]:
+    """The server, in the words of Claude Code. `alwaysLoad` keeps its tools from being hidden behind a search."""
+    command, *arguments = door.command
+    return {
+        "type": "stdio",
+        "command": command,
+        "args": arguments,
+        "env": dict(door.environment),
+        "timeout": PATIENCE * 1000,
+        "alwaysLoad": True,
+    }
+
+
+def _codex(place: Place, door: Door) -> Needs:
+    folder = place.folder("CODEX_HOME", ".codex")
+    command, *arguments = door.command
+    environment = ", ".join(f"{name} = {_toml(value)}" for name, value in door.environment.items())
+    values = {
+        "command": _toml(command),
+        "args": _toml(arguments),
+        **({"env": f"{{ {environment} }}"} if environment else {}),
+        # It hands on only what it is told to.
+        **({"env_vars": _toml(door.inherited)} if door.inherited else {}),
+        "startup_timeout_sec": "30",
+        "tool_timeout_sec": str(PATIENCE),
+        "default_tools_approval_mode": _toml("approve"),
+        # Otherwise the model has to search for the tools, or looks away from them after half a minute.
+        "omit_tools_from": _toml(["deferred", "code_mode"]),
+    }
+    table = Table(("mcp_servers", SERVER), MARK, values)
+    file = File(path=folder / "config.toml", dialect=Toml(), edits=[table])
+    return Needs(files=[file], memory=folder / "AGENTS.md")
+
+
+def _toml(value: object) -> str:
+    # What JSON escapes, TOML reads; but it has no halves of characters, which ASCII would make of the rarer ones.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _opencode(place: Place, door: Door) -> Needs:
+    folder = place.folder("XDG_CONFIG_HOME", ".config") / "opencode"
+    known = (folder / "opencode.jsonc", folder / "opencode.json")
+    path = next((file for file in known if file.exists()), known[-1])
+    edits: list[Edit] = [Entry(("mcp", SERVER), opencode_server(door))]
+    if _has_rules(path):
+        # Of all rules that fit the last one counts, and this becomes the last one.
+        edits.append(Entry(("permission", f"{SERVER}_*"), "allow"))
+    file = File(path=path, dialect=Json(comments=True), edits=edits)
+    return Needs(files=[file], memory=folder / "AGENTS.md")
+
+
+def opencode_server(door: Door) -> dict[str, object]:
+    """The server, in the words of opencode."""
+    return {
+        "type": "local",
+        "command": list(door.command),
+        "environment": dict(door.environment),
+        "enabled": True,
+        "timeout": PATIENCE * 1000,
+    }
+
+
+def _has_rules(path: Path) -> bool:
+    """Whether somebody has said what opencode may do; otherwise it may call tools anyway."""
+    try:
+        rules = json_editing.find(path.read_text("utf-8"), ("permission",))
+    except (OSError, ValueError, MalformedError):
+        return False  # whoever reads the file to change it says what is wrong with it
+    return rules is not None and isinstance(rules.value, dict)
+
+
+def _gemini(place: Place, door: Door) -> Needs:
+    chosen = place.environment.get("GEMINI_CLI_HOME", "")
+    folder = (Path(chosen).expanduser() if chosen else place.home) / ".gemini"
+    server = Entry(("mcpServers", SERVER), gemini_server(door))
+    file = File(path=folder / "settings.json", dialect=Json(comments=True), edits=[server])
+    return Needs(files=[file], memory=folder / "GEMINI.md")
+
+
+def gemini_server(door: Door) -> dict[str, object]:
+    """The server, in the words of Gemini CLI, which neither sees nor calls the tools of one it does not trust."""
+    command, *arguments = door.command
+    return {
+        "command": command,
+        "args": arguments,
+        # It keeps what looks like a secret from servers, unless it is named.
+        "env": {**door.environment, **{name: f"${name}" for name in door.inherited}},
+        "timeout": PATIENCE * 1000,
+        "trust": True,
+    }
+
+
+CLIENTS: Mapping[str, Callable[[Place, Door], Needs]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "opencode": _opencode,
+    "gemini": _gemini,
+}

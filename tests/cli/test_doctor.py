@@ -1,0 +1,119 @@
+"""`upcall doctor`: it finds what is wrong, says what to do, and changes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Program
+
+CODEX = """\
+#!/bin/sh
+echo codex-cli 0.166.0
+"""
+
+
+@pytest.fixture
+def somebody(tmp_path: Path, upcall: Program) -> Path:
+    """The home folder of somebody who has Codex, and nothing else."""
+    folder = tmp_path / "somebody"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/codex").write_text(CODEX)
+    (folder / "bin/codex").chmod(0o755)
+    upcall.environment |= {"HOME": str(folder), "PATH": f"{folder}/bin:/usr/bin:/bin"}
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME"):
+        upcall.environment.pop(name, None)
+    return folder
+
+
+def findings(upcall: Program, *words: str) -> tuple[int, dict[tuple[str, str], Any]]:
+    done = upcall("doctor", "--json", *words)
+    told = json.loads(done.stdout)
+    assert told["ok"] is (done.returncode == 0)
+    return done.returncode, {(each["about"].split(",")[0], each["name"]): each for each in told["checks"]}
+
+
+def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, somebody: Path) -> None:
+    code, found = findings(upcall)
+
+    assert code == 0
+    assert "none runs" in found["Upcall", "daemon"]["says"]
+    assert "answer in your name" in found["Upcall", "same user"]["says"]
+    assert found["codex", "program"]["state"] == "ok"
+    assert found["codex", "set up"]["next"] == "upcall setup codex"
+    assert found["claude", "program"]["state"] == "note"
+    assert "npm install" in found["claude", "program"]["next"]
+    assert not upcall.home.exists()
+
+
+def test_an_agent_that_is_asked_for_has_to_be_there_and_set_up(upcall: Program, somebody: Path) -> None:
+    assert findings(upcall, "codex")[1]["codex", "set up"]["state"] == "failed"
+    assert findings(upcall, "claude")[1]["claude", "program"]["state"] == "failed"
+    upcall("setup", "codex", "--yes")
+    code, found = findings(upcall, "codex")
+
+    assert code == 0
+    assert found["codex", "set up"]["state"] == "ok"
+    assert found["codex", "patience"]["says"] == "Upcall holds a call for 30 min, and codex waits for 24h"
+
+
+def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, somebody: Path) -> None:
+    settings = somebody / ".codex/config.toml"
+    settings.parent.mkdir()
+    settings.write_text('[mcp_servers.upcall]\ncommand = "upcall-gone"\nargs = ["mcp", "--wait", "block"]\n')
+    code, found = findings(upcall, "codex")
+
+    assert code == 1
+    assert "'upcall-gone' cannot be started" in found["codex", "command"]["says"]
+    assert "gives a call up after 5 min" in found["codex", "patience"]["says"]
+
+
+def test_a_daemon_its_tokens_and_its_database_are_looked_at(upcall: Program, somebody: Path) -> None:
+    upcall.parked("Which cache?")
+    found = findings(upcall)[1]
+    names = ("settings", "home", "daemon", "tokens", "database")
+    assert {name: found["Upcall", name]["state"] for name in names} == dict.fromkeys(names, "ok")
+
+    (upcall.home / "owner.token").chmod(0o644)
+    (upcall.home / "upcall.toml").write_text("port = 'x'\n")
+    code, found = findings(upcall)
+    assert code == 1
+    assert str(upcall.home / "owner.token") in found["Upcall", "home"]["next"]
+    assert found["Upcall", "settings"]["state"] == "failed"
+
+
+def test_a_database_that_is_none_is_found_out(upcall: Program, somebody: Path) -> None:
+    upcall.home.mkdir(mode=0o700)
+    database = upcall.home / "upcall.db"
+    database.write_bytes(b"something else" * 100)
+    database.chmod(0o600)
+    code, found = findings(upcall)
+
+    assert code == 1
+    assert "cannot be read" in found["Upcall", "database"]["says"]
+
+
+def test_a_daemon_elsewhere_that_does_not_answer_is_found_out(upcall: Program, somebody: Path) -> None:
+    upcall.environment |= {"UPCALL_URL": "http://127.0.0.1:9", "UPCALL_TOKEN": "x"}
+    code, found = findings(upcall)
+
+    assert code == 1
+    assert found["Upcall", "daemon"]["state"] == "failed"
+    assert ("Upcall", "database") not in found
+
+
+def test_people_read_one_finding_a_line(upcall: Program, somebody: Path) -> None:
+    done = upcall("doctor", "codex")
+
+    assert done.returncode == 1
+    assert "  FAILED  set up         codex does not know Upcall\n" in done.stdout
+    assert "Next: upcall setup codex\n" in done.stdout
+
+
+def test_a_program_that_only_ends_is_told_from_one_that_asks(upcall: Program, somebody: Path) -> None:
+    upcall("setup", "codex", "--yes")
+    code, found = findings(upcall, "codex", "--ask")
+
+    assert code == 1
+    assert "codex never asked: it ended with 0" in found["codex", "test question"]["says"]
