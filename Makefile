@@ -1,5 +1,6 @@
 # Needs only Python 3.11 or newer with pip, make, and the package registries: everything else is installed
-# into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser is the system's own.
+# into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser
+# and their PgBouncer are the system's own.
 #
 #   make PYTHON=python3.12 …    another interpreter
 #   make test ARGS="-k pipe"    arguments for the program that the target runs
@@ -18,6 +19,7 @@ RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 NODE := $(NODE_DIR)/node_modules/.installed
 BROWSER := $(VENV)/.browser
+POOLER := $(VENV)/.pooler
 
 # How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,7 +48,7 @@ demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
-test: check $(NODE) $(BROWSER) ## check, then run every test
+test: check $(NODE) $(BROWSER) $(POOLER) ## check, then run every test
 	$(BIN)/pytest $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers
@@ -101,7 +103,7 @@ $(NODE): $(DEV) $(NODE_DIR)/package-lock.json
 	@$(call with_npm,ci --loglevel=error)
 	@touch $@
 
-# The tests' browser comes from the system, where we may install one; otherwise those tests say what is missing.
+# These come from the system, where we may install them; otherwise the tests that need them say what is missing.
 has = command -v $(1) > /dev/null
 with_apt = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(1)
 $(BROWSER): $(DEV)
@@ -109,5 +111,12 @@ $(BROWSER): $(DEV)
 		&& [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
 		echo "Installing Chromium for the tests …"; \
 		{ $(call with_apt,chromium) || $(call with_apt,chromium) || $(call with_apt,chromium); } > /dev/null; \
+	fi
+	@touch $@
+
+$(POOLER): $(DEV)
+	@if ! $(call has,pgbouncer) && ! [ -x /usr/sbin/pgbouncer ] && [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
+		echo "Installing PgBouncer for the tests …"; \
+		{ $(call with_apt,pgbouncer) || $(call with_apt,pgbouncer) || $(call with_apt,pgbouncer); } > /dev/null; \
 	fi
 	@touch $@

@@ -1,6 +1,7 @@
 """A store that keeps nothing: the same harness without storage, which is the limit for any store."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,9 @@ class NullStore:
         self._log: list[Event] = []
         self._seq = 0
         self._grown: asyncio.Future[None] | None = None
+
+    def now(self) -> float:
+        return time.time()
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         added = replace(inquiry, ref="a2")

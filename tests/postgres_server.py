@@ -30,7 +30,10 @@ def binaries() -> Path | None:
 class PostgresServer:
     """A server of our own, and databases in it. PostgreSQL refuses to be root, so root lends it to nobody."""
 
-    def __init__(self, installed: Path, *, durable: bool = False) -> None:
+    def __init__(
+        self, installed: Path, *, durable: bool = False, follows: "PostgresServer | None" = None
+    ) -> None:
+        self.installed = installed
         # Not pytest's own folder: another user could not enter it, and its name is too long for a socket.
         self.folder = Path(tempfile.mkdtemp(prefix="upcall-pg-"))
         self.data = self.folder / "data"
@@ -52,7 +55,10 @@ class PostgresServer:
             self.folder.chmod(0o755)
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
             os.chown(self.data, nobody.pw_uid, nobody.pw_gid)
-        self._run("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-N", "-U", "postgres")
+        if follows is None:
+            self._run("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-N", "-U", "postgres")
+        else:
+            self._run("pg_basebackup", "-h", str(follows.folder), "-U", "postgres", "-R", "--checkpoint=fast")
 
     def start(self) -> None:
         """Start, and return when it takes connections."""
@@ -71,6 +77,15 @@ class PostgresServer:
     def stop(self, how: str = "fast") -> None:
         """Stop; `immediate` is as if the power had failed."""
         self._run("pg_ctl", "-w", "-m", how, "stop")
+
+    def promote(self) -> None:
+        """Make a server that follows another one the one that is followed."""
+        self._run("pg_ctl", "-w", "promote")
+
+    def lend(self, folder: Path) -> None:
+        """Make a folder the server's own."""
+        if self._user is not None:
+            os.chown(folder, self._user, -1)
 
     def remove(self) -> None:
         """Leave nothing behind."""

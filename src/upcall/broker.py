@@ -6,14 +6,13 @@ and wakes whoever waits when the store's log says that something was settled.
 
 import asyncio
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from random import Random
 
 from upcall.domain import consent, lifecycle, reading
 from upcall.domain.asking import Draft
+from upcall.domain.consequences import FollowUp, both, nothing_more
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
 from upcall.domain.inquiry import (
     Answer,
@@ -31,14 +30,15 @@ from upcall.domain.inquiry import (
 )
 from upcall.domain.limits import Limits
 from upcall.domain.reading import ReadingRules
-from upcall.domain.records import NOTHING, Effects, Happening
-from upcall.domain.refs import inquiry_id
+from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.rules import Remember
 from upcall.domain.run import KIND as RUN
 from upcall.expiry import Expiry
+from upcall.ids import Ids
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
+from upcall.presence import Presence
 from upcall.waiting import Waiters
 
 
@@ -78,17 +78,11 @@ class Settled:
     inquiry: Inquiry
 
 
-FollowUp = Callable[[Change], Effects]
-"""What is written together with a step of an inquiry: a pure rule, which a store may run more than once."""
-
-
-def nothing_more(_: Change) -> Effects:
-    """A step that has no consequences."""
-    return NOTHING
-
-
 class Broker:
-    """One per process. Start it with `start` before use and end it with `close`."""
+    """One per process. Start it with `start` before use and end it with `close`.
+
+    Where other processes use the same store, `installation` is what this one is called among them.
+    """
 
     def __init__(
         self,
@@ -97,24 +91,30 @@ class Broker:
         *,
         pacing: Pacing | None = None,
         follow_up: FollowUp = nothing_more,
-        clock: Callable[[], float] = time.time,
+        installation: str = "",
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.store = store
         self.policy = policy
         self._pacing = pacing or Pacing()
-        self._clock = clock
+        clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
         self._follow_up = follow_up
+        self._presence: Presence | None = None
+        if installation:
+            self._presence = Presence(store, self._update, installation, policy.on_restart)
+            if policy.on_restart != "keep":
+                self._follow_up = both(follow_up, self._presence.follow_up)
         self._expiry = Expiry(store, clock, self._update)
-        self._last_id = (0, 0)
-        # Ids are unique, not secret. Asking the system for chance would let go of the interpreter for each of them,
-        # and getting it back from the store's busy thread takes longer than everything else about an id.
-        self._random = Random()  # noqa: S311
+        self._ids = Ids()
         self.closing = asyncio.Event()
 
     async def start(self) -> None:
         """Begin to listen to the log and to let inquiries expire."""
-        await self._settle_the_past()
+        if self._presence is None:
+            await self._settle_the_past()
+        else:
+            await self._presence.start()
         await self._waiters.start()
         await self._expiry.start()
 
@@ -123,6 +123,8 @@ class Broker:
         self.closing.set()
         await self._waiters.close()
         await self._expiry.close()
+        if self._presence is not None:
+            await self._presence.close()
 
     async def ask(self, draft: Draft, origin: Origin, *, named_session: bool = False) -> Added:
         """Put a question, or rejoin the same one asked before under the same key.
@@ -304,7 +306,7 @@ class Broker:
 
     def _inquiry(self, draft: Draft, origin: Origin, now: float) -> Inquiry:
         return Inquiry(
-            id=self._next_id(int(now * 1000)),
+            id=self._ids.next(int(now * 1000)),
             ref="",
             kind=draft.kind,
             questions=draft.questions,
@@ -321,15 +323,6 @@ class Broker:
             subject=draft.subject,
             quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
         )
-
-    def _next_id(self, now_ms: int) -> str:
-        """Ids sort in the order of asking, within a millisecond too and even when the clock is set back."""
-        last_ms, entropy = self._last_id
-        if now_ms > last_ms:
-            self._last_id = (now_ms, self._random.getrandbits(79))
-        else:
-            self._last_id = (last_ms, entropy + 1 + self._random.getrandbits(48))
-        return inquiry_id(*self._last_id)
 
     def _read(self, inquiry: Inquiry, reply: Reply) -> Answer:
         rules = self.policy.reading

@@ -75,6 +75,13 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days what is over is kept; 0 is for ever."""
+
+    days: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -94,12 +101,14 @@ class Config:
     unknown_approval: Literal["deny", "reask"] = "deny"
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
+    resume: Literal["held", "auto"] = "held"
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
+    retention: Retention = Retention()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -233,7 +242,8 @@ def _converted(given: object, hint: object, *, seconds: bool) -> object:
         return duration(given)
     if get_origin(hint) is Literal:
         if given not in get_args(hint):
-            raise ValueError(f"one of {', '.join(get_args(hint))}; got {given!r}")
+            # Where nothing may be said, that is its default.
+            raise ValueError(f"one of {', '.join(filter(None, get_args(hint)))}; got {given!r}")
         return given
     if get_origin(hint) is tuple:
         return _listed(given)

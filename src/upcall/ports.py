@@ -81,6 +81,10 @@ class Ledger(Protocol):
     What was written survives a crash of the process, the machine and its power supply.
     """
 
+    def now(self) -> float:
+        """The time by the clock of everybody who shares this store; deadlines and leases are measured by it."""
+        ...
+
     async def look_up(self, kind: str, key: str) -> Record | None:
         """One record."""
         ...
@@ -196,7 +200,10 @@ class Store(Ledger, Protocol):
         ...
 
     async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
-        """The events with a higher number, in order and without gaps; none only after `wait` seconds."""
+        """The events with a higher number, in order and without gaps; none only after `wait` seconds.
+
+        If the first of them is not the next one, those in between have been pruned.
+        """
         ...
 
     async def last_seq(self) -> int:
@@ -205,6 +212,13 @@ class Store(Ledger, Protocol):
 
     async def count_open(self) -> int:
         """How many inquiries are open."""
+        ...
+
+    async def prune(self, before: float, limit: int) -> int:
+        """Forget some inquiries that were closed before then, and events from the beginning of the log that are older.
+
+        At most so many of either; how many it were. The last event stays, and numbers are never given again.
+        """
         ...
 
     async def put_token(self, token: Token) -> None:

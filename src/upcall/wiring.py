@@ -6,7 +6,7 @@ import os
 import pwd
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
+from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
@@ -34,9 +35,11 @@ from upcall.doors.late import LateDoor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
+from upcall.holding import Held
 from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
+from upcall.retention import Retention
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
@@ -46,6 +49,7 @@ from upcall.web.sign_in_links import sign_in_path
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
+DAY = 86400
 TOKENS_EVERY = 5.0
 """Seconds after which a token that was made or revoked at another daemon is known here."""
 
@@ -82,24 +86,42 @@ class Assembly:
 @asynccontextmanager
 async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
     """Put everything together for one home; it is taken apart in the opposite order."""
-    store = await open_store(home, config)
-    try:
-        access = Access(store)
+    kept = _kept_for(config)
+    async with AsyncExitStack() as leaving:
+        store = await open_store(home, config)
+        leaving.push_async_callback(store.close)
+        access = Access(store, store.now)
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
-        broker = Broker(
-            store, policy(config), pacing=Pacing(**asdict(config.rates)), follow_up=resume.consequences
-        )
+        if shared:
+            leaving.callback(asyncio.create_task(_refresh(access)).cancel)
+        if kept:
+            retention = Retention(store, kept * DAY)
+            await retention.start()
+            leaving.push_async_callback(retention.close)
+        agent_token = home.agent_token_file.read_text().strip()
+        broker = _broker(store, config, agent_token if shared else "")
         await broker.start()
-        runs = supervised(home, config, url, broker, access)
-        await runs.open()
+        leaving.push_async_callback(broker.close)
         desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
-        tools = Tools(broker, slice_seconds=config.slice, desk_for=desk_for)
-        pipes = PipeServer(tools, access)
-        await pipes.start()
+        runner = runner_name(home)
+        tools = Tools(
+            broker,
+            slice_seconds=config.slice,
+            desk_for=desk_for,
+            runner=runner,
+            resumes_all=config.resume == "auto",
+        )
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
+        leaving.push_async_callback(files.close, end=False)
+        pipes = PipeServer(tools, access)
+        await pipes.start()
+        leaving.push_async_callback(pipes.close, end=False)
+        runs = supervised(home, config, url, broker, access, pipes.held)
+        await runs.open()
+        leaving.push_async_callback(runs.close)
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
@@ -110,32 +132,31 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
         )
-        refreshing = asyncio.create_task(_refresh(access)) if shared else None
-        try:
-            agent_token = home.agent_token_file.read_text().strip()
-            yield Assembly(
-                url=url,
-                app=app,
-                broker=broker,
-                pipes=pipes,
-                files=files,
-                runs=runs,
-                access=access,
-                public_url=config.public_url.rstrip("/"),
-                agent_token=agent_token,
-            )
-        finally:
-            await runs.close()
-            await pipes.close(end=False)
-            await files.close(end=False)
-            await broker.close()
-            if refreshing is not None:
-                refreshing.cancel()
-    finally:
-        await store.close()
+        yield Assembly(
+            url=url,
+            app=app,
+            broker=broker,
+            pipes=pipes,
+            files=files,
+            runs=runs,
+            access=access,
+            public_url=config.public_url.rstrip("/"),
+            agent_token=agent_token,
+        )
 
 
-def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access) -> Runs:
+def _broker(store: Store, config: Config, shared_by: str) -> Broker:
+    """The broker; where homes share a database, the token of ours tells it from others, and stays."""
+    return Broker(
+        store,
+        policy(config),
+        pacing=Pacing(**asdict(config.rates)),
+        follow_up=resume.consequences,
+        installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:
     """The runs of one home."""
 
     def permission(agent: str) -> Permission:
@@ -160,7 +181,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         desks=desk,
         wait=config.block_timeout,
     )
-    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission)
+    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission, held=held)
 
 
 def runner_name(home: Home) -> str:
@@ -226,11 +247,6 @@ async def open_store(home: Home, config: Config) -> Store:
     """
     if not is_postgres(config.database):
         return await SqliteStore.open(database_path(home, config))
-    if config.on_restart != "keep":
-        raise InvalidSetting(
-            f"on_restart: {config.on_restart!r} would end what other daemons on the same database are asking",
-            hint="leave it at keep with PostgreSQL",
-        )
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
@@ -240,6 +256,17 @@ async def open_store(home: Home, config: Config) -> Store:
             hint="pip install 'upcall[postgres]'",
         ) from error
     return await PostgresStore.open(config.database, direct=config.database_direct)
+
+
+def _kept_for(config: Config) -> int:
+    """For how many days what is over is kept; 0 is for ever."""
+    days = config.retention.days
+    if days < 0 or 0 < days < REF_REST_DAYS:
+        raise InvalidSetting(
+            f"retention.days: a question is kept for {REF_REST_DAYS} days at least, as long as its ref means it",
+            hint=f"use {REF_REST_DAYS} or more, or 0 for ever",
+        )
+    return days
 
 
 def is_postgres(address: str) -> bool:

@@ -33,9 +33,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path, clock: Clock) -> AsyncIterator[SqliteStore]:
     """A real store."""
-    opened = await SqliteStore.open(tmp_path / "upcall.db")
+    opened = await SqliteStore.open(tmp_path / "upcall.db", clock=clock)
     yield opened
     await opened.close()
 

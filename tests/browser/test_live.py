@@ -1,12 +1,17 @@
 """The inbox while it is open: what others do shows by itself, and nothing that a person is at is disturbed."""
 
+import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import CACHE, Desk, card
 from tests.cli.conftest import ended
 from upcall.cli.client import inquiry_path
+from upcall.domain.records import Happening
+from upcall.stores.sqlite import SqliteStore
+from upcall.testing.examples import an_inquiry
 
 
 def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> None:
@@ -45,6 +50,24 @@ def test_an_approval_is_given_by_one_click(desk: Desk) -> None:
     card(page, inquiry).get_by_role("button", name="Deny").click()
     expect(card(page, inquiry)).to_contain_text("Denied — by")
     assert desk.show(inquiry)["answer"]["answers"] == [["Deny"]]
+
+
+def test_a_page_that_slept_past_the_end_of_the_log_is_asked_for_anew(desk: Desk) -> None:
+    desk.ask(question="Why?")
+    page = desk.page()
+
+    async def time_passes() -> None:
+        store = await SqliteStore.open(desk.home.database_file)
+        await store.add(an_inquiry(asked_at=store.now(), expires_at=store.now() + 3600))
+        await store.record(Happening(type="tick", at=store.now(), data={}))
+        # Of the question that was asked meanwhile, the log says nothing any more.
+        await store.prune(store.now() + 3600, 100)
+        await store.close()
+
+    # The browser's driver has a loop of its own in this thread.
+    with ThreadPoolExecutor(1) as thread:
+        desk.restart(lambda: thread.submit(asyncio.run, time_passes()).result())
+    expect(page.locator("article")).to_have_count(2)
 
 
 def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:

@@ -79,9 +79,9 @@ def test_the_same_key_asks_once(program: Program) -> None:
 
 def test_settings_are_checked_and_a_backup_goes_and_comes(program: Program) -> None:
     program.home.mkdir()
-    (config,) = [block for block in blocks("toml") if block.page.name == "configuration.md"]
+    config = "\n".join(block.content for block in blocks("toml") if block.page.name == "configuration.md")
     # Any port will do here, and the one on the page may be taken.
-    (program.home / "upcall.toml").write_text(config.content.replace("port = 7391", ""))
+    (program.home / "upcall.toml").write_text(config.replace("port = 7391", ""))
     assert program(*example("configuration.md", "config check")).returncode == 0
     ref = program.parked("Still there?")
     backup = str(program.home.parent / "monday.db")

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from upcall.access import Access
 from upcall.agent_ports import Driver, Reader
@@ -33,6 +34,7 @@ from upcall.domain.program import (
 )
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Order, Run, RunState
+from upcall.holding import Held
 from upcall.home import Home
 from upcall.ports import Store
 from upcall.runs.folder import RunFolder
@@ -108,6 +110,7 @@ class House:
     broker: Broker
     access: Access
     runs: Runs
+    held: Held
     work: Path
 
     async def begin(self, task: str, **order: object) -> Run:
@@ -135,6 +138,21 @@ class House:
         fields: dict[str, object] = {"question": text, "options": ["Blue", "Red"]}
         asked = await self.broker.ask(draft(fields, Limits()), replace(made, **origin))  # type: ignore[arg-type] # fields by name
         return asked.inquiry
+
+    async def ask_as(self, origin: dict[str, Any], text: str = "Which colour?") -> Inquiry:
+        """Ask as some session does."""
+        made = Origin(**{"agent": "plain", "session": "s", "door": "mcp-pipe", "runner": "here", **origin})
+        fields: dict[str, object] = {"question": text, "options": ["Blue", "Red"]}
+        return (await self.broker.ask(draft(fields, Limits()), made)).inquiry
+
+    async def until_begun(self, number: int) -> Run:
+        """A run, as soon as there is one of that number."""
+        seen = 0
+        async with asyncio.timeout(30):
+            while not [run for run in (await self.runs.find()).items if run.number == number]:
+                events = await self.store.events(seen, wait=30)
+                seen = events[-1].seq if events else seen
+        return await self.runs.get(number)
 
     async def answer(self, inquiry: Inquiry, text: str = "Red", *, force: bool = False) -> Inquiry:
         settled = await self.broker.receive(inquiry.id, Reply(text=text, force=force), ANA)
@@ -188,6 +206,7 @@ async def a_house(
     await broker.start()
     access = Access(store)
     await access.load()
+    held = Held()
     runs = Runs(
         Premises(
             home=home,
@@ -203,10 +222,11 @@ async def a_house(
         access,
         limit=limit,
         permission=lambda _: Permission.APPROVAL,
+        held=held,
     )
     await runs.open()
     try:
-        yield House(home=home, store=store, broker=broker, access=access, runs=runs, work=work)
+        yield House(home=home, store=store, broker=broker, access=access, runs=runs, held=held, work=work)
     finally:
         await runs.close(end=end)
         await broker.close()

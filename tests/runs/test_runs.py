@@ -275,6 +275,41 @@ async def test_the_token_of_a_run_lets_it_ask_while_it_lives(house: House) -> No
     assert (caller.role, caller.run, caller.name) == (Role.AGENT, 1, "plain")
 
 
+async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While there is a pipe it is left alone; then it becomes a run of ours, and later answers find the same one."""
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    stranger = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    house.held.take("plain:s-9")
+    asked = await house.ask_as(stranger)
+    await house.answer(asked)
+    await house.store.hasten("resume", "session:plain:s-9", 0)
+    assert (await house.runs.find()).items == ()
+    house.held.release("plain:s-9")
+    adopted = await house.until_begun(1)
+    over = await house.until_state(adopted, *OVER)
+    assert (over.state, over.session, over.starts) == (RunState.COMPLETED, "s-9", 1)
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is not None
+    await house.answer(await house.ask_as(stranger, "Two?"))
+    assert (await house.until(over, lambda run: run.starts == 2)).number == 1
+
+
+async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_nothing(house: House) -> None:
+    """A session of which we know neither program nor machine is not ours to start."""
+    asked = await house.ask_as({"run": None, "runner": "", "session": "s-9"})
+    await house.answer(asked)
+    assert await house.store.next_due(["resume"], "here") is None
+
+
 async def test_bad_orders_are_refused(house: House) -> None:
     for wrong in ({"cwd": "/does/not/exist"}, {"cwd": "relative"}):
         with pytest.raises(InvalidRequest):

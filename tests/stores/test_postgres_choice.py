@@ -41,15 +41,6 @@ async def test_another_kind_of_database_is_refused_with_those_there_are(home: Ho
     assert "postgresql://" in str(refused.value.hint)
 
 
-@pytest.mark.parametrize("on_restart", ["cancel", "fail"])
-async def test_a_restart_may_not_end_what_other_daemons_are_asking(
-    home: Home, address: str, on_restart: str
-) -> None:
-    config = load(home, {"UPCALL_DATABASE": address, "UPCALL_ON_RESTART": on_restart})
-    with pytest.raises(InvalidSetting, match="other daemons"):
-        await open_store(home, config)
-
-
 async def test_without_its_driver_the_error_says_what_to_install(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,12 @@ class WireTap:
         self._tasks.add(task)
         their_reader, their_writer = await asyncio.open_unix_connection(self._server.folder / ".s.PGSQL.5432")
         sides = {writer, their_writer}
+        if self._listening is None or not self._listening.is_serving():
+            # It was closed while this one was on its way in.
+            for side in sides:
+                side.close()
+            self._tasks.discard(task)
+            return
         self._open |= sides
         doomed = asyncio.Event()
         await asyncio.wait(

@@ -71,6 +71,24 @@ def test_the_daemon_that_took_the_answer_is_killed_right_after_it(scenes: tuple[
     assert answers_of(call.result()) == [["Redis"]]
 
 
+def test_what_was_asked_through_a_dead_daemon_is_ended_and_nothing_else(
+    scenes: tuple[Scene, Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = scenes
+    monkeypatch.setenv("UPCALL_ON_RESTART", "cancel")
+    for scene in scenes:
+        stop_running(scene.home)
+        scene.daemon()
+    ours = here.person.post("/v1/inquiries", {"question": "Which cache?"})
+    theirs = there.person.post("/v1/inquiries", {"question": "Which queue?"})
+
+    here.kill_daemon()
+
+    # Whoever looks here starts it again.
+    assert here.show(theirs["id"])["state"] == "open"
+    assert there.show(ours["id"])["state"] == "cancelled"
+
+
 def test_either_daemon_keeps_its_own_credentials(scenes: tuple[Scene, Scene]) -> None:
     here, there = scenes
     for scene in scenes:

@@ -198,6 +198,27 @@ async def test_events_come_in_order_with_where_to_go_on(house: House) -> None:
     assert len((await house.as_("ana").get("/v1/events?after=0&limit=2")).json()["items"]) == 2
 
 
+async def test_a_reader_behind_a_pruned_log_is_told_to_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail.Tail.__init__, "__kwdefaults__", {"max_events": 1, "max_weight": 1})
+    async with House.open(tmp_path) as house, serving(house):
+        await house.answered((await house.asked())["id"])
+        house.clock.now += 86400
+        await house.asked()
+        await house.asked()
+        assert await house.store.prune(house.clock.now, 100) == 3
+        for after in (0, 1):
+            page = (await house.as_("ana").get(f"/v1/events?after={after}")).json()
+            assert page["reset"] is True
+            assert [item["seq"] for item in page["items"]] == [3, 4]
+        assert "reset" not in (await house.as_("ana").get("/v1/events?after=2")).json()
+        async with streaming(house, "ana", "?after=1") as stream:
+            frames = [await stream.event() for _ in range(3)]
+        assert [frame.event for frame in frames] == ["reset", "asked", "asked"]
+        assert frames[0].id == 2
+
+
 async def test_polling_waits_for_the_next_event(live: House) -> None:
     got: list[Any] = []
 

@@ -167,7 +167,13 @@ async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
     house.access.lend(digest("of-run"), Caller(name="scripted", role=Role.AGENT, run=1))
     house.secrets["of-run"] = "of-run"
     asked = await house.asked("of-run", **CHOICE)
-    house.runs.resumes[asked["id"]] = {"state": "failed", "run": 1, "attempts": 3, "error": "session gone"}
+    house.runs.resumes[asked["id"]] = {
+        "state": "failed",
+        "run": 1,
+        "attempts": 3,
+        "error": "session gone",
+        "command": None,
+    }
     answered = await house.answered(asked["id"])
     assert answered["resume"]["attempts"] == 3
     check(schema_of("/v1/inquiries/{name}", "get", 200), answered)

@@ -29,7 +29,7 @@ class CommandReader:
 
     def notice(self, line: str) -> list[Noticed]:
         """What a line tells."""
-        noticed: list[Noticed] = [Said(text=line)] if line.strip() else []
+        noticed: list[Noticed] = []
         if self._pattern and (found := self._pattern.search(line[:SEARCHED_CHARACTERS])) and found[1]:
             self._pattern = None
             noticed.append(SessionSeen(id=found[1]))
@@ -40,6 +40,9 @@ class CommandReader:
                 noticed.append(Unreadable(line=f"{self._marker}: {problem}"))
             case None:
                 pass
+        if not noticed and line.strip():
+            # Whatever tells nothing else is what it says.
+            noticed.append(Said(text=line))
         return noticed
 
 

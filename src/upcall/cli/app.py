@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "tokens": ("tokens", "make, list and revoke tokens"),
         "backup": ("upkeep", "copy the database while it is in use"),
         "restore": ("upkeep", "put a backup in the database's place"),
+        "migrate": ("moving", "move everything into a PostgreSQL database"),
         "demo": ("demo", "watch an agent ask, a person answer, and the agent go on"),
         "completion": ("completion", "print a completion script for your shell"),
         "version": ("version", "print the version"),

@@ -151,6 +151,8 @@ def _on_its_way(inquiry: Inquiry) -> str:
     resume = inquiry["resume"]
     if resume is None:
         return "the agent has not collected it yet"
+    if resume["state"] == "by_hand":
+        return f"no sign yet that the agent has it; its session: {one_line(resume['command'] or '', 500)}"
     tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""
     trouble = f": {one_line(resume['error'], 200)}" if resume["error"] else ""
     again = f"; try again with: upcall retry {resume['run']}" if trouble and resume["run"] else ""

@@ -74,9 +74,9 @@ def _restore(args: Namespace) -> int:
     home = default_home()
     home.create()
     source = Path(args.file).expanduser().absolute()
-    with _without_daemon(home):
+    with without_daemon(home, "restore"):
         target = database_path(home, load(home))
-        _refuse_foreign(source)
+        refuse_foreign(source, "name a file that `upcall backup` has made")
         kept = _replace(source, target)
     if args.json:
         print(json.dumps({"database": str(target), "kept": None if kept is None else str(kept)}, indent=2))
@@ -88,26 +88,25 @@ def _restore(args: Namespace) -> int:
 
 
 @contextmanager
-def _without_daemon(home: Home) -> Iterator[None]:
+def without_daemon(home: Home, command: str) -> Iterator[None]:
     """Hold the daemon's place, so that none runs meanwhile."""
     from upcall.instance import Instance
 
     instance = Instance.claim(home)
     if instance is None:
-        raise CommandFailed("a daemon is using the database", hint="`upcall down` first, then restore")
+        raise CommandFailed("a daemon is using the database", hint=f"`upcall down` first, then {command}")
     try:
         yield
     finally:
         instance.release()
 
 
-def _refuse_foreign(source: Path) -> None:
+def refuse_foreign(source: Path, hint: str) -> None:
     """A backup is an Upcall database, whole, and no newer than what this version knows."""
     import sqlite3
 
     from upcall.stores.migrations import APPLICATION_ID, migrations
 
-    hint = "name a file that `upcall backup` has made"
     if not source.is_file():
         raise CommandFailed(f"there is no file {str(source)!r}", hint=hint)
     try:

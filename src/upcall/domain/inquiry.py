@@ -66,7 +66,8 @@ class Attachment:
 class Origin:
     """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back.
 
-    `run` is the supervised one that asks, and `runner` the machine that has it.
+    `run` is the supervised one that asks. Otherwise `program` is whose session it is, where that is known. `runner` is
+    the machine that can bring either back.
     """
 
     agent: str
@@ -75,6 +76,7 @@ class Origin:
     workspace: str | None = None
     thread: str | None = None
     run: int | None = None
+    program: str = ""
     runner: str = ""
     purpose: str = "question"
     request_key: str | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from upcall.domain.inquiry import Answered, Change, Inquiry, Kind, Rejected
+from upcall.domain.inquiry import Answered, Change, Inquiry, Kind, Origin, Rejected
 from upcall.domain.outcome import outcome
 from upcall.domain.records import NOTHING, Effects, Job
 
@@ -30,11 +30,21 @@ def subject(run: int) -> str:
     return f"run:{run}"
 
 
+def subject_of(origin: Origin) -> str:
+    """What the resume job of an inquiry is about: its run, or the session that was not started by us."""
+    return session_subject(origin.program, origin.session) if origin.run is None else subject(origin.run)
+
+
+def session_subject(program: str, session: str) -> str:
+    """What the resume jobs of a session are about."""
+    return f"session:{program}:{session}"
+
+
 def consequences(change: Change) -> Effects:
-    """A supervised run's answer is delivered whatever happens; once there is evidence of it, nothing is left to do."""
+    """What is answered is delivered whatever happens; once there is evidence of it, nothing is left to do."""
     inquiry = change.inquiry
-    run = inquiry.origin.run
-    if run is None:
+    origin = inquiry.origin
+    if origin.run is None and not (origin.program and origin.runner):
         return NOTHING
     match change.happening.type:
         case "answered" | "rejected":
@@ -42,10 +52,10 @@ def consequences(change: Change) -> Effects:
             job = Job(
                 id=job_id(inquiry),
                 kind=RESUME,
-                subject=subject(run),
+                subject=subject_of(origin),
                 due=due,
-                runner=inquiry.origin.runner,
-                body={"inquiry": inquiry.id, "run": run},
+                runner=origin.runner,
+                body={"inquiry": inquiry.id, "run": origin.run},
             )
             return Effects(jobs=(job,))
         case "collected":

@@ -28,7 +28,7 @@ Message = dict[str, object]
 class Request:
     """A message of the agent's that is owed a reply."""
 
-    __slots__ = ("beats", "id", "line", "method", "modern", "opened", "sent", "token", "tool")
+    __slots__ = ("beats", "id", "line", "method", "modern", "opened", "sent", "thread", "token", "tool")
 
     def __init__(self, message: Message, line: bytes) -> None:
         params = _part(message, "params")
@@ -37,6 +37,7 @@ class Request:
         self.method = message["method"]
         self.line = line
         self.tool = params.get("name") if self.method == "tools/call" else None
+        self.thread = _part(meta, "x-codex-turn-metadata").get("thread_id")
         self.modern = VERSION_KEY in meta
         self.token = meta.get("progressToken")
         self.beats = 0
@@ -74,6 +75,8 @@ class Pipe:
         self.changed = threading.Condition()
         """Guards everything below; notified when there is something new to send or everything was answered."""
         self.outstanding: dict[str, Request] = {}
+        self.thread: object = None
+        """The thread of Codex that speaks through us, once it has said so."""
         self.handshake: bytes | None = None
         self.initialized: bytes | None = None
         self._used: set[str] = set()
@@ -183,7 +186,9 @@ class Pipe:
                 key += f":{len(self._used)}:{os.urandom(4).hex()}"
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
-        link.request(name, Request(message, dumped(message)))
+        request = Request(message, dumped(message))
+        self.thread = request.thread or self.thread
+        link.request(name, request)
 
     def _progressed(self, message: Message) -> None:
         """Another daemon counts from one again, but for the agent the value must never go back."""
@@ -215,11 +220,13 @@ def refused(message: str) -> Message:
 def introduction(pipe: Pipe, protocol: int) -> Message:
     """What a pipe says about itself. Nothing else of the environment is ever sent."""
     environ = os.environ
+    claude = environ.get("CLAUDE_CODE_SESSION_ID")
     return {
         "upcall": "pipe",
         "protocol": protocol,
         "pipe": pipe.name,
-        "session": environ.get("CLAUDE_CODE_SESSION_ID"),
+        "session": claude or pipe.thread,
+        "program": "claude" if claude else "codex" if pipe.thread else None,
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
     }

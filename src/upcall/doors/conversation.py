@@ -6,7 +6,7 @@ it back. A call that waits is one task.
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -16,8 +16,8 @@ from upcall.doors import wire
 from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, progress_token_of, request_key_of, session_of
-from upcall.doors.tools import Asker, ToolResult, Watching, failure, result
+from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of
+from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by."""
+    """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
+
+    `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
+    `handed` of every answer that went out to one.
+    """
 
     caller: Caller
     connection: Hashable
     session: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    program: str = ""
+    holds: Callable[[str, str], None] | None = None
+    handed: Callable[[str], Awaitable[None]] | None = None
 
 
 class Toolbox(Protocol):
@@ -204,14 +211,19 @@ class Conversation:
             raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         peer = self._peer
         session = session_of(meta) or peer.session
+        # Whose session it is matters only where this machine could bring it back.
+        program = "" if peer.holds is None else program_of(meta) or peer.program
+        if peer.holds is not None and program and session:
+            peer.holds(program, session)
         asker = Asker(
             caller=peer.caller,
             session=session or peer.caller.name,
             named_session=session is not None,
-            door="mcp-pipe",
+            door=PIPE,
             request_key=request_key_of(meta),
             workspace=peer.workspace,
             wait=peer.wait,
+            program=program,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")
@@ -228,6 +240,8 @@ class Conversation:
         if told.collectable is not None:
             peer = self._peer
             self._tools.evidence.handed(peer.connection, call.request_id, told.collectable, peer.caller)
+            if asker.program and peer.handed is not None and peer.caller.run is None:
+                await peer.handed(told.collectable)
 
 
 class _Call:

@@ -41,7 +41,15 @@ from upcall.domain.roles import Caller
 from upcall.doors import wire
 from upcall.doors.bearer import Guarded, caller_of, header_of, respond
 from upcall.doors.catalogue import INSTRUCTIONS, Definition
-from upcall.doors.meta import Meta, meta_of, progress_token_of, request_key_of, session_of, wait_of
+from upcall.doors.meta import (
+    Meta,
+    meta_of,
+    program_of,
+    progress_token_of,
+    request_key_of,
+    session_of,
+    wait_of,
+)
 from upcall.doors.replay import Replay
 from upcall.doors.tools import Asker, Tools, Watching
 
@@ -266,6 +274,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         door="mcp",
         request_key=request_key_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
+        program=program_of(meta),
     )
 
 

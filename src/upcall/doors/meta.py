@@ -35,6 +35,11 @@ def session_of(meta: Meta) -> str | None:
     return _name(meta.get(SESSION))
 
 
+def program_of(meta: Meta) -> str:
+    """The program whose session it names, where only one program speaks like that."""
+    return "codex" if isinstance(meta.get(CODEX_TURN), Mapping) else ""
+
+
 def request_key_of(meta: Meta) -> str | None:
     """What recognises this very call if it is sent again: the client's own id for it, else the pipe's."""
     return next((key for name in CALL_KEYS if (key := _name(meta.get(name)))), None)

@@ -22,6 +22,7 @@ from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.meta import wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
+from upcall.holding import Held, session_name
 from upcall.home import PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -41,6 +42,7 @@ class PipeServer:
     def __init__(self, tools: Tools, access: Access, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.tools = tools
         self.access = access
+        self.held = Held()
         self.connections: set[_Connection] = set()
         self._deserted = asyncio.Event()
         self.numbers = itertools.count()
@@ -88,7 +90,7 @@ class PipeServer:
 class _Connection(asyncio.Protocol):
     """One pipe. Before its introduction was accepted there is no conversation."""
 
-    __slots__ = ("_buffer", "_conversation", "_server", "_timer", "_token", "_transport")
+    __slots__ = ("_buffer", "_conversation", "_held", "_server", "_timer", "_token", "_transport")
 
     def __init__(self, server: PipeServer) -> None:
         self._server = server
@@ -97,6 +99,7 @@ class _Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._buffer: bytes | bytearray = b""
         self._token = ""
+        self._held: tuple[str, ...] = ()
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -111,6 +114,9 @@ class _Connection(asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.lost(self)
+        for name in self._held:
+            self._server.held.release(name)
+        self._held = ()
         if self._timer is not None:
             self._timer.cancel()
         if self._conversation is not None:
@@ -145,6 +151,13 @@ class _Connection(asyncio.Protocol):
             if line.strip() and self._transport is not None:
                 self._line(line)
         self._check_length()
+
+    def _hold(self, program: str, session: str) -> None:
+        """Take note of a session that this pipe speaks for."""
+        name = session_name(program, session)
+        if name not in self._held:
+            self._held = (*self._held, name)
+            self._server.held.take(name)
 
     def finish(self, *, end: bool) -> None:
         """Let go of the pipe, with a result for each of its calls if this is the end."""
@@ -188,7 +201,12 @@ class _Connection(asyncio.Protocol):
                 session=name_of(hello.get("session")),
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
+                program=name_of(hello.get("program")) or "",
+                holds=self._hold,
+                handed=self._server.tools.leave_in_peace,
             )
+            if peer.program and peer.session:
+                self._hold(peer.program, peer.session)
         except UpcallError as problem:
             self._refuse(problem)
             return

@@ -5,7 +5,6 @@ right form. Cancelling a call only detaches it; the question stays open.
 """
 
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,9 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
 from upcall.domain.outcome import outcome
+from upcall.domain.records import Effects
 from upcall.domain.redaction import redact
+from upcall.domain.resume import RESUME
 from upcall.domain.roles import Caller
 from upcall.doors.arguments import Fields, approval_in, fields_of, message_in, name_in
 from upcall.doors.catalogue import (
@@ -34,6 +35,9 @@ from upcall.doors.progress import Beat
 SLICE = 50.0
 """How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
 
+PIPE = "mcp-pipe"
+"""The door of those who come through `upcall mcp`."""
+
 log = logging.getLogger(__name__)
 
 
@@ -51,6 +55,7 @@ class Asker:
     request_key: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +101,21 @@ class Tools:
         slice_seconds: float = SLICE,
         aliases: Sequence[str] = (),
         desk_for: DeskFor | None = None,
+        runner: str = "",
+        resumes_all: bool = False,
         beat: Beat | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.evidence = Handed(broker.collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
+        self._runner = runner
+        self._resumes_all = resumes_all
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
-        self._clock = clock
+        self._clock = clock or broker.now
         self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,
@@ -117,6 +126,15 @@ class Tools:
     def offered(self, caller: Caller) -> Sequence[Definition]:
         """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
         return self._with_permissions if self._may_prompt(caller) else self.definitions
+
+    def _runner_of(self, asker: Asker) -> str:
+        """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
+        holds = asker.door == PIPE or self._resumes_all
+        return self._runner if asker.program and holds else ""
+
+    async def leave_in_peace(self, inquiry: str) -> None:
+        """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
+        await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
@@ -169,7 +187,9 @@ class Tools:
 
     async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
         added = await self._broker.ask(
-            draft(fields, self._broker.policy.limits), _origin(asker), named_session=asker.named_session
+            draft(fields, self._broker.policy.limits),
+            _origin(asker, self._runner_of(asker)),
+            named_session=asker.named_session,
         )
         return added.inquiry
 
@@ -188,7 +208,7 @@ class Tools:
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
         message = message_in(fields, self._broker.policy.limits)
         masked = redact(message)
-        await self._broker.notify(masked.text, _origin(asker))
+        await self._broker.notify(masked.text, _origin(asker, self._runner_of(asker)))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
@@ -251,14 +271,15 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
     return ToolResult(text=text, structured=structured, is_error=True)
 
 
-def _origin(asker: Asker) -> Origin:
+def _origin(asker: Asker, runner: str) -> Origin:
     return Origin(
         agent=asker.caller.name,
         session=asker.session,
         door=asker.door,
         workspace=asker.workspace,
         run=asker.caller.run,
-        runner=asker.caller.runner,
+        program=asker.program,
+        runner=asker.caller.runner or runner,
         request_key=asker.request_key,
     )
 

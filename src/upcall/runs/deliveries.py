@@ -1,6 +1,7 @@
 """Which answers a run still has to get, and the evidence that it has one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from upcall.broker import Broker
 from upcall.domain.errors import UnknownInquiry
@@ -65,4 +66,5 @@ class Deliveries:
         await self._store.revise(RESUME, inquiry.id, lambda _: Effects(dropped=(job_id(inquiry),)))
 
     async def _collect(self, run: Run, inquiry: Inquiry, evidence: str) -> None:
-        await self._broker.collect(inquiry.id, run.caller, evidence)
+        # A session that we adopted asked under another name, and it is still the one that has the answer.
+        await self._broker.collect(inquiry.id, replace(run.caller, name=inquiry.origin.agent), evidence)

@@ -58,7 +58,10 @@ class Listening:
         except UnknownInquiry:
             return
         number = inquiry.origin.run
-        if number is None or inquiry.origin.runner != self._runner:
+        if inquiry.origin.runner != self._runner:
+            return
+        if number is None:
+            await self._changed()
             return
         run = await self._book.get(number)
         asks, waits = bool(await self._deliveries.open(run)), await self._deliveries.waits(run)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -79,6 +79,14 @@ class Premises:
         folder.write_told(told.as_json())
         talking = agent.driver(subject, told.message) is not None
         folder.write_start(self._start(run, command, token, talking=talking))
+
+    def furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
+        """Make the folder of a new run, with its token and the environment that it was given."""
+        folder = self.folder(run.number)
+        folder.create()
+        folder.write_token(secret)
+        if environment is not None:
+            folder.write_environment(environment)
 
     def environment(self, run: Run) -> dict[str, str]:
         """What a run's process inherits: never a person's credentials, nor the way to another Upcall."""

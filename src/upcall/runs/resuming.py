@@ -7,16 +7,17 @@ before they are made.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
-from upcall.domain.resume import RESUME, message, needs_delivery, subject
+from upcall.domain.resume import GRACE, RESUME, message, needs_delivery, subject
 from upcall.domain.run import Run, RunState
-from upcall.ports import Store
+from upcall.holding import session_name
+from upcall.ports import Revise, Store
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.started import Told
@@ -35,10 +36,15 @@ PAUSES = (0.0, 5.0, 30.0)
 SESSION_GONE = "session_gone"
 """The word of an adapter that its program does not know the session any more, so that trying again is useless."""
 
+REUNION = 10.0
+"""Seconds after a daemon's start in which pipes find it again, and no session is taken to have ended."""
+
 LONGEST_NAP = 30.0
 AT_ONCE = 20
 
 Begin = Callable[[int, Told], Awaitable[bool]]
+Adopt = Callable[[Inquiry], Awaitable[Run]]
+"""Makes a run of a session that was started by somebody else."""
 
 log = logging.getLogger("upcall.runs")
 
@@ -57,6 +63,8 @@ class Resuming:
         rested_at: Callable[[Run], float],
         given_up: Callable[[Run], Awaitable[None]],
         *,
+        adopt: Adopt,
+        held: Container[str],
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
         self._store = store
@@ -67,12 +75,16 @@ class Resuming:
         self._clock = clock
         self._rested_at = rested_at
         self._given_up = given_up
+        self._adopt = adopt
+        self._held = held
         self._most_attempts = most_attempts
+        self._opened_at = 0.0
         self._woken = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin to look for work."""
+        self._opened_at = self._clock()
         self._working = asyncio.create_task(self._work())
 
     async def close(self) -> None:
@@ -92,6 +104,11 @@ class Resuming:
             await self._store.hasten(RESUME, job.subject, self._clock() + pause)
         self.wake()
 
+    async def let_go(self, name: str) -> None:
+        """The last pipe of a session is gone: what it did not get is due, once a restart of the agent had its chance."""
+        await self._store.hasten(RESUME, f"session:{name}", self._clock() + GRACE)
+        self.wake()
+
     async def again(self, run: Run) -> bool:
         """Try once more what was given up; False when there is nothing of the kind."""
         failed = [
@@ -109,7 +126,7 @@ class Resuming:
                 body={"inquiry": record.key, "run": run.number},
             )
             forgotten = Effects(forgotten=((RESUME, record.key),), jobs=(job,))
-            await self._store.revise(RESUME, record.key, lambda _, effects=forgotten: effects)  # type: ignore[misc]
+            await self._store.revise(RESUME, record.key, _writing(forgotten))
         self.wake()
         return bool(failed)
 
@@ -137,8 +154,11 @@ class Resuming:
 
     async def _consider(self, job: Job) -> None:
         try:
-            run = await self._book.get(int(str(job.body["run"])))
             inquiry = await self._store.get(str(job.body["inquiry"]))
+            if job.body["run"] is None:
+                await self._consider_stranger(job, inquiry)
+                return
+            run = await self._book.get(int(str(job.body["run"])))
         except StorageError:
             raise
         except UpcallError:
@@ -159,6 +179,21 @@ class Resuming:
             await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
         else:
             await self._resume(job, run, inquiry)
+
+    async def _consider_stranger(self, job: Job, inquiry: Inquiry) -> None:
+        """A session that was not started by us: when its pipe is gone, it becomes a run of ours and is resumed as such."""
+        origin = inquiry.origin
+        if not needs_delivery(inquiry):
+            await self._store.settle(job)
+        elif self._clock() < self._opened_at + REUNION:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._opened_at + REUNION),)))
+        elif session_name(origin.program, origin.session) in self._held:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+        else:
+            run = await self._adopt(inquiry)
+            body = {**job.body, "run": run.number}
+            mine = replace(job, subject=subject(run.number), due=self._clock(), body=body)
+            await self._store.settle(job, Effects(jobs=(mine,)))
 
     async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
         attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
@@ -206,3 +241,7 @@ class Resuming:
     def _said(self, event: str, run: Run, inquiry: Inquiry, **more: object) -> Happening:
         data: dict[str, object] = {"run": run.number, "agent": run.agent, "ref": inquiry.ref, **more}
         return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+
+
+def _writing(effects: Effects) -> Revise:
+    return lambda _: effects

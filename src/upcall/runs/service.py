@@ -12,12 +12,14 @@ from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.program import Command, Permission
-from upcall.domain.resume import RESUME, job_id, subject
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
+from upcall.holding import Held
+from upcall.runs.adopting import Adopting
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, readable
 from upcall.runs.premises import Premises
@@ -40,6 +42,7 @@ class Runs:
         *,
         limit: int,
         permission: Callable[[str], Permission],
+        held: Held,
     ) -> None:
         self._premises = premises
         self._broker = broker
@@ -61,7 +64,11 @@ class Runs:
             broker.now,
             premises.rested_at,
             self._given_up,
+            adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
+            held=held,
         )
+        held.released = self._let_go
+        self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
             broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
         )
@@ -102,7 +109,7 @@ class Runs:
         await self._programs.check(agent, environment)
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
         run = await self._book.enter(lambda number: self._run(number, replace(order, task=task), by, secret))
-        await asyncio.to_thread(self._furnish, run, secret, order.environment)
+        await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
         await self._pump()
         return await self._book.get(run.number)
 
@@ -234,26 +241,7 @@ class Runs:
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
-        found = await self._store.get(inquiry)
-        run = found.origin.run
-        if run is None:
-            return None
-        record = await self._store.look_up(RESUME, found.id)
-        jobs = [job for job in await self._store.jobs(RESUME, subject(run)) if job.id == job_id(found)]
-        if record is None and not jobs:
-            return None
-        state = "pending" if record is None else record.state
-        if not jobs and state != "failed":
-            state = "done"
-        if jobs and jobs[0].runner not in {"", self._premises.runner}:
-            state = f"waiting for runner {jobs[0].runner}"
-        known = {} if record is None else record.body
-        return {
-            "state": state,
-            "run": run,
-            "attempts": known.get("attempts", 0),
-            "error": known.get("error"),
-        }
+        return await self._forwarding.state(await self._store.get(inquiry))
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         return Run(
@@ -269,13 +257,6 @@ class Runs:
             token=digest(secret),
             retry_of=order.retry_of,
         )
-
-    def _furnish(self, run: Run, secret: str, environment: Mapping[str, str] | None) -> None:
-        folder = self._premises.folder(run.number)
-        folder.create()
-        folder.write_token(secret)
-        if environment is not None:
-            folder.write_environment(environment)
 
     async def _pump(self) -> None:
         """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
@@ -313,6 +294,9 @@ class Runs:
         else:
             await self._resuming.ended(run)
         await self._pump()
+
+    def _let_go(self, session: str) -> None:
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
 
     async def _heard(self) -> None:
         self._resuming.wake()

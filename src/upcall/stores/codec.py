@@ -79,6 +79,8 @@ def body(inquiry: Inquiry) -> str:
         made["thread"] = origin.thread
     if origin.run is not None:
         made["run"] = origin.run
+    if origin.program:
+        made["program"] = origin.program
     if origin.runner:
         made["runner"] = origin.runner
     if inquiry.context:
@@ -160,6 +162,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
             workspace=get("workspace"),
             thread=get("thread"),
             run=get("run"),
+            program=get("program", ""),
             runner=get("runner", ""),
             purpose=purpose,
             request_key=request_key,

@@ -14,8 +14,8 @@ _RECORD = "kind, key, state, at, body"
 _JOB = "id, kind, subject, due, runner, attempts, fence, body"
 
 # What is put into these statements is a constant of ours; values are always bound.
-_LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S608
-_KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608
+_LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S608 - see above
+_KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 - see above
 _FORGET = "DELETE FROM record WHERE kind = ? AND key = ?"
 _NEXT_FENCE = "UPDATE fence SET last = last + 1"
 # A job in another's place has another fence, so whoever held that one has lost it.
@@ -24,14 +24,14 @@ _PUT = f"""
     ON CONFLICT (id) DO UPDATE SET
         kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
         attempts = excluded.attempts, fence = excluded.fence, body = excluded.body
-"""  # noqa: S608
+"""  # noqa: S608 - see above
 _DROP = "DELETE FROM job WHERE id = ?"
 _AVAILABLE = (
     "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
 )
-_CLAIM = f"UPDATE job SET due = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608
+_CLAIM = f"UPDATE job SET due = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
 _NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
-_ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608
+_ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608 - see above
 _HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
 
 
@@ -50,7 +50,7 @@ def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | 
         where, values = f"{where} AND state = ?", [*values, state]
     if cursor is not None:
         where, values = f"{where} AND (at, key) < (?, ?)", [*values, *position(cursor)]
-    sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608
+    sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608 - see above
     found = [record_in(row) for row in db.execute(sql, (*values, limit + 1))]
     return page(found, limit)
 

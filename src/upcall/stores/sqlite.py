@@ -34,8 +34,17 @@ T = TypeVar("T")
 class SqliteStore:
     """A `Store` in a SQLite file; made by `SqliteStore.open`."""
 
-    def __init__(self, path: Path, tail: Tail, reads: Reads, writes: Writes, writer: Writer) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[], float],
+        tail: Tail,
+        reads: Reads,
+        writes: Writes,
+        writer: Writer,
+    ) -> None:
         self._path = path
+        self.now = clock
         self._tail = tail
         self._reads = reads
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
@@ -55,7 +64,7 @@ class SqliteStore:
     ) -> Self:
         """Open the database at `path`, creating or bringing it up to date as needed; its folder must exist.
 
-        `clock` and `random` choose refs. `max_group` is how many writes may share a commit; 1 gives each its own,
+        `clock` tells the time and `random` chooses refs. `max_group` is how many writes may share a commit; 1 gives each its own,
         which is what the benchmark compares with. `max_pages` limits the database's size in pages of 4 KiB.
 
         Raises:
@@ -70,7 +79,7 @@ class SqliteStore:
         writer = Writer(
             opened.writing, writes, tail.publish, lambda error: in_our_words(error, path), max_group=max_group
         )
-        return cls(path, tail, Reads(opened.reading), writes, writer)
+        return cls(path, clock, tail, Reads(opened.reading), writes, writer)
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """See `Store.add`."""
@@ -160,6 +169,12 @@ class SqliteStore:
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
         return await self._ask(ledger.next_due, kinds, runner)
+
+    async def prune(self, before: float, limit: int) -> int:
+        """See `Store.prune`."""
+        inquiries, events = await self._writer.submit(lambda _: self._writes.prune(before, limit))
+        self._tail.forget(inquiries)
+        return len(inquiries) + events
 
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""

@@ -6,7 +6,7 @@ who wants what is older than the tail is told so.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from upcall.domain.inquiry import Inquiry
@@ -82,6 +82,11 @@ class Tail:
         """The inquiry with this id as it is now, if its latest event is among those kept."""
         event = self._subjects.get(name)
         return None if event is None else event.subject
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Have these inquiries at hand no more: they are gone."""
+        for name in names:
+            self._subjects.pop(name, None)
 
     async def grown(self, after: int, seconds: float) -> bool:
         """Wait until there is an event after that number; False when the time is up or the store closes."""

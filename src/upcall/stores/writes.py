@@ -27,6 +27,14 @@ _SAME_REQUEST = f"""
     SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
     WHERE session = ? AND purpose = ? AND request_key = ? AND agent = ? ORDER BY number DESC LIMIT 1
 """  # noqa: S608 - our own constant; values are bound
+_OLD = "SELECT id FROM inquiry INDEXED BY inquiry_closed WHERE closed_at < ? ORDER BY closed_at LIMIT ?"
+# Up to the first that is young, so that no gap is left in the middle; of those looked at, the last stays.
+_PRUNE = """
+    DELETE FROM event WHERE seq < (
+        SELECT coalesce(min(seq) FILTER (WHERE at >= ?), max(seq))
+        FROM (SELECT seq, at FROM event ORDER BY seq LIMIT ?)
+    )
+"""
 
 _UNKNOWN = -1
 
@@ -148,6 +156,15 @@ class Writes:
     def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Have something done that says nothing in the log."""
         return work(self._db)
+
+    def prune(self, before: float, limit: int) -> tuple[list[str], int]:
+        """Forget what is old: the ids of the inquiries, and how many events."""
+        names = [name for (name,) in self._db.execute(_OLD, (before, limit))]
+        for sql in ("DELETE FROM attachment WHERE inquiry = ?", "DELETE FROM inquiry WHERE id = ?"):
+            self._db.executemany(sql, [(name,) for name in names])
+        if names:
+            self._recent.forget()
+        return names, self._db.execute(_PRUNE, (before, limit + 1)).rowcount
 
     def put_token(self, token: Token) -> None:
         """Keep a token."""

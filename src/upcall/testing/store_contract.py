@@ -238,6 +238,44 @@ class DecidingContract(StoreHarness):
 class KeepingContract(StoreHarness):
     """What lasts."""
 
+    async def test_what_is_old_is_pruned_and_nothing_else(self, tmp_path: Path, clock: Clock) -> None:
+        """Open inquiries stay however old, no gap is left within the log, and no number is given again."""
+        store = await self.open_store(tmp_path, clock)
+        asked = [an_inquiry() for _ in range(6)]
+        for each in asked:
+            await store.add(each, [b"bytes"])
+        *closed, recent, still_open = asked
+        for each in closed:
+            await store.update(each.id, answering(at=NOW + 1))
+        await store.update(recent.id, answering(at=NOW + DAY))
+        await store.record(Happening(type="tick", at=NOW, data={}))
+        assert await store.prune(NOW, 100) == 0
+        # Four inquiries and ten events, at most three of either at a time.
+        assert [await store.prune(NOW + DAY, 3) for _ in range(5)] == [6, 4, 3, 1, 0]
+        for each in closed:
+            with pytest.raises(UnknownInquiry):
+                await store.get(each.id)
+            with pytest.raises(UnknownInquiry):
+                await store.attachment(each.id, 0)
+            with pytest.raises(UnknownInquiry):
+                await store.update(each.id, answering())
+        assert set(await names(store, Query())) == {recent.id, still_open.id}
+        assert await store.attachment(recent.id, 0) == b"bytes"
+        await store.close()
+        again = await self.open_store(tmp_path, clock)
+        assert [event.seq for event in await everything(again)] == [11, 12]
+        await again.prune(NOW + 9 * DAY, 100)
+        assert [event.seq for event in await everything(again)] == [12]
+        assert await again.last_seq() == 12
+        assert (await again.record(Happening(type="tick", at=NOW, data={}))).seq == 13
+        await again.close()
+
+    async def test_its_time_is_that_of_the_clock_it_was_given(self, store: Store, clock: Clock) -> None:
+        """Whoever measures deadlines by it measures by the same clock as everybody else."""
+        assert store.now() == clock()
+        clock.now = NOW + DAY
+        assert store.now() == NOW + DAY
+
     async def test_what_was_kept_is_there_after_reopening(self, tmp_path: Path, clock: Clock) -> None:
         """Inquiries, bytes, the log and the tokens; and the log goes on where it was."""
         first = await self.open_store(tmp_path, clock)

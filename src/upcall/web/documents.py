@@ -45,8 +45,9 @@ class Documents:
         return Json(b'{"items":[%b],"next":%b}' % (items, encode(page.next)))
 
     async def _text(self, inquiry: Inquiry) -> bytes:
-        if inquiry.origin.run is not None and not inquiry.is_open:
-            # What becomes of the run goes on while the inquiry stays as it is.
+        origin = inquiry.origin
+        if not inquiry.is_open and (origin.run is not None or origin.program):
+            # What becomes of its session goes on while the inquiry stays as it is.
             return encode(document(inquiry) | {"resume": await self._resumed(inquiry.id)})
         key = id(inquiry)
         kept = self._written.get(key)

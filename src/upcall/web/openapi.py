@@ -122,7 +122,8 @@ def _log() -> Document:
     after = query("after", {"type": "integer", "minimum": 0}, "The last number that is known already.")
     resumed: Document = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer", "minimum": 0}}
     stream = {
-        "description": "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive.",
+        "description": "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive. "
+        "A `reset` comes first when events were pruned that you have not seen.",
         "content": {"text/event-stream": {"schema": TEXT}},
     }
     return {

@@ -96,6 +96,18 @@ def _log() -> Document:
 def run_schemas() -> dict[str, Schema]:
     """Every named schema about runs."""
     return {
+        "Resume": record(
+            {
+                "state": TEXT,
+                "run": {"type": ["integer", "null"]},
+                "attempts": COUNT,
+                "error": TEXT_OR_NULL,
+                "command": {
+                    **TEXT_OR_NULL,
+                    "description": "What takes a session over that was not started here.",
+                },
+            }
+        ),
         "Run": _run(),
         "RunList": record({"items": list_of(ref("Run")), "next": TEXT_OR_NULL}),
         "RunForm": form(

@@ -104,7 +104,6 @@ def _given() -> dict[str, Schema]:
                 "error": TEXT_OR_NULL,
             }
         ),
-        "Resume": record({"state": TEXT, "run": COUNT, "attempts": COUNT, "error": TEXT_OR_NULL}),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
@@ -120,7 +119,7 @@ def _given() -> dict[str, Schema]:
                 "data": {"type": "object", "description": "What an event of this type has to say."},
             }
         ),
-        "EventList": record({"items": list_of(ref("Event")), "next_after": COUNT}),
+        "EventList": _event_list(),
     }
 
 
@@ -162,6 +161,14 @@ def _approvals() -> dict[str, Schema]:
         "RuleList": record({"items": list_of(ref("Rule")), "next": TEXT_OR_NULL}),
         "RevokedRule": record({"id": TEXT, "revoked": FLAG}),
     }
+
+
+def _event_list() -> Schema:
+    return record(
+        {"items": list_of(ref("Event")), "next_after": COUNT, "reset": FLAG},
+        optional=("reset",),
+        description="`reset` is there, and true, when events before these were pruned that you have not seen.",
+    )
 
 
 def _inquiry() -> Schema:

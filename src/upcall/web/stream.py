@@ -31,6 +31,7 @@ LONGEST_POLL = 300.0
 PAGE, LARGEST_PAGE = 200, 1000
 LATEST = 2**62
 OWNERS_REMEMBERED = 4096
+_RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
 MOMENTS = ("until", "expires_at")
 """What the log's data keeps as seconds; outside every moment is ISO 8601."""
 
@@ -141,6 +142,7 @@ class Live:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait
         items: list[Document] = []
+        reset = False
         async with Presence(call.receive, self._broker.closing) as presence:
             while not items:
                 left = max(deadline - loop.time(), 0)
@@ -148,9 +150,10 @@ class Live:
                 if not found:
                     break
                 self._access.identify(bearer(call.scope))
+                reset = reset or is_behind(after, found)
                 items = [_document(event) for event in await self._visible(found, call.caller)]
                 after = found[-1].seq
-        return Json({"items": items, "next_after": after})
+        return Json({"items": items, "next_after": after, **({"reset": True} if reset else {})})
 
     async def stream(self, call: Call) -> ASGIApp:
         """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
@@ -183,6 +186,8 @@ class Live:
                 if found is None or not self._is_known(scope):
                     break
                 text = b"".join([_frame(event) for event in await self._visible(found, stream.caller)])
+                if is_behind(after, found):
+                    text = _RESET % (found[0].seq - 1) + text
                 after = found[-1].seq if found else after
                 if text or loop.time() >= due:
                     await _write(send, text or b": still here\n\n")
@@ -215,6 +220,11 @@ class Live:
             if len(self._owners) > OWNERS_REMEMBERED:
                 self._owners.popitem(last=False)
         return self._owners.get(event.inquiry)
+
+
+def is_behind(after: int, found: Sequence[Event]) -> bool:
+    """Whether a reader has missed something for good: what followed for it has been pruned."""
+    return bool(found) and found[0].seq > after + 1
 
 
 class _EventStream:

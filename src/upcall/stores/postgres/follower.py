@@ -1,7 +1,7 @@
 """Keeps the tail of the log up to date with what every daemon commits, ours and others.
 
 One connection listens. A notification only says that there is news: what it is stands in the log, which is read from
-where we stood, on every new connection first and every few seconds anyway. So a lost notification costs moments, and
+where we stood, on every new connection first and every few seconds anyway, when the clock is looked at too. So a lost notification costs moments, and
 a lost connection nothing but the time to make another.
 """
 
@@ -13,6 +13,7 @@ from contextlib import suppress
 from psycopg import Error, Notify
 
 from upcall.domain.errors import StorageError
+from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Connection, Link, Pauses
@@ -30,10 +31,13 @@ log = logging.getLogger("upcall.postgres")
 class Follower:
     """Publishes every committed event to the tail, once and in order."""
 
-    def __init__(self, link: Link, reads: Reads, tail: Tail, *, safety: float = SAFETY) -> None:
+    def __init__(
+        self, link: Link, reads: Reads, tail: Tail, clock: DatabaseClock, *, safety: float = SAFETY
+    ) -> None:
         self._link = link
         self._reads = reads
         self._tail = tail
+        self._clock = clock
         self._safety = safety
         self._is_own: Callable[[int], bool] = lambda _: False
         self._connection: Connection | None = None
@@ -112,8 +116,14 @@ class Follower:
                 await connection.close()
 
     async def _follow(self, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
         await self._catch_up()
+        looked = float("-inf")
         while True:
+            if loop.time() >= looked + self._safety:
+                # Not over this connection, which may be dead without our knowing.
+                await self._clock.set(self._reads.rows)
+                looked = loop.time()
             woken = await _readable(connection, self._safety)
             told = [news async for news in connection.notifies(timeout=0)]
             if not woken or any(self._is_new(news) for news in told):

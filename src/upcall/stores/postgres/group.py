@@ -24,6 +24,7 @@ from upcall.stores.postgres.work import (
     Issuing,
     Key,
     Outright,
+    Pruning,
     Recording,
     Renewing,
     Revising,
@@ -97,7 +98,7 @@ class Group:
                 if held:
                     self._write(effects)
                 return held
-            case Hastening() | Claiming() | Renewing():
+            case Pruning() | Hastening() | Claiming() | Renewing():
                 return self._done[work]
             case Issuing(token):
                 self.tokens[token.name] = token

@@ -12,8 +12,8 @@ from upcall.stores.postgres.reads import MOST, Reads
 from upcall.stores.postgres.rows import keep
 
 # What is put into these statements is a constant of ours; values are always bound.
-LOOK_UP = f"SELECT {RECORD} FROM upcall.record WHERE kind = %s AND key = %s"  # noqa: S608
-ABOUT = f"SELECT {JOB} FROM upcall.job WHERE kind = %s AND subject = %s ORDER BY due, id"  # noqa: S608
+LOOK_UP = f"SELECT {RECORD} FROM upcall.record WHERE kind = %s AND key = %s"  # noqa: S608 - see above
+ABOUT = f"SELECT {JOB} FROM upcall.job WHERE kind = %s AND subject = %s ORDER BY due, id"  # noqa: S608 - see above
 # The first of each kind is the first entry of its index.
 NEXT_DUE = """
     SELECT min(soonest.due) FROM unnest(%s::text[]) AS wanted (kind)
@@ -60,5 +60,5 @@ def listing(kind: str, state: str | None, cursor: str | None, limit: int) -> tup
     if cursor is not None:
         at, key = position(cursor)
         where, values = f"{where} AND (at, key) < (%s, %s)", [*values, at, keep(key)]
-    sql = f"SELECT {RECORD} FROM upcall.record WHERE {where} ORDER BY at DESC, key DESC LIMIT %s"  # noqa: S608
+    sql = f"SELECT {RECORD} FROM upcall.record WHERE {where} ORDER BY at DESC, key DESC LIMIT %s"  # noqa: S608 - see above
     return sql.encode(), [*values, min(limit + 1, MOST)]

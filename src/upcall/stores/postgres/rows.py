@@ -13,7 +13,7 @@ _TEXTS = (0, 4, 5, 6, 7)
 _ESCAPED = re.compile("\x01([\x01\x02])")
 
 # What is put into these statements is a constant of ours; values are always bound.
-_SELECT = f"SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE id = ANY"  # noqa: S608
+_SELECT = f"SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE id = ANY"  # noqa: S608 - see above
 LOCATE_IDS = f"{_SELECT}(%s::text[])"
 LOCATE = f"""
     {_SELECT}(%s::text[] || ARRAY(

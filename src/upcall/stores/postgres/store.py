@@ -5,10 +5,10 @@ other process that uses the database.
 """
 
 import asyncio
-import time
+import logging
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Self, cast
+from typing import Any, LiteralString, Self, cast
 
 from psycopg import Error
 
@@ -20,6 +20,7 @@ from upcall.ports import Added, Decide, Event, Page, Query, Records, Revise, Upd
 from upcall.stores import codec
 from upcall.stores.postgres import ledger
 from upcall.stores.postgres.book import prepared, refuse_broken_text
+from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.follower import SAFETY, Follower
 from upcall.stores.postgres.link import Link
@@ -30,6 +31,7 @@ from upcall.stores.postgres.work import (
     Claiming,
     Hastening,
     Issuing,
+    Pruning,
     Recording,
     Renewing,
     Revising,
@@ -40,12 +42,23 @@ from upcall.stores.postgres.work import (
 from upcall.stores.postgres.writer import MAX_GROUP, PATIENCE, Writer
 from upcall.stores.tail import Tail
 
+log = logging.getLogger("upcall.postgres")
+
 
 class PostgresStore:
     """A `Store` in a PostgreSQL database; made by `PostgresStore.open`."""
 
-    def __init__(self, link: Link, tail: Tail, reads: Reads, follower: Follower, writer: Writer) -> None:
+    def __init__(
+        self,
+        link: Link,
+        clock: Callable[[], float],
+        tail: Tail,
+        reads: Reads,
+        follower: Follower,
+        writer: Writer,
+    ) -> None:
         self._link = link
+        self._clock = clock
         self._tail = tail
         self._reads = reads
         self._follower = follower
@@ -57,7 +70,7 @@ class PostgresStore:
         address: str,
         *,
         direct: str = "",
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         random: Random | None = None,
         max_group: int = MAX_GROUP,
         patience: float = PATIENCE,
@@ -65,9 +78,9 @@ class PostgresStore:
     ) -> Self:
         """Open the database at `address`, bringing it up to date as needed; it must exist.
 
-        `direct` is where to listen when `address` leads to a pooler. `clock` and `random` choose refs, `max_group` is
-        how many writes may share a commit, `patience` for how many seconds an operation outlives a database that is
-        away, and `safety` how often the log is looked at without being told.
+        `direct` is where to listen when `address` leads to a pooler. `clock` takes the place of the database's,
+        `random` chooses refs, `max_group` is how many writes may share a commit, `patience` for how many seconds an
+        operation outlives a database that is away, and `safety` how often the log is looked at without being told.
 
         Raises:
             InvalidSetting: if it is not an address.
@@ -76,12 +89,13 @@ class PostgresStore:
         """
         link = Link(address, pooled=bool(direct))
         reads = Reads(link, patience)
-        tail = Tail(await _prepare(link))
-        follower = Follower(Link(direct) if direct else link, reads, tail, safety=safety)
+        theirs = DatabaseClock()
+        tail = Tail(await _prepare(link, theirs))
+        follower = Follower(Link(direct) if direct else link, reads, tail, theirs, safety=safety)
         writer = Writer(
             link,
             follower.publish,
-            clock,
+            clock or theirs.now,
             # Refs are names, not secrets.
             random or Random(),  # noqa: S311
             max_group=max_group,
@@ -93,7 +107,11 @@ class PostgresStore:
             await writer.stop()
             await reads.close()
             raise
-        return cls(link, tail, reads, follower, writer)
+        return cls(link, clock or theirs.now, tail, reads, follower, writer)
+
+    def now(self) -> float:
+        """See `Ledger.now`. The time of the database's server, whatever this machine thinks it is."""
+        return self._clock()
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """See `Store.add`."""
@@ -159,10 +177,15 @@ class PostgresStore:
     async def claim(
         self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
     ) -> Sequence[Job]:
-        """See `Ledger.claim`."""
+        """See `Ledger.claim`. Nothing if the lease was over before we heard of it: then it is somebody else's."""
         refuse_broken_text(runner, *kinds)
         work = Claiming(kinds=kinds, runner=runner, now=now, lease=lease, limit=limit)
-        return cast("list[Job]", await self._writer.submit(work))
+        asked = self.now()
+        jobs = cast("list[Job]", await self._writer.submit(work))
+        if jobs and self.now() - asked >= lease:
+            log.warning("claimed %s jobs, and was held up until the lease was over", len(jobs))
+            return []
+        return jobs
 
     async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
         """See `Ledger.settle`."""
@@ -186,6 +209,10 @@ class PostgresStore:
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
         return await ledger.next_due(self._reads, kinds, runner)
+
+    async def prune(self, before: float, limit: int) -> int:
+        """See `Store.prune`."""
+        return cast("int", await self._writer.submit(Pruning(before, limit)))
 
     async def put_token(self, token: Token) -> None:
         """See `Store.put_token`."""
@@ -218,10 +245,17 @@ class PostgresStore:
         await self._reads.close()
 
 
-async def _prepare(link: Link) -> int:
+async def _prepare(link: Link, clock: DatabaseClock) -> int:
     connection = await link.connect()
+
+    async def ask(sql: LiteralString) -> list[tuple[Any, ...]]:
+        return await (await connection.execute(sql)).fetchall()
+
     try:
-        return await migrate(connection)
+        last = await migrate(connection)
+        await clock.set(ask)
+        clock.warn()
+        return last
     except Error as error:
         raise in_our_words(error, link.where) from error
     finally:

@@ -105,8 +105,16 @@ class Revoking:
     name: str
 
 
-Outright = Hastening | Claiming | Renewing | Settling
-"""What the database does about jobs before anything is decided; a group's members were all asked for at the same
+@dataclass(frozen=True, slots=True, eq=False)
+class Pruning:
+    """Forget what is old."""
+
+    before: float
+    limit: int
+
+
+Outright = Pruning | Hastening | Claiming | Renewing | Settling
+"""What the database does by itself before anything is decided; a group's members were all asked for at the same
 time, so these may come first."""
 
 Work = Adding | Updating | Recording | Revising | Issuing | Revoking | Outright

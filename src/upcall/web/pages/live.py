@@ -18,7 +18,7 @@ from upcall.ports import Event
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
 from upcall.web.pages.visit import Visit
-from upcall.web.stream import LATEST, Presence
+from upcall.web.stream import LATEST, Presence, is_behind
 
 RECONNECT_MS = 1000
 
@@ -54,6 +54,9 @@ class Live:
                 if found is None or not self._is_known(visit):
                     break
                 text = await self._frames(visit, found)
+                if is_behind(after, found):
+                    # What is missing cannot be drawn any more: the page is asked for anew.
+                    text = _frame("reset", "pruned", found[0].seq - 1) + text
                 after = found[-1].seq if found else after
                 if text or loop.time() >= due:
                     await _write(send, text or ": still here\n\n")

@@ -38,6 +38,7 @@ document.querySelector(".search")?.addEventListener("submit", (event) => event.p
 follow((news) => {
   if (news.kind === "card") take(parse(news.html));
   if (news.kind === "count") show(news.count);
+  if (news.kind === "reset") location.reload();
   if (news.kind === "state") {
     document.querySelector("[data-offline]").hidden = news.connected;
     document.body.dataset.connected = news.connected;

@@ -57,6 +57,8 @@ function connect(tell) {
     for (const kind of KINDS) {
       source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind: "card", html: data, seq: Number(lastEventId) }));
     }
+    // What was missed is not in the log any more.
+    source.addEventListener("reset", ({ lastEventId }) => tell({ kind: "reset", seq: Number(lastEventId) }));
     source.addEventListener("count", ({ data }) => tell({ kind: "count", count: Number(data) }));
   }
 

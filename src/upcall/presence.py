@@ -1,0 +1,150 @@
+"""Which daemons on a shared store are alive, and what becomes of the questions of one that is not.
+
+A daemon that is to be missed has a job that falls due when nobody puts it off any more. Whoever is alive then takes up
+that job, and ends what the dead one had asked. So a daemon that was only halted learns of it as soon as it goes on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from uuid import uuid4
+
+from upcall.domain import lifecycle
+from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.inquiry import Change, Closing
+from upcall.domain.records import NOTHING, Effects, Job, Record
+from upcall.ports import Decide, Revise, Store, Updated
+
+LEASE = 15.0
+"""Seconds after which a daemon that is not heard of counts as dead."""
+AT_ONCE = 200
+JOB = "presence"
+ASKED = "asked_through"
+"""The kind of the records that tell through which daemon an open inquiry was asked."""
+
+Update = Callable[[str, Decide], Awaitable[Updated]]
+"""Takes a step of an inquiry, with everything that follows from it."""
+
+log = logging.getLogger("upcall.presence")
+
+
+class Presence:
+    """Of one daemon. `installation` is what stays of it when it is started again, and tells it from all others."""
+
+    def __init__(
+        self, store: Store, update: Update, installation: str, on_restart: str, *, lease: float = LEASE
+    ) -> None:
+        self._store = store
+        self._update = update
+        self._installation = installation
+        self._on_restart = on_restart
+        self._lease = lease
+        self._name = ""
+        self._job: Job | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Be there from now on."""
+        await self.arrive()
+        self._looking = asyncio.create_task(self._look_for_ever())
+
+    async def arrive(self) -> None:
+        """Say that we are there, and end what this installation's last daemon had asked."""
+        # Only one daemon of an installation can be alive, and that is us.
+        await self._store.hasten(JOB, self._installation, self._store.now())
+        await self._appear()
+        await self._bury_the_dead()
+
+    async def look(self) -> None:
+        """Say that we are still there, and end what the dead had asked."""
+        await self._stay()
+        await self._bury_the_dead()
+
+    async def close(self) -> None:
+        """Be gone; what was asked here is ended by whoever looks next."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        if self._job is not None:
+            try:
+                await self._store.renew(self._job, self._store.now())
+            except StorageError as error:
+                log.warning("could not say that this daemon ends: %s", error.message)
+
+    def follow_up(self, change: Change) -> Effects:
+        """What is written with a step of an inquiry: through whom it was asked, for as long as it is open."""
+        inquiry = change.inquiry
+        if not self._name:
+            return NOTHING
+        if not inquiry.is_open:
+            return Effects(forgotten=((ASKED, inquiry.id),))
+        if change.happening.type != "asked":
+            return NOTHING
+        record = Record(kind=ASKED, key=inquiry.id, state=self._name, at=inquiry.asked_at)
+        return Effects(records=(record,))
+
+    async def _appear(self) -> None:
+        if self._on_restart == "keep":
+            return
+        name = uuid4().hex
+        due = self._store.now() + self._lease
+        body = {"on_restart": self._on_restart}
+        job = Job(id=f"{JOB}:{name}", kind=JOB, subject=self._installation, due=due, body=body)
+        await self._store.revise(JOB, name, _writing(Effects(jobs=(job,))))
+        for known in await self._store.jobs(JOB, self._installation):
+            if known.id == job.id:
+                self._name, self._job = name, known
+
+    async def _look_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease / 3)
+            try:
+                await self.look()
+            except StorageError as error:
+                log.warning("cannot look which daemons are alive: %s", error.message)
+
+    async def _stay(self) -> None:
+        if self._job is not None and not await self._store.renew(self._job, self._store.now() + self._lease):
+            log.warning(
+                "this daemon was not heard of for %.0f seconds; its questions were ended", self._lease
+            )
+            former = self._name
+            await self._appear()
+            # What was asked since it woke counts as the new one's.
+            for record in (await self._store.records(ASKED, state=former, limit=AT_ONCE)).items:
+                await self._store.revise(ASKED, record.key, self._adopt)
+
+    def _adopt(self, record: Record | None) -> Effects | None:
+        return None if record is None else Effects(records=(replace(record, state=self._name),))
+
+    async def _bury_the_dead(self) -> None:
+        due = await self._store.next_due([JOB], "")
+        while due is not None and due <= self._store.now():
+            now = self._store.now()
+            dead = await self._store.claim([JOB], runner="", now=now, lease=self._lease, limit=1)
+            if not dead:
+                return
+            await self._bury(dead[0])
+            due = await self._store.next_due([JOB], "")
+
+    async def _bury(self, job: Job) -> None:
+        end = lifecycle.cancel if job.body["on_restart"] == "cancel" else lifecycle.fail
+        closing = Closing(by=lifecycle.POLICY, via="restart", at=self._store.now(), reason="worker_restart")
+        name, ended = job.id.removeprefix(f"{JOB}:"), 0
+        while page := (await self._store.records(ASKED, state=name, limit=AT_ONCE)).items:
+            steps = [self._update(record.key, partial(end, closing=closing)) for record in page]
+            for result in await asyncio.gather(*steps, return_exceptions=True):
+                if isinstance(result, BaseException) and not isinstance(result, UnknownInquiry):
+                    raise result
+                ended += isinstance(result, Updated) and result.applied
+            # Also of those that were settled by a daemon that keeps no such records.
+            done = Effects(forgotten=tuple((ASKED, record.key) for record in page))
+            await self._store.revise(ASKED, name, _writing(done))
+        if await self._store.settle(job):
+            log.info("a daemon is gone; ended %s of its questions", ended)
+
+
+def _writing(effects: Effects) -> Revise:
+    return lambda _: effects

@@ -1,0 +1,49 @@
+"""Forgetting what is old, a little at a time, where the settings say so."""
+
+import asyncio
+import logging
+
+from upcall.domain.errors import StorageError
+from upcall.ports import Store
+
+EVERY = 3600.0
+AT_ONCE = 500
+"""How many inquiries, and events, are forgotten in one step; everybody else's writes go on in between."""
+
+log = logging.getLogger("upcall.retention")
+
+
+class Retention:
+    """Keeps what was closed for so many seconds, and the log for as long."""
+
+    def __init__(self, store: Store, seconds: float) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to forget."""
+        self._sweeping = asyncio.create_task(self._sweep_for_ever())
+
+    async def close(self) -> None:
+        """Forget nothing more."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+
+    async def sweep(self) -> int:
+        """Forget all that is too old now; how much that was."""
+        before, forgotten = self._store.now() - self._seconds, 0
+        while some := await self._store.prune(before, AT_ONCE):
+            forgotten += some
+        return forgotten
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            try:
+                forgotten = await self.sweep()
+                if forgotten:
+                    log.info("forgot %s old inquiries and events", forgotten)
+            except StorageError as error:
+                log.warning("cannot forget what is old: %s", error.message)
+            await asyncio.sleep(EVERY)

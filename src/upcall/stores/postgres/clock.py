@@ -1,0 +1,50 @@
+"""The database's clock, which every daemon on it goes by: their own may differ.
+
+It is looked at now and then and kept up in between by the time that has passed here, so asking it costs nothing. What
+somebody does to the clock of this machine changes nothing.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, LiteralString
+
+NOTABLE = 2.0
+"""Seconds by which a machine's clock has to be wrong before it is worth a line in the log."""
+Ask = Callable[[LiteralString], Awaitable[Sequence[Sequence[Any]]]]
+"""Fetches the rows that a statement finds."""
+_LOOK: LiteralString = "SELECT extract(epoch FROM clock_timestamp())::float8"
+
+log = logging.getLogger("upcall.postgres")
+
+
+class DatabaseClock:
+    """Tells the database's time once it has been `set`."""
+
+    def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
+        self._steady = steady
+        self._ahead = time.time() - steady()
+
+    def now(self) -> float:
+        """The time there."""
+        return self._steady() + self._ahead
+
+    async def set(self, ask: Ask) -> None:
+        """Look at the database's clock."""
+        before = self._steady()
+        ((told,),) = await ask(_LOOK)
+        self.learn(told, before, self._steady())
+
+    def learn(self, told: float, before: float, after: float) -> None:
+        """Take in what the clock said at some moment between two of ours; no more is corrected than is certain."""
+        self._ahead = min(max(self._ahead, told - after), told - before)
+
+    def warn(self) -> None:
+        """Say so if this machine's own clock is another."""
+        late = self.now() - time.time()
+        if abs(late) >= NOTABLE:
+            log.warning(
+                "the clock of this machine is %.0f seconds %s the database's, which counts",
+                abs(late),
+                "behind" if late > 0 else "ahead of",
+            )

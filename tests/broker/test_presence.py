@@ -1,0 +1,103 @@
+"""Daemons that share a store: when one is gone, its own questions are ended and nobody else's."""
+
+import pytest
+
+from upcall.broker import Broker, Reply
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Cancelled, Inquiry
+from upcall.domain.roles import Caller, Role
+from upcall.presence import ASKED, JOB, LEASE, Presence
+from upcall.stores.sqlite import SqliteStore
+from upcall.testing.examples import Clock, an_origin
+
+ANA = Caller(name="ana", role=Role.PERSON)
+
+
+class Daemon:
+    """As much of a daemon as this is about. It looks for others only when it is told to."""
+
+    def __init__(self, store: SqliteStore, installation: str, on_restart: str = "cancel") -> None:
+        self.presence = Presence(store, store.update, installation, on_restart)
+        self.broker = Broker(store, follow_up=self.presence.follow_up)
+
+    async def ask(self) -> Inquiry:
+        return (await self.broker.ask(draft({"question": "Which cache?"}), an_origin())).inquiry
+
+
+async def arrived(store: SqliteStore, installation: str, on_restart: str = "cancel") -> Daemon:
+    daemon = Daemon(store, installation, on_restart)
+    await daemon.presence.arrive()
+    return daemon
+
+
+async def test_a_daemon_that_starts_again_ends_what_it_had_asked_and_nothing_else(store: SqliteStore) -> None:
+    here, there = await arrived(store, "here"), await arrived(store, "there")
+    ours, theirs = await here.ask(), await there.ask()
+
+    await arrived(store, "here")
+
+    ended = (await store.get(ours.id)).state
+    assert isinstance(ended, Cancelled)
+    assert ended.closing.reason == "worker_restart"
+    assert (await store.get(theirs.id)).is_open
+
+
+@pytest.mark.parametrize(("on_restart", "state"), [("cancel", "cancelled"), ("fail", "failed")])
+async def test_a_daemon_that_is_not_heard_of_is_ended_as_it_had_wished_by_whoever_is_alive(
+    store: SqliteStore, clock: Clock, on_restart: str, state: str
+) -> None:
+    ours = await (await arrived(store, "here", on_restart)).ask()
+    other = await arrived(store, "there", "keep")
+    clock.now += LEASE - 1
+    await other.presence.look()
+    assert (await store.get(ours.id)).is_open
+    clock.now += 1
+    await other.presence.look()
+    assert (await store.get(ours.id)).state_name == state
+
+
+async def test_a_daemon_that_ends_in_peace_is_not_waited_for(store: SqliteStore) -> None:
+    here, other = await arrived(store, "here"), await arrived(store, "there", "keep")
+    ours = await here.ask()
+    await here.presence.close()
+    await other.presence.look()
+    assert (await store.get(ours.id)).state_name == "cancelled"
+
+
+async def test_what_was_settled_is_not_remembered_and_what_is_kept_never_was(store: SqliteStore) -> None:
+    here, keeping = await arrived(store, "here"), await arrived(store, "there", "keep")
+    await keeping.ask()
+    first, second = await here.ask(), await here.ask()
+    assert {record.key for record in (await store.records(ASKED)).items} == {first.id, second.id}
+    await here.broker.receive(first.id, Reply(text="Redis"), ANA)
+    assert [record.key for record in (await store.records(ASKED)).items] == [second.id]
+    # Whoever keeps no records forgets none; they go with their daemon, and their inquiry stays as it was.
+    await keeping.broker.receive(second.id, Reply(text="Redis"), ANA)
+    await arrived(store, "here")
+    assert (await store.get(second.id)).state_name == "answered"
+    assert (await store.records(ASKED)).items == ()
+
+
+async def test_a_daemon_that_was_halted_and_woken_goes_on_as_another(
+    store: SqliteStore, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    woken, other = await arrived(store, "here"), await arrived(store, "there", "keep")
+    before = await woken.ask()
+    clock.now += LEASE
+    await other.presence.look()
+    assert await store.jobs(JOB, "here") == []
+    since = await woken.ask()
+
+    await woken.presence.look()
+
+    assert "not heard of" in caplog.text
+    assert (await store.get(before.id)).state_name == "cancelled"
+    for _ in range(3):
+        clock.now += LEASE - 1
+        await woken.presence.look()
+        await other.presence.look()
+    assert (await store.get(since.id)).is_open
+    # What it asked before it knew is its own all the same.
+    clock.now += LEASE
+    await other.presence.look()
+    assert (await store.get(since.id)).state_name == "cancelled"

@@ -1,0 +1,55 @@
+"""What is over is forgotten after the time that was set, and not before."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from upcall.config import load
+from upcall.domain.errors import InvalidSetting, StorageError
+from upcall.domain.records import Happening
+from upcall.home import Home
+from upcall.ports import Query
+from upcall.retention import Retention
+from upcall.stores.sqlite import SqliteStore
+from upcall.testing.examples import DAY, Clock, an_inquiry, answering
+from upcall.wiring import assembled
+
+
+async def test_everything_too_old_goes_however_much_it_is(store: SqliteStore, clock: Clock) -> None:
+    asked = [an_inquiry(asked_at=clock.now) for _ in range(700)]
+    await asyncio.gather(*[store.add(each) for each in asked])
+    await asyncio.gather(*[store.update(each.id, answering(at=clock.now)) for each in asked[1:]])
+    retention = Retention(store, 30 * DAY)
+    clock.now += 30 * DAY
+    await store.record(Happening(type="tick", at=clock.now, data={}))
+    assert await retention.sweep() == 0
+    clock.now += 1
+    assert await retention.sweep() == 699 + 1399
+    assert [each.id for each in (await store.find(Query())).items] == [asked[0].id]
+
+
+async def test_a_database_that_fails_is_tried_again_later(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = asyncio.Event()
+
+    async def fail(before: float, limit: int) -> int:
+        failed.set()
+        raise StorageError("no")
+
+    monkeypatch.setattr(store, "prune", fail)
+    retention = Retention(store, DAY)
+    await retention.start()
+    await failed.wait()
+    await asyncio.sleep(0)
+    await retention.close()
+    assert "cannot forget what is old: no" in caplog.text
+
+
+async def test_no_question_is_forgotten_while_its_ref_still_means_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    config = load(home, {"UPCALL_RETENTION_DAYS": "7"})
+    with pytest.raises(InvalidSetting, match=r"retention\.days"):
+        async with assembled(home, config, "http://127.0.0.1:1"):
+            pass
