@@ -163,6 +163,9 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         settings = config.agents.get(agent, AgentSettings())
         return Permission(settings.permission or config.permission)
 
+    def arguments(agent: str) -> tuple[str, ...]:
+        return config.agents.get(agent, AgentSettings()).arguments
+
     def desk(run: Run) -> ApprovalDesk:
         return ApprovalDesk(
             broker,
@@ -181,7 +184,15 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         desks=desk,
         wait=config.block_timeout,
     )
-    return Runs(premises, broker, access, limit=config.runs.limit, permission=permission, held=held)
+    return Runs(
+        premises,
+        broker,
+        access,
+        limit=config.runs.limit,
+        permission=permission,
+        arguments=arguments,
+        held=held,
+    )
 
 
 def runner_name(home: Home) -> str:

@@ -132,6 +132,18 @@ def a_boss(folder: Path, settings: str = "") -> Iterator[Boss]:
         home.write_private(home.down_mark, "")
 
 
+def at_work_in(folder: Path) -> list[str]:
+    """The processes that have a folder for their own, by the first of their words."""
+    found: list[str] = []
+    for pid, words in _processes():
+        try:
+            if words and Path(f"/proc/{pid}/cwd").readlink() == folder:
+                found.append(words[0])
+        except OSError:
+            continue
+    return found
+
+
 def _processes() -> list[tuple[int, list[str]]]:
     found: list[tuple[int, list[str]]] = []
     for entry in Path("/proc").iterdir():

@@ -139,7 +139,7 @@ def undeferred(stage: Stage, session: str) -> Work:
 
 def delegated(stage: Stage) -> Work:
     """Claude Code leaves the work to a subagent, which asks."""
-    stage.model.follow(_delegate)
+    stage.model.follow(delegate)
     work = stage.start(CLAUDE, TASK)
     _answer(stage, work)
     return work
@@ -181,7 +181,8 @@ def _hook(stage: Stage, decision: str) -> tuple[str, str]:
     return "--settings", json.dumps(settings)
 
 
-def _delegate(conversation: Conversation) -> Turn:
+def delegate(conversation: Conversation) -> Turn:
+    """The turns of a model that has a subagent ask."""
     if conversation.results:
         return say_back(conversation)
     if any(SUBTASK in prompt for prompt in conversation.prompts):

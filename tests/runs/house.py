@@ -222,6 +222,7 @@ async def a_house(
         access,
         limit=limit,
         permission=lambda _: Permission.APPROVAL,
+        arguments=lambda _: ("--quiet",),
         held=held,
     )
     await runs.open()

@@ -260,9 +260,10 @@ async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(hous
 
 
 async def test_a_failed_run_is_tried_again_as_a_new_one(house: House) -> None:
-    run = await house.until_state(await house.begin("os._exit(1)"), RunState.FAILED)
+    run = await house.until_state(await house.begin("os._exit(1)", arguments=("--fast",)), RunState.FAILED)
     again = await house.runs.retry(run.number, ANA)
     assert (again.number, again.retry_of, again.task) == (2, 1, run.task)
+    assert run.arguments == again.arguments == ("--quiet", "--fast")
     await house.until_state(again, RunState.FAILED)
 
 

@@ -34,6 +34,9 @@ STARTED_WITHIN = 300.0
 PAUSES = (0.0, 5.0, 30.0)
 """Seconds before each attempt, counted from the end of the one before it."""
 
+SESSION_GONE = "session_gone"
+"""The word of an adapter that its program does not know the session any more, so that trying again is useless."""
+
 REUNION = 10.0
 """Seconds after a daemon's start in which pipes find it again, and no session is taken to have ended."""
 
@@ -171,7 +174,7 @@ class Resuming:
             await self._give_up(
                 job, run, inquiry, "the agent never told its session, so it cannot be resumed"
             )
-        elif job.attempts >= self._most_attempts:
+        elif job.attempts >= self._most_attempts or (job.attempts and run.reason == SESSION_GONE):
             await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
         elif self._clock() < (rested_at := self._rested_at(run)):
             await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))

@@ -42,6 +42,7 @@ class Runs:
         *,
         limit: int,
         permission: Callable[[str], Permission],
+        arguments: Callable[[str], tuple[str, ...]],
         held: Held,
     ) -> None:
         self._premises = premises
@@ -49,6 +50,7 @@ class Runs:
         self._store = broker.store
         self._limit = limit
         self._permission = permission
+        self._arguments = arguments
         self._book = Book(broker.store, broker.now)
         self._deliveries = Deliveries(broker)
         self._programs = Programs()
@@ -244,6 +246,8 @@ class Runs:
         return await self._forwarding.state(await self._store.get(inquiry))
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
+        # Whatever is tried again has them already.
+        given = () if order.retry_of else self._arguments(order.agent)
         return Run(
             number=number,
             agent=order.agent,
@@ -253,7 +257,7 @@ class Runs:
             runner=self._premises.runner,
             created_at=self._broker.now(),
             permission=order.permission or self._permission(order.agent),
-            arguments=order.arguments,
+            arguments=(*given, *order.arguments),
             token=digest(secret),
             retry_of=order.retry_of,
         )

@@ -32,12 +32,12 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
     )
     if run.ending:
         return _ended(over, RunState.CANCELLED, f"cancelled by {run.ending}", now)
+    problem = _problem(ending)
     if ending.waits:
-        return Step(run=replace(over, state=RunState.WAITING), event="run_waiting")
+        return Step(run=replace(over, state=RunState.WAITING, reason=problem or ""), event="run_waiting")
     if run.messages and run.session:
         # Somebody had something to say meanwhile: it is told at once.
         return Step(run=replace(over, state=RunState.QUEUED), event="run_queued")
-    problem = _problem(ending)
     if problem is None:
         return _ended(over, RunState.COMPLETED, "", now)
     return _ended(over, RunState.FAILED, problem, now)

@@ -215,7 +215,7 @@ class Supervisor:
             del self._followed[run.number]
         if code is None and folder.is_kept():
             return  # The keeper lost us and will be back.
-        if code == 0:
+        if code == 0 and (watch.finished is None or watch.finished.ok):
             # A program that tells nothing about its turns has read what it was started with by now.
             await self._deliveries.arrived(told_in(folder.read_told()).delivers, run)
         if watch.asked is not None:

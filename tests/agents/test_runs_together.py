@@ -1,0 +1,104 @@
+"""Several agents at once, subagents, patience, and what people can do with a run: look at it, steer it, end it."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.agents.model_server import Model
+from tests.agents.programs import CLAUDE, CODEX, Desk
+from tests.agents.runs import Boss, a_boss, at_work_in
+from tests.agents.script import Call, Conversation, Say, Turn, say_back
+from tests.agents.stories import ASK, TASK, delegate
+from tests.agents.work import PATIENCE
+
+
+@pytest.fixture(scope="module")
+def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
+    """One daemon for all of them."""
+    with a_boss(tmp_path_factory.mktemp("upcall")) as owner:
+        yield owner
+
+
+def test_two_runs_that_ask_at_once_each_get_their_own_answer(model: Model, desk: Desk, boss: Boss) -> None:
+    tasks = {"Colour?": CLAUDE, "Size?": CODEX}
+
+    def ask_the_task(heard: Conversation) -> Turn:
+        task = next(task for task in tasks for prompt in heard.prompts if prompt.startswith(task))
+        return say_back(heard) if heard.results else Call("ask_human", {"question": task})
+
+    model.follow(ask_the_task)
+    runs = {task: boss.run(program, desk, task) for task, program in tasks.items()}
+    for _ in runs:
+        boss.next_question(*runs.values())
+    boss.said(desk, "answer", runs["Size?"].name, "Small")
+    boss.said(desk, "answer", runs["Colour?"].name, "Green")
+
+    assert "Green" in runs["Colour?"].finish()["result"]
+    assert "Small" in runs["Size?"].finish()["result"]
+
+
+def test_a_subagent_asks_and_its_agent_hears_the_answer(model: Model, desk: Desk, boss: Boss) -> None:
+    model.follow(delegate)
+    run = boss.run(CLAUDE, desk, TASK)
+    question = boss.next_question(run)
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "Memcached" in over["result"]
+    assert boss.show(question["id"])["answer"]["collected_at"] is not None
+
+
+def test_a_call_waits_for_longer_than_the_program_would(model: Model, desk: Desk, boss: Boss) -> None:
+    """The limit that its user has set for tools, here a second, is not that of people."""
+    desk.environment["MCP_TOOL_TIMEOUT"] = "1000"
+    model.play(ASK, say_back)
+    run = boss.run(CLAUDE, desk, TASK)
+    question = boss.next_question(run)
+    boss.let_pass(3)
+    boss.answer(question["ref"], "Memcached")
+    assert "The user answered: Memcached" in run.finish()["result"]
+
+
+def test_a_run_is_looked_at_and_told_to_go_on(model: Model, desk: Desk, boss: Boss) -> None:
+    model.play(ASK, Say("Memcached it is."), Say("Tests are there too."))
+    run = boss.run(CLAUDE, desk, TASK)
+    question = boss.next_question(run)
+    run.until(lambda now: now["turns"] == 1 and now["tool"] and now["state"] == "waiting_input")
+    status = boss.said(desk, "status")
+    assert f"#{run.name} claude: {TASK}" in status
+    assert "Which cache?" in status
+    shown = boss.said(desk, "show", run.name)
+    assert "Turns: 1" in shown
+    assert "Using: mcp__upcall__ask_human" in shown
+    boss.answer(question["ref"], "Memcached")
+    over = run.finish()
+    assert over["tokens"]["input"] > 0
+    assert over["cost"] is not None
+    log = boss.said(desk, "log", run.name)
+    for part in ("Which cache?", "The user answered: Memcached", "Memcached it is."):
+        assert part in log
+    taking_over = json.loads(boss.said(desk, "attach", run.name, "--json"))
+    assert taking_over["argv"] == ["claude", "--resume", over["session"]]
+    assert taking_over["cwd"] == str(desk.work)
+
+    assert "goes on with it" in boss.said(desk, "say", run.name, "Now add a test.")
+    assert run.finish()["result"] == "Tests are there too."
+    assert (run.starts(), model.conversations[-1].prompts[-1]) == (2, "Now add a test.")
+
+
+def test_cancelling_ends_everything_that_the_agent_has_started(model: Model, desk: Desk, boss: Boss) -> None:
+    model.play(Call("Bash", {"command": "sleep 300", "description": "Wait"}))
+    run = boss.run(CLAUDE, desk, TASK, "--permission", "autonomous")
+    deadline = time.monotonic() + PATIENCE
+    while "sleep" not in at_work_in(desk.work):
+        assert time.monotonic() < deadline, run.report()
+        time.sleep(0.02)
+    assert "1 turn, Bash" in boss.said(desk, "status")
+    boss.said(desk, "cancel", run.name)
+    over = run.finish()
+    assert over["state"] == "cancelled"
+    assert over["reason"].startswith("cancelled by ")
+    assert at_work_in(desk.work) == []
