@@ -15,7 +15,17 @@ from upcall.agent_ports import Agent
 from upcall.agents import acp
 from upcall.agents.acp import Acp, AcpDriver
 from upcall.agents.acp_requests import is_ours
-from upcall.domain.program import Door, Finished, Refused, Said, Session, Task, Unreadable, Verdict
+from upcall.domain.program import (
+    LOST_TOUCH,
+    Door,
+    Finished,
+    Refused,
+    Said,
+    Session,
+    Task,
+    Unreadable,
+    Verdict,
+)
 from upcall.testing.agent_contract import AgentContract
 
 SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_acp.py")))
@@ -192,7 +202,7 @@ async def test_a_process_that_was_taken_over_is_given_up(tmp_path: Path) -> None
         await AcpDriver(session).drive(process, ScriptedDesk(), notes)
         assert process.written == []
 
-    assert [end.reason for end in notes.of(Finished)] == ["interrupted"]
+    assert [end.reason for end in notes.of(Finished)] == [LOST_TOUCH]
 
 
 @pytest.mark.anyio

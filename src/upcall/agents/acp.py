@@ -7,7 +7,7 @@ from types import ModuleType
 from upcall.agent_ports import Console, Desk, Driver, Reader
 from upcall.agents.acp_reading import AcpReader
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.program import Command, Finished, Noticed, Session, Task
+from upcall.domain.program import LOST_TOUCH, Command, Finished, Noticed, Session, Task
 
 EXTRA_HINT = "pip install 'upcall[acp]'"
 
@@ -26,7 +26,7 @@ class AcpDriver:
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished."""
         if isinstance(self._told, Session) and self._message is None:
-            notice(Finished(ok=False, text="the daemon was restarted meanwhile", reason="interrupted"))
+            notice(Finished(ok=False, text="the daemon was restarted meanwhile", reason=LOST_TOUCH))
             return
         try:
             # Loading the SDK takes a second, in which others want to be served.

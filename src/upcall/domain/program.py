@@ -138,6 +138,10 @@ class Deferred:
     input: Mapping[str, object] = field(default_factory=dict)
 
 
+LOST_TOUCH = "lost_touch"
+"""Why a program's work ended that was talked to by a daemon which is gone, and that can only go on in a new process."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """The program's own word about how its work ended; `reason` is a short code where it did not end well."""

@@ -14,6 +14,10 @@ BEFORE = (
     "You were interrupted while you waited for a person. Meanwhile this was decided, and time has passed: look at the "
     "state of your work before you go on, for some of it may have been done, undone or changed."
 )
+RESTARTED = (
+    "You were interrupted because Upcall was restarted. Look at the state of your work, some of which may be half done, "
+    "and go on with your task from there."
+)
 AFTER = (
     "Go on with your task from where you were. If you need another decision, ask again. If what you asked about has "
     "been settled in another way meanwhile, say so."

@@ -3,7 +3,8 @@
 import signal
 from dataclasses import dataclass, replace
 
-from upcall.domain.program import Deferred, Finished
+from upcall.domain.program import LOST_TOUCH, Deferred, Finished
+from upcall.domain.resume import RESTARTED
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Step
 from upcall.runs.keeper import CANNOT_START
@@ -35,7 +36,9 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
     problem = _problem(ending)
     if ending.waits:
         return Step(run=replace(over, state=RunState.WAITING, reason=problem or ""), event="run_waiting")
-    if run.messages and run.session:
+    if ending.finished is not None and ending.finished.reason == LOST_TOUCH and run.session:
+        over = replace(over, messages=(RESTARTED, *run.messages))
+    if over.messages and run.session:
         # Somebody had something to say meanwhile: it is told at once.
         return Step(run=replace(over, state=RunState.QUEUED), event="run_queued")
     if problem is None:
