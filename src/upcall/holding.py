@@ -1,7 +1,18 @@
 """Which agents' sessions have somebody at the other end of a pipe, so that nobody starts them a second time."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
+
+RESUMABLE = frozenset({"claude", "codex"})
+"""Programs that tell their session, and can be resumed by it."""
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def is_resumable(program: str, session: str | None) -> bool:
+    """Whether a session is one: it becomes an argument of its program, where nothing else must ever get to."""
+    return program in RESUMABLE and session is not None and _SESSION.fullmatch(session) is not None
 
 
 def session_name(program: str, session: str) -> str:

@@ -104,7 +104,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         broker = _broker(store, config, agent_token if shared else "")
         await broker.start()
         leaving.push_async_callback(broker.close)
-        desk_for = partial(ApprovalDesk, broker, has_people=access.has_people)
+        desk_for = partial(_desk, broker, access)
         runner = runner_name(home)
         tools = Tools(
             broker,
@@ -145,6 +145,20 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         )
 
 
+def _desk(
+    broker: Broker, access: Access, *, caller: Caller, session: str, door: str, workspace: str | None = None
+) -> ApprovalDesk:
+    """Where somebody's own questions go. A run has one desk for all its processes and doors."""
+    return ApprovalDesk(
+        broker,
+        caller=caller,
+        session=session if caller.run is None else f"run-{caller.run}",
+        door=door,
+        workspace=workspace,
+        has_people=access.has_people,
+    )
+
+
 def _broker(store: Store, config: Config, shared_by: str) -> Broker:
     """The broker; where homes share a database, the token of ours tells it from others, and stays."""
     return Broker(
@@ -167,14 +181,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         return config.agents.get(agent, AgentSettings()).arguments
 
     def desk(run: Run) -> ApprovalDesk:
-        return ApprovalDesk(
-            broker,
-            caller=run.caller,
-            session=f"run-{run.number}",
-            door="native",
-            workspace=run.cwd,
-            has_people=access.has_people,
-        )
+        return _desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
 
     premises = Premises(
         home=home,

@@ -1,8 +1,9 @@
 """Bringing a session back: when an answer calls for it, and what the agent is told then."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from upcall.domain.inquiry import Answered, Change, Inquiry, Kind, Origin, Rejected
+from upcall.domain.inquiry import Answered, Change, Inquiry, Kind, Open, Origin, Rejected
 from upcall.domain.outcome import outcome
 from upcall.domain.records import NOTHING, Effects, Job
 
@@ -80,13 +81,26 @@ def needs_delivery(inquiry: Inquiry) -> bool:
 
 
 def is_evidence(inquiry: Inquiry, call: str, text: str) -> bool:
-    """Whether a tool's result in an agent's stream shows that it has the answer to this inquiry."""
+    """Whether a tool's result in an agent's stream shows that it has the answer to this inquiry.
+
+    Where the program names its calls to us, the result of another call counts only if it names the inquiry as well.
+    """
+    if not needs_delivery(inquiry) or outcome(replace(inquiry, state=Open())).text in text:
+        return False
+    key = inquiry.origin.request_key or ""
+    if call and key == call:
+        return True
+    told = outcome(inquiry).text in text
+    # A key with a colon in it is our own pipe's, and says nothing about the program's names.
+    if call and key and ":" not in key:
+        return told and inquiry.id in text
+    return told or _is_answered_in(inquiry, text)
+
+
+def _is_answered_in(inquiry: Inquiry, text: str) -> bool:
+    """Whether a text has every question with its answer, as programs' own question tools report them."""
     if not isinstance(inquiry.state, Answered):
         return False
-    if call and inquiry.origin.request_key == call:
-        return True
-    if inquiry.id in text or outcome(inquiry).text in text:
-        return True
     values = [value for given in inquiry.state.answer.values for value in given]
     return all(part in text for part in [*(question.text for question in inquiry.questions), *values])
 

@@ -49,7 +49,7 @@ class Run:
     `starts` counts processes, and is the fence of the newest; `alive` says whether one of them is thought to run.
     `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
     `read` is how much of the output has been counted. Cost and tokens are of all processes together. `messages` are
-    for its next turn, and `ending` is who wants it to end.
+    for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
     """
 
     number: int
@@ -80,6 +80,7 @@ class Run:
     output_tokens: int | None = None
     read: int = 0
     messages: tuple[str, ...] = ()
+    saying: tuple[str, ...] = ()
     ending: str = ""
 
     @property
@@ -101,7 +102,8 @@ def run_in(record: Record) -> Run:
     body: dict[str, Any] = dict(record.body)
     body["permission"] = Permission(body["permission"])
     body["state"] = RunState(record.state)
-    body["arguments"], body["messages"] = tuple(body["arguments"]), tuple(body["messages"])
+    for name in ("arguments", "messages", "saying"):
+        body[name] = tuple(body.get(name, ()))
     return Run(**body)
 
 

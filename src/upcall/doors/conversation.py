@@ -19,6 +19,7 @@ from upcall.doors.evidence import Handed
 from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
+from upcall.holding import is_resumable
 
 log = logging.getLogger(__name__)
 
@@ -213,7 +214,9 @@ class Conversation:
         session = session_of(meta) or peer.session
         # Whose session it is matters only where this machine could bring it back.
         program = "" if peer.holds is None else program_of(meta) or peer.program
-        if peer.holds is not None and program and session:
+        if not is_resumable(program, session):
+            program = ""
+        elif peer.holds is not None and session is not None:
             peer.holds(program, session)
         asker = Asker(
             caller=peer.caller,

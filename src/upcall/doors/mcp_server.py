@@ -52,6 +52,7 @@ from upcall.doors.meta import (
 )
 from upcall.doors.replay import Replay
 from upcall.doors.tools import Asker, Tools, Watching
+from upcall.holding import is_resumable
 
 RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
@@ -266,7 +267,7 @@ def _noting_session(
 def _asker(ctx: Context, meta: Meta) -> Asker:
     request = cast("Request", ctx.request)
     caller = caller_of(request.scope)
-    session = session_of(meta)
+    session, program = session_of(meta), program_of(meta)
     return Asker(
         caller=caller,
         session=session or caller.name,
@@ -274,7 +275,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         door="mcp",
         request_key=request_key_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
-        program=program_of(meta),
+        program=program if is_resumable(program, session) else "",
     )
 
 

@@ -22,7 +22,7 @@ from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.meta import wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
-from upcall.holding import Held, session_name
+from upcall.holding import Held, is_resumable, session_name
 from upcall.home import PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -205,7 +205,7 @@ class _Connection(asyncio.Protocol):
                 holds=self._hold,
                 handed=self._server.tools.leave_in_peace,
             )
-            if peer.program and peer.session:
+            if peer.session is not None and is_resumable(peer.program, peer.session):
                 self._hold(peer.program, peer.session)
         except UpcallError as problem:
             self._refuse(problem)

@@ -3,8 +3,10 @@
 import asyncio
 import secrets
 from collections.abc import Callable
+from pathlib import Path
 
 from upcall.access import digest
+from upcall.domain.errors import RunConflict
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Permission
 from upcall.domain.records import Effects, Record
@@ -29,31 +31,39 @@ class Adopting:
         self._clock = clock
 
     async def adopt(self, inquiry: Inquiry) -> Run:
-        """The run of the session that asked this. It gets the lowest permission: nobody knows which one it had."""
+        """The run of the session that asked this. It gets the lowest permission: nobody knows which one it had.
+
+        Raises:
+            RunConflict: if it cannot have worked on this machine.
+        """
         origin = inquiry.origin
         name = session_name(origin.program, origin.session)
         known = await self._ledger.look_up(SESSION, name)
         if known is not None:
             return await self._book.get(int(str(known.body["run"])))
+        cwd = origin.workspace or ""
+        if not await asyncio.to_thread(_is_folder, cwd):
+            raise RunConflict(f"session {origin.session} worked in {cwd!r}, which is not a folder here")
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
 
-        def make(number: int) -> Run:
-            return Run(
-                number=number,
-                agent=origin.program,
-                task=f"Go on with session {origin.session}",
-                cwd=origin.workspace or str(self._premises.home.path),
-                by=STRANGER,
-                runner=self._premises.runner,
-                created_at=self._clock(),
-                permission=Permission.APPROVAL,
-                token=digest(secret),
-                session=origin.session,
-                state=RunState.WAITING,
-            )
-
-        run = await self._book.enter(make)
+        run = Run(
+            number=await self._book.next_number(),
+            agent=origin.program,
+            task=f"Go on with session {origin.session}",
+            cwd=cwd,
+            by=STRANGER,
+            runner=self._premises.runner,
+            created_at=self._clock(),
+            permission=Permission.APPROVAL,
+            token=digest(secret),
+            session=origin.session,
+            state=RunState.WAITING,
+        )
         await asyncio.to_thread(self._premises.furnish, run, secret, None)
         kept = Record(kind=SESSION, key=name, at=self._clock(), body={"run": run.number})
-        await self._ledger.revise(SESSION, name, lambda _: Effects(records=(kept,)))
+        await self._book.enter(run, Effects(records=(kept,)))
         return run
+
+
+def _is_folder(path: str) -> bool:
+    return Path(path).is_absolute() and Path(path).is_dir()

@@ -39,13 +39,17 @@ class Book:
         self._ledger = ledger
         self._clock = clock
 
-    async def enter(self, make: Callable[[int], Run]) -> Run:
-        """Keep a new run under the next number."""
+    async def next_number(self) -> int:
+        """A number that no run has or will have."""
         counted = await self._ledger.revise(COUNTER, KIND, _count)
         assert counted is not None  # it was written by this very step
-        run = make(int(str(counted.body["last"])))
-        await self._ledger.revise(KIND, str(run.number), lambda _: became(run, "run_queued", self._clock()))
-        return run
+        return int(str(counted.body["last"]))
+
+    async def enter(self, run: Run, also: Effects = NOTHING) -> None:
+        """Keep a new run."""
+        await self._ledger.revise(
+            KIND, str(run.number), lambda _: became(run, f"run_{run.state.value}", self._clock()) + also
+        )
 
     async def get(self, number: int) -> Run:
         """One run.

@@ -36,7 +36,10 @@ class Deliveries:
         """The questions of a run that were settled and of which it may not know."""
         found: list[Inquiry] = []
         for job in await self._store.jobs(RESUME, subject(run.number)):
-            inquiry = await self._store.get(str(job.body["inquiry"]))
+            try:
+                inquiry = await self._store.get(str(job.body["inquiry"]))
+            except UnknownInquiry:
+                continue
             if needs_delivery(inquiry):
                 found.append(inquiry)
         return found
@@ -50,6 +53,9 @@ class Deliveries:
         for inquiry in await self.undelivered(run):
             if is_evidence(inquiry, call, text):
                 await self._collect(run, inquiry, "tool result")
+                await self.drop(run, inquiry)
+                # Two questions may have been answered in the same words, and one result is the answer to one of them.
+                return
 
     async def arrived(self, delivered: Sequence[str], run: Run) -> None:
         """The model spoke after it was started with these answers, so it has them."""

@@ -89,9 +89,9 @@ class RunFolder:
         """Keep what the process was told, for a daemon that goes on with it."""
         self._write("told.json", told)
 
-    def read_told(self) -> dict[str, object]:
-        """What the latest process was told."""
-        read: dict[str, object] = json.loads((self.path / "told.json").read_text())
+    def read_told(self) -> dict[str, object] | None:
+        """What a process was told, if one ever was."""
+        read: dict[str, object] | None = self._read("told.json")
         return read
 
     def write_exit(self, ended: Exit) -> None:
@@ -119,6 +119,8 @@ class RunFolder:
 
     def is_kept(self) -> bool:
         """Whether a keeper, or a person who took the session over, is alive."""
+        if not self.path.exists():
+            return False
         with self.kept() as free:
             return not free
 

@@ -17,9 +17,11 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO, Any
 
 from upcall.runs.folder import ERRORS, Exit, Output, RunFolder, Start
+from upcall.runs.proof import DAEMON, KEEPER, key_of, proof, proves
 from upcall.runs.trees import adopt_orphans, die_with_parent, end_descendants
 
 ADDRESS_FILE = "keepers.json"
@@ -48,7 +50,9 @@ class Keeper:
         self._connection: socket.socket | None = None
         self._sending = threading.Lock()
         self._ending = threading.Lock()
+        self._words: SimpleQueue[tuple[str, bool]] = SimpleQueue()
         self._over = threading.Event()
+        self._nonce = ""
 
     def run(self) -> int:
         """Start, keep, and write down how it ended."""
@@ -85,9 +89,10 @@ class Keeper:
             threading.Thread(target=self._copy, args=(process.stdout, self._output), daemon=True),
             threading.Thread(target=self._copy, args=(process.stderr, self._errors), daemon=True),
         ]
-        for thread in [*readers, threading.Thread(target=self._stay_in_touch, daemon=True)]:
+        self._words.put((start.stdin, not start.talking))
+        talking = threading.Thread(target=self._talk, daemon=True)
+        for thread in [*readers, talking, threading.Thread(target=self._stay_in_touch, daemon=True)]:
             thread.start()
-        self._write(start.stdin, last=not start.talking)
         code = process.wait()
         for thread in readers:
             thread.join(DRAIN_SECONDS)
@@ -103,18 +108,29 @@ class Keeper:
             if newline or len(rest) > LONGEST_LINE:
                 if not newline:
                     lines, rest = rest, b""
-                output.append(lines + b"\n")
-                if output is self._output:
-                    self._send({"grew": output.size})
+                self._keep_lines(output, lines + b"\n")
         if rest:
-            output.append(rest + b"\n")
+            self._keep_lines(output, rest + b"\n")
+
+    def _keep_lines(self, output: Output, lines: bytes) -> None:
+        # On a full disk the agent goes on: whoever stopped reading would stop it too.
+        with suppress(OSError):
+            output.append(lines)
+            if output is self._output:
+                self._send({"grew": output.size})
+
+    def _talk(self) -> None:
+        """Give the process its words: in a thread of its own, for it may not read them, and must end all the same."""
+        while True:
+            text, last = self._words.get()
+            self._write(text, last=last)
 
     def _write(self, text: str, *, last: bool) -> None:
         """Give the process something to read; it may be gone, or have stopped reading."""
         stdin = self._process.stdin if self._process else None
         if stdin is None or stdin.closed:
             return
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError, ValueError):
             if text:
                 stdin.write(text.encode())
                 stdin.flush()
@@ -132,9 +148,8 @@ class Keeper:
         last_met, nap = time.monotonic(), SHORTEST_NAP
         while not self._over.is_set():
             connection = self._connect()
-            if connection is not None:
+            if connection is not None and self._listen(connection):
                 nap = SHORTEST_NAP
-                self._listen(connection)
                 last_met = time.monotonic()
             elif time.monotonic() - last_met > self._start.orphan_grace:
                 self._errors.append(b"ended because Upcall was not there for too long\n")
@@ -153,21 +168,30 @@ class Keeper:
         start = self._start
         with self._sending:
             self._connection = connection
-        self._send({"run": start.run, "start": start.number, "token": start.token, "size": self._output.size})
+        self._nonce = os.urandom(16).hex()
+        proved = proof(key_of(start.token), KEEPER, self._nonce)
+        self._send({"run": start.run, "start": start.number, "nonce": self._nonce, "proof": proved})
         return connection
 
-    def _listen(self, connection: socket.socket) -> None:
+    def _listen(self, connection: socket.socket) -> bool:
+        """Do what the daemon says, as long as it is there; False when it is somebody else."""
+        known = False
         with suppress(OSError, ValueError), connection, connection.makefile("rb") as lines:
             for line in lines:
-                self._told(json.loads(line))
+                told = json.loads(line)
+                if not known and not proves(
+                    told.get("proof"), key_of(self._start.token), DAEMON, self._nonce
+                ):
+                    break
+                known = True
+                self._told(told)
         with self._sending:
             self._connection = None
+        return known
 
     def _told(self, message: dict[str, Any]) -> None:
-        if "write" in message:
-            self._write(str(message["write"]), last=False)
-        if message.get("close"):
-            self._write("", last=True)
+        if "write" in message or message.get("close"):
+            self._words.put((str(message.get("write", "")), bool(message.get("close"))))
         if message.get("end"):
             self._end_soon()
 

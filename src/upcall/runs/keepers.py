@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from upcall.access import digest
+from upcall.domain.errors import StorageError
 from upcall.home import Home
 from upcall.runs.keeper import ADDRESS_FILE
+from upcall.runs.proof import DAEMON, KEEPER, proof, proves
 
 log = logging.getLogger("upcall.runs")
 
@@ -45,15 +46,24 @@ class Keeping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """How a keeper introduces itself; `token` is the digest of its run's."""
+    """How a keeper introduces itself."""
 
     run: int
     start: int
-    token: str
+    nonce: str
+    proof: str
 
 
-Greet = Callable[[Hello], Awaitable[bool]]
-"""Whether a keeper is one of ours, and the newest of its run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a keeper's run: its key, and whether this is the keeper of its newest process."""
+
+    key: str
+    is_newest: bool
+
+
+Greet = Callable[[Hello], Awaitable[Known | None]]
+"""Looks a keeper's run up."""
 Met = Callable[[Keeping], None]
 
 
@@ -92,11 +102,24 @@ class KeeperServer:
             with suppress(OSError, ValueError, KeyError, TypeError):
                 told = json.loads(await reader.readline())
                 hello = Hello(
-                    run=int(told["run"]), start=int(told["start"]), token=digest(str(told["token"]))
+                    run=int(told["run"]),
+                    start=int(told["start"]),
+                    nonce=str(told["nonce"]),
+                    proof=str(told["proof"]),
                 )
-                if not await self._greet(hello):
-                    log.warning("a keeper of run %s that nobody knows was told to end", hello.run)
-                    writer.write(b'{"end": true}\n')
+                try:
+                    known = await self._greet(hello)
+                except StorageError as problem:
+                    # It will be back, and the database too.
+                    log.warning("a keeper of run %s cannot be looked up: %s", hello.run, problem.message)
+                    return
+                if known is None or not proves(hello.proof, known.key, KEEPER, hello.nonce):
+                    log.warning("somebody who is no keeper of run %s was sent away", hello.run)
+                    return
+                ours: dict[str, Any] = {"proof": proof(known.key, DAEMON, hello.nonce)}
+                writer.write(json.dumps(ours | ({} if known.is_newest else {"end": True})).encode() + b"\n")
+                if not known.is_newest:
+                    log.warning("a keeper of run %s whose time is over was told to end", hello.run)
                     return
                 keeping = Keeping(run=hello.run, start=hello.start, writer=writer)
                 keeping.grew.set()

@@ -44,11 +44,26 @@ class Listening:
         while True:
             try:
                 for event in await self._store.events(seen, wait=PATIENCE):
-                    await self._heed(event)
+                    await self._heed_alone(event)
                     seen = event.seq
             except StorageError:
                 log.exception("the log cannot be read; trying again in a second")
                 await asyncio.sleep(1)
+
+    async def review(self) -> None:
+        """Look at every run that waits: what it waits for may have been settled while nobody listened."""
+        for run in (await self._book.find(RunState.WAITING.value, limit=1000)).items:
+            if run.runner == self._runner and not run.alive:
+                await self._look(run.number, "input_timeout")
+
+    async def _heed_alone(self, event: Event) -> None:
+        """Whatever is wrong with one run is no reason to stop listening to all others."""
+        try:
+            await self._heed(event)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot follow what happened to %s", event.inquiry)
 
     async def _heed(self, event: Event) -> None:
         if event.inquiry is None or event.type not in SETTLING:
@@ -63,11 +78,13 @@ class Listening:
         if number is None:
             await self._changed()
             return
+        await self._look(number, UNANSWERED.get(event.type))
+        await self._changed()
+
+    async def _look(self, number: int, reason: str | None) -> None:
         run = await self._book.get(number)
         asks, waits = bool(await self._deliveries.open(run)), await self._deliveries.waits(run)
-        reason = UNANSWERED.get(event.type)
         await self._book.change(number, lambda current: self._step(current, asks, waits, reason))
-        await self._changed()
 
     def _step(self, run: Run, asks: bool, waits: bool, reason: str | None) -> Step | None:  # noqa: FBT001 - facts, not options
         if run.alive:

@@ -76,7 +76,7 @@ class Premises:
         command = command_for(agent, subject, told.message)
         for name, text in command.files.items():
             _place(Path(command.cwd), name, text)
-        folder.write_told(told.as_json())
+        folder.write_told(told.as_json(run.starts))
         talking = agent.driver(subject, told.message) is not None
         folder.write_start(self._start(run, command, token, talking=talking))
 
@@ -130,6 +130,8 @@ def _place(folder: Path, name: str, text: str) -> None:
     if path.resolve().parent != folder.resolve():
         raise OSError(f"{name!r} is not a file of the working directory")
     if text:
-        path.write_text(text)
+        # An answer may be in it.
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
     else:
         path.unlink(missing_ok=True)

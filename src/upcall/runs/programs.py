@@ -41,9 +41,8 @@ class Programs:
         known = await asyncio.to_thread(_look, name, environment)
         if known is None:
             raise ProgramMissing(f"{name!r} is not installed, or not on PATH", hint=agent.install_hint)
-        if known not in self._versions:
-            self._versions[known] = await _version(known[0], environment)
-        version = self._versions[known]
+        version = self._versions.get(known) or await _version(known[0], environment)
+        self._versions[known] = version
         problem = agent.version_problem(version)
         if problem is not None:
             raise ProgramUnfit(f"{name} says it is {version[:80]!r}: {problem}", hint=agent.install_hint)

@@ -66,6 +66,7 @@ class Resuming:
         *,
         adopt: Adopt,
         held: Container[str],
+        is_kept: Callable[[int], bool],
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
         self._store = store
@@ -78,6 +79,7 @@ class Resuming:
         self._given_up = given_up
         self._adopt = adopt
         self._held = held
+        self._is_kept = is_kept
         self._most_attempts = most_attempts
         self._opened_at = 0.0
         self._woken = asyncio.Event()
@@ -139,7 +141,7 @@ class Resuming:
                     [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
                 )
                 for job in jobs:
-                    await self._consider(job)
+                    await self._consider_alone(job)
                 if not jobs:
                     await self._nap()
             except StorageError:
@@ -152,6 +154,16 @@ class Resuming:
         with suppress(TimeoutError):
             async with asyncio.timeout(left):
                 await self._woken.wait()
+
+    async def _consider_alone(self, job: Job) -> None:
+        """Whatever is wrong with one session is no reason to forget all others."""
+        try:
+            await self._consider(job)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot think about %s; looking at it again later", job.id)
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
 
     async def _consider(self, job: Job) -> None:
         try:
@@ -167,7 +179,7 @@ class Resuming:
             return
         if not needs_delivery(inquiry) or run.ending or run.state is RunState.CANCELLED:
             await self._store.settle(job)
-        elif run.alive:
+        elif run.alive or self._is_taken(run):
             # Parked but alive: it gets the answer when it asks again, and is never started a second time.
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
         elif not run.session:
@@ -195,6 +207,10 @@ class Resuming:
             body = {**job.body, "run": run.number}
             mine = replace(job, subject=subject(run.number), due=self._clock(), body=body)
             await self._store.settle(job, Effects(jobs=(mine,)))
+
+    def _is_taken(self, run: Run) -> bool:
+        """Whether somebody else has the session: a person who took it over, or a pipe that speaks for it."""
+        return self._is_kept(run.number) or session_name(run.agent, run.session) in self._held
 
     async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
         attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
@@ -229,9 +245,13 @@ class Resuming:
             now = self._clock()
             await self._book.change(
                 run.number,
-                lambda current: Step(
-                    run=replace(current, state=RunState.FAILED, reason=reason, ended_at=now),
-                    event="run_failed",
+                lambda current: (
+                    None
+                    if current.alive
+                    else Step(
+                        run=replace(current, state=RunState.FAILED, reason=reason, ended_at=now),
+                        event="run_failed",
+                    )
                 ),
             )
             await self._given_up(run)

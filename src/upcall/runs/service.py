@@ -68,7 +68,9 @@ class Runs:
             self._given_up,
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
             held=held,
+            is_kept=lambda number: premises.folder(number).is_kept(),
         )
+        self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
@@ -77,17 +79,21 @@ class Runs:
         self._pumping = asyncio.Lock()
         self._resting: set[int] = set()
         self._chores = Chores()
+        self._closing = False
 
     async def open(self) -> None:
         """Take up what another daemon has left, and begin to work."""
         seen = await self._store.last_seq()
         await self._supervisor.open()
+        await self._listening.review()
         self._resuming.start()
         _ = self._chores.add(self._listening.follow(seen), "listening to runs' questions")
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
         """Let go of every process, which a keeper stays with; with `end`, end them."""
+        self._closing = True
+        self._held.released = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
         await self._chores.close()
@@ -110,8 +116,10 @@ class Runs:
         environment = os.environ if order.environment is None else order.environment
         await self._programs.check(agent, environment)
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
-        run = await self._book.enter(lambda number: self._run(number, replace(order, task=task), by, secret))
+        run = self._run(await self._book.next_number(), replace(order, task=task), by, secret)
+        # Whoever sees it in the book may start it, so everything is there by then.
         await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
+        await self._book.enter(run)
         await self._pump()
         return await self._book.get(run.number)
 
@@ -265,6 +273,8 @@ class Runs:
     async def _pump(self) -> None:
         """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
         async with self._pumping:
+            if self._closing:
+                return
             mine = self._premises.runner
             running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
             room = self._limit - len([run for run in running if run.runner == mine])
@@ -318,7 +328,9 @@ class Runs:
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
 
 
-def _waiting_again(run: Run) -> Step:
+def _waiting_again(run: Run) -> Step | None:
+    if run.alive:
+        return None
     return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")
 
 

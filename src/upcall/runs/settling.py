@@ -27,6 +27,7 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
         run,
         alive=False,
         tool="",
+        saying=(),
         exit_code=ending.code,
         deferred="" if ending.deferred is None else ending.deferred.id,
         result=run.result if ending.finished is None else ending.finished.text,
@@ -61,5 +62,6 @@ def _problem(ending: Ending) -> str | None:
     if ending.code == CANNOT_START:
         return "cannot_start"
     if ending.code < 0:
-        return f"signal {signal.Signals(-ending.code).name}"
+        known = {each.value: each.name for each in signal.Signals}
+        return f"signal {known.get(-ending.code, -ending.code)}"
     return f"exit_code {ending.code}"

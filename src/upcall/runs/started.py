@@ -7,6 +7,7 @@ from typing import cast
 from upcall.agent_ports import Agent
 from upcall.domain.program import Command, Door, Session, Task
 from upcall.domain.run import Run
+from upcall.runs.folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +27,16 @@ class Told:
         words = "\n\n".join(filter(None, (self.message, *said)))
         return replace(self, message=words, said=tuple(said)) if said else self
 
-    def as_json(self) -> Mapping[str, object]:
-        """As it is kept in the run's folder."""
-        return asdict(self)
+    def as_json(self, start: int) -> Mapping[str, object]:
+        """As it is kept in the run's folder, for the start of that number."""
+        return {"number": start, **asdict(self)}
 
 
-def told_in(read: Mapping[str, object]) -> Told:
-    """What `as_json` made."""
+def told_for(run: Run, folder: RunFolder) -> Told:
+    """What the run's latest process was told; where we did not get so far as to write that down, nothing was."""
+    read = folder.read_told()
+    if read is None or read["number"] != run.starts:
+        return Told(resumes=bool(run.session))
     message = read["message"]
     return Told(
         resumes=bool(read["resumes"]),

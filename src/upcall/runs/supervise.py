@@ -11,19 +11,21 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from upcall.access import Access
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Book, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.folder import RunFolder
 from upcall.runs.following import Following
-from upcall.runs.keepers import Hello, KeeperServer, Keeping
+from upcall.runs.keeper import CANNOT_START
+from upcall.runs.keepers import Hello, KeeperServer, Keeping, Known
 from upcall.runs.premises import Premises
 from upcall.runs.settling import Ending, settled
-from upcall.runs.started import Told, told_in
+from upcall.runs.started import Told, told_for
 from upcall.runs.watch import Watch
 
 LOOK_EVERY = 2.0
@@ -60,6 +62,7 @@ class Supervisor:
         self._followed: dict[int, tuple[Following, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
+        self._hiring: set[int] = set()
         self._new: set[tuple[int, int]] = set()
         self._chores = Chores()
         self._going_down = False
@@ -112,25 +115,38 @@ class Supervisor:
                 ended_at=None,
                 started_at=run.started_at or self._clock(),
                 messages=() if said else run.messages,
+                saying=tuple(said),
             )
             return Step(run=going, event="run_resumed" if told.resumes else "run_started")
 
-        run, taken = await self._book.change(number, decide)
-        if taken:
-            try:
-                await asyncio.to_thread(self._premises.prepare, run, told.adding(said))
-                if said:
-                    await self._premises.desks(run).begin_turn()
-                self._lend(run)
-            except (OSError, UpcallError) as problem:
-                log.warning("run %s cannot be started: %s", number, problem)
-                await self._settle(run, Ending(code=127, waits=await self._deliveries.waits(run)))
-                return True
-            self._alive.add(number)
-            self._new.add((number, run.starts))
-            if await asyncio.to_thread(self._hire, self._premises.folder(number)) != 0:
-                self._bury(run)
+        # Nobody may take a process for lost that is only about to be started.
+        self._hiring.add(number)
+        try:
+            run, taken = await self._book.change(number, decide)
+            if taken:
+                self._alive.add(number)
+                await self._hire(run, told.adding(said))
+        finally:
+            self._hiring.discard(number)
         return taken
+
+    async def _hire(self, run: Run, told: Told) -> None:
+        """Prepare a process, and have a keeper start it."""
+        try:
+            await asyncio.to_thread(self._premises.prepare, run, told)
+            if told.said:
+                await self._premises.desks(run).begin_turn()
+            self._lend(run)
+            self._new.add((run.number, run.starts))
+            begun = await asyncio.to_thread(
+                _start_keeper, self._premises.home.path, self._premises.folder(run.number)
+            )
+        except (OSError, UpcallError) as problem:
+            log.warning("run %s cannot be started: %s", run.number, problem)
+            await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
+            return
+        if not begun:
+            self._bury(run)
 
     def end(self, number: int) -> None:
         """Have a run's process ended; one whose keeper is not here yet is ended when it comes."""
@@ -148,36 +164,28 @@ class Supervisor:
     def _lend(self, run: Run) -> None:
         self._access.lend(run.token, run.caller)
 
-    def _hire(self, folder: RunFolder) -> int:
-        """Have a keeper at work, and return how that went; it goes on as nobody's child."""
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "upcall.runs.keeper", str(folder.path)],
-            check=False,
-            cwd=self._premises.home.path,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        ).returncode
-
     async def _look_after(self) -> None:
         """Find the runs whose keeper is gone without a word: the system has freed its lock."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            for number in self._alive - self._following.keys():
+            for number in self._alive - self._following.keys() - self._hiring:
                 if not self._premises.folder(number).is_kept():
-                    self._bury(await self._book.get(number))
+                    try:
+                        self._bury(await self._book.get(number))
+                    except UpcallError as problem:
+                        log.warning("run %s cannot be looked after: %s", number, problem.message)
 
     def _bury(self, run: Run) -> None:
         """Find out what became of a process that is gone, unless somebody is about to."""
         if run.number not in self._following:
             self._begin_to_follow(Keeping(run=run.number, start=run.starts, gone=True))
 
-    async def _greet(self, hello: Hello) -> bool:
+    async def _greet(self, hello: Hello) -> Known | None:
         try:
             run = await self._book.get(hello.run)
-        except UpcallError:
-            return False
-        return run.alive and run.token == hello.token and run.starts == hello.start
+        except UnknownRun:
+            return None
+        return Known(key=run.token, is_newest=run.alive and run.starts == hello.start)
 
     def _begin_to_follow(self, keeping: Keeping) -> None:
         earlier = self._following.get(keeping.run)
@@ -201,12 +209,20 @@ class Supervisor:
         if keeping.gone and folder.latest_start() < run.starts and not run.ending:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
             # somebody else has the session at this moment, it is tried again, but not all the time.
-            after, _ = await self._book.change(run.number, partial(_put_back, told_in(folder.read_told())))
+            waits = await self._deliveries.waits(run)
+            after, _ = await self._book.change(run.number, partial(_put_back, waits))
             asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
             return
-        following, watch = self._follower(run, folder, keeping)
+        try:
+            following, watch = self._follower(run, folder, keeping)
+        except UpcallError as problem:
+            # Its agent is in the settings no more: nobody could say what it does.
+            log.warning("run %s cannot be followed: %s", run.number, problem.message)
+            keeping.end()
+            await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
+            return
         self._followed[run.number] = following, watch
-        if run.ending:
+        if (await self._book.get(run.number)).ending:
             keeping.end()
         try:
             code = await following.until_over()
@@ -217,7 +233,7 @@ class Supervisor:
             return  # The keeper lost us and will be back.
         if code == 0 and (watch.finished is None or watch.finished.ok):
             # A program that tells nothing about its turns has read what it was started with by now.
-            await self._deliveries.arrived(told_in(folder.read_told()).delivers, run)
+            await self._deliveries.arrived(told_for(run, folder).delivers, run)
         if watch.asked is not None:
             # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
             await following.desk.ask(watch.asked.fields, f"text:{run.number}:{run.starts}", wait=0)
@@ -231,7 +247,7 @@ class Supervisor:
         await self._settle(run, ending)
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
-        told = told_in(folder.read_told())
+        told = told_for(run, folder)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
         driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
@@ -273,9 +289,22 @@ class Supervisor:
         self._changed(after)
 
 
-def _put_back(told: Told, run: Run) -> Step:
+def _put_back(waits: bool, run: Run) -> Step:  # noqa: FBT001 - a fact, not an option
     """The run as it was before its latest start, which never came about."""
-    before = replace(run, alive=False, messages=(*told.said, *run.messages))
-    if told.delivers or (told.resumes and told.message is None):
+    before = replace(run, alive=False, messages=(*run.saying, *run.messages), saying=())
+    if waits and not before.messages:
         return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")
     return Step(run=replace(before, state=RunState.QUEUED), event="run_queued")
+
+
+def _start_keeper(home: Path, folder: RunFolder) -> bool:
+    """Have a keeper at work; False if it has found a reason not to. It goes on as nobody's child."""
+    started = subprocess.run(
+        [sys.executable, "-P", "-m", "upcall.runs.keeper", str(folder.path)],
+        check=False,
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return started.returncode == 0

@@ -11,8 +11,10 @@ from pathlib import Path
 
 _SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1
 _LOOK_AGAIN = 0.05
-_DAEMON = b"-m\0upcall\0up\0"
-"""How the command line of a daemon reads that somebody in need of one has started."""
+_OURS = (b"-m\0upcall\0up\0", b"-m\0upcall.runs.keeper\0")
+"""How the command lines read of a daemon that somebody in need of one has started, and of keepers that it has."""
+GIVE_UP = 10.0
+"""Seconds after which what cannot be killed is left alone."""
 
 
 def adopt_orphans() -> None:
@@ -30,14 +32,14 @@ def die_with_parent() -> None:
 def descendants(ancestor: int) -> list[int]:
     """The living processes that this one has started, and those that they did.
 
-    Not the daemon, which an agent that asks may have had to start, nor what belongs to that.
+    Not the daemon, which an agent that asks may have had to start, nor what belongs to that: other agents' keepers.
     """
     children: dict[int, list[int]] = {}
     for process, parent in _processes():
         children.setdefault(parent, []).append(process)
     found, look = list[int](), [ancestor]
     while look:
-        below = [process for process in children.get(look.pop(), []) if not _is_daemon(process)]
+        below = [process for process in children.get(look.pop(), []) if not _is_ours(process)]
         found += below
         look += below
     return [process for process in found if not _is_dead(process)]
@@ -47,7 +49,7 @@ def end_descendants(grace: float) -> None:
     """End everything that we have started: asked first, then made to. Never by SIGINT, which agents take for a no."""
     _signal(descendants(os.getpid()), signal.SIGTERM)
     deadline = time.monotonic() + grace
-    while left := descendants(os.getpid()):
+    while (left := descendants(os.getpid())) and time.monotonic() < deadline + GIVE_UP:
         if time.monotonic() >= deadline:
             _signal(left, signal.SIGKILL)
         time.sleep(_LOOK_AGAIN)
@@ -59,9 +61,10 @@ def _signal(processes: list[int], number: signal.Signals) -> None:
             os.kill(process, number)
 
 
-def _is_daemon(process: int) -> bool:
+def _is_ours(process: int) -> bool:
     with suppress(OSError):
-        return _DAEMON in Path(f"/proc/{process}/cmdline").read_bytes()
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+        return any(words in command for words in _OURS)
     return False
 
 

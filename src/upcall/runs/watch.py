@@ -1,12 +1,16 @@
 """What one process of a run has been seen to do so far, and what follows from it at once."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from upcall.domain.errors import StorageError
 from upcall.domain.program import Asked, Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
+
+log = logging.getLogger("upcall.runs")
 
 SAVE_EVERY = 1.0
 """Seconds between two notes of how far a run is; live views have it from memory."""
@@ -43,6 +47,13 @@ class Watch:
     async def take(self, noticed: Noticed) -> None:
         """Take in what was noticed."""
         self.live = noted(self.live, noticed)
+        try:
+            await self._act_on(noticed)
+        except StorageError:
+            # What was not recorded is found again: a resume job stands for every answer without evidence.
+            log.exception("run %s: what it did cannot be written down", self.live.number)
+
+    async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
             case Finished():
                 self.finished = noticed
