@@ -17,6 +17,7 @@ from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
 from upcall.ports import Query
+from upcall.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -141,6 +142,42 @@ async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(
     over = await house.until_state(run, *OVER)
     assert (over.state, over.starts) == (RunState.COMPLETED, 1)
     assert await house.store.jobs("resume", "run:1") == []
+
+
+async def test_a_refusal_that_the_agent_has_heard_starts_nothing(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(returned='no', call='call-1'); tell(result='ok')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run, request_key="call-1")
+    assert (await house.broker.reject(asked.id, ANA)).accepted
+    (house.work / "go").touch()
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+
+
+async def test_what_was_settled_while_nobody_listened_is_found_by_the_next_daemon(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+    store = await SqliteStore.open(house.home.database_file)
+    await store.update(asked.id, _expire)
+    await store.close()
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.reason) == (RunState.FAILED, "input_timeout")
+
+
+async def test_runs_that_begin_together_are_each_started_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often somebody looks whether a keeper is lost."""
+    monkeypatch.setattr("upcall.runs.supervise.LOOK_EVERY", 0.01)
+    async with a_house(tmp_path, limit=5) as house:
+        runs = await asyncio.gather(*[house.begin("tell(turn=True); tell(result='ok')") for _ in range(5)])
+        for run in runs:
+            over = await house.until_state(run, *OVER)
+            assert (over.state, over.starts) == (RunState.COMPLETED, 1)
 
 
 async def test_a_deferred_call_is_resumed_without_a_word(house: House) -> None:
