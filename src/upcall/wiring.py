@@ -19,14 +19,20 @@ from upcall import __version__
 from upcall.access import Access, digest
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Policy
-from upcall.config import AgentSettings, Config
+from upcall.broker import Broker, FollowUp, Policy
+from upcall.channel_ports import Channel
+from upcall.channels.words import sentences
+from upcall.config import QUIET, AgentSettings, ChannelSettings, Config
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
+from upcall.dispatch.worker import Post
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Place, Quiet, Route, Routing
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
@@ -62,6 +68,7 @@ class Assembly:
     pipes: PipeServer
     files: FileDoor
     runs: Runs
+    dispatch: Dispatch | None
     access: Access
     public_url: str
     agent_token: str
@@ -76,6 +83,8 @@ class Assembly:
         await self.runs.close(end=end)
         await self.pipes.close(end=end)
         await self.files.close(end=end)
+        if self.dispatch is not None:
+            await self.dispatch.close()
         await self.broker.close()
 
 
@@ -88,8 +97,12 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
+        plan = channel_plan(config)
         broker = Broker(
-            store, policy(config), pacing=Pacing(**asdict(config.rates)), follow_up=resume.consequences
+            store,
+            policy(config),
+            pacing=Pacing(**asdict(config.rates)),
+            follow_up=resume.consequences if plan is None else _both(resume.consequences, plan.consequences),
         )
         await broker.start()
         runs = supervised(home, config, url, broker, access)
@@ -100,12 +113,17 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await pipes.start()
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
+        people = People(store, broker.now)
+        dispatch = None if plan is None else Dispatch(broker, people, posts(config, url), plan)
+        if dispatch is not None:
+            await dispatch.start()
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
             access=access,
             runs=runs,
+            dispatch=dispatch,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
@@ -120,6 +138,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
                 pipes=pipes,
                 files=files,
                 runs=runs,
+                dispatch=dispatch,
                 access=access,
                 public_url=config.public_url.rstrip("/"),
                 agent_token=agent_token,
@@ -128,6 +147,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await runs.close()
             await pipes.close(end=False)
             await files.close(end=False)
+            if dispatch is not None:
+                await dispatch.close()
             await broker.close()
             if refreshing is not None:
                 refreshing.cancel()
@@ -161,6 +182,78 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         wait=config.block_timeout,
     )
     return Runs(premises, broker, access, limit=config.runs.limit, permission=permission)
+
+
+def channel_plan(config: Config) -> Routing | None:
+    """Where questions go beside the inbox; None where no channel is set up, and then nothing of them is loaded."""
+    if not config.channels:
+        return None
+    routes = tuple(
+        Route(
+            places=tuple(_place(place) for place in route.to),
+            agent=route.agent,
+            workspace=route.workspace,
+            kind=route.kind,
+            remind=route.remind,
+            remind_most=route.remind_most,
+            escalate_after=route.escalate_after,
+            quiet=_quiet(route.quiet),
+        )
+        for route in config.routes
+    )
+    return Routing(routes=routes, channels=tuple(config.channels))
+
+
+def posts(config: Config, url: str) -> list[Post]:
+    """The channels that the settings name, ready for use.
+
+    Raises:
+        InvalidSetting: if one of them needs something that is not installed.
+    """
+    base = config.public_url.rstrip("/") or url
+    return [
+        Post(
+            name=name,
+            channel=_channel(name, settings),
+            words=sentences(settings.language),
+            link=lambda inquiry: f"{base}/i/{inquiry.id}",
+        )
+        for name, settings in config.channels.items()
+    ]
+
+
+def _channel(name: str, settings: ChannelSettings) -> Channel:
+    try:
+        # Not everybody has the SDK, and loading it takes a third of a second.
+        from upcall.channels.slack import Slack  # noqa: PLC0415
+    except ImportError as error:
+        raise InvalidSetting(
+            f"channels.{name}: Slack needs its SDK, which cannot be loaded: {str(error).splitlines()[0]}",
+            hint="pip install 'upcall[slack]'",
+        ) from error
+    return Slack(
+        bot_token=settings.bot_token,
+        app_token=settings.app_token,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _place(written: str) -> Place:
+    channel, _, address = written.partition(":")
+    return Place(channel=channel, address=address)
+
+
+def _quiet(written: str) -> Quiet | None:
+    found = QUIET.fullmatch(written)
+    if found is None:
+        return None
+    hours = [int(part) for part in found.groups()]
+    return Quiet(begin=hours[0] * 60 + hours[1], end=hours[2] * 60 + hours[3])
+
+
+def _both(first: FollowUp, second: FollowUp) -> FollowUp:
+    return lambda change: first(change) + second(change)
 
 
 def runner_name(home: Home) -> str:

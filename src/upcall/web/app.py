@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
@@ -32,6 +33,7 @@ def create_app(
     access: Access,
     runs: Runs,
     settings: WebSettings,
+    dispatch: Dispatch | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
 ) -> ASGIApp:
@@ -40,7 +42,7 @@ def create_app(
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
     routes = [
-        *api_routes(broker, access, runs, settings),
+        *api_routes(broker, access, runs, settings, dispatch),
         *extra_routes,
         *page_routes(broker, access, settings),
     ]
@@ -48,9 +50,11 @@ def create_app(
     return Guard(router, settings)
 
 
-def api_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
+def api_routes(
+    broker: Broker, access: Access, runs: Runs, settings: WebSettings, dispatch: Dispatch | None = None
+) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
-    documents = Documents(runs.resume_state)
+    documents = Documents(runs.resume_state, None if dispatch is None else dispatch.deliveries)
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules = Rules(broker)
