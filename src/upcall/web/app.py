@@ -12,6 +12,7 @@ from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
+from upcall.web.channels_api import ChannelHandlers, PeopleHandlers
 from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
@@ -73,6 +74,7 @@ def api_routes(
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
         *run_routes(broker, access, runs),
+        *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
         Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
@@ -98,6 +100,17 @@ def run_routes(broker: Broker, access: Access, runs: Runs) -> list[BaseRoute]:
         Resource(access, {"POST": handlers.retry}).at(f"{one}/retry"),
         Resource(access, {"POST": handlers.say}).at(f"{one}/say"),
         Resource(access, {"POST": handlers.attach}).at(f"{one}/attach"),
+    ]
+
+
+def channel_routes(broker: Broker, access: Access, dispatch: Dispatch | None) -> list[BaseRoute]:
+    """The routes about channels and the people in them."""
+    people, channels = PeopleHandlers(broker), ChannelHandlers(dispatch)
+    return [
+        Resource(access, {"GET": people.list, "POST": people.add}).at("/v1/people"),
+        Resource(access, {"DELETE": people.remove}).at("/v1/people/{name}"),
+        Resource(access, {"GET": channels.list}).at("/v1/channels"),
+        Resource(access, {"POST": channels.test}).at("/v1/channels/{name}/test"),
     ]
 
 
