@@ -135,7 +135,7 @@ class Worker:
         except Refused as problem:
             await self._undelivered(job, inquiry, known, str(problem), again=False)
         except Unavailable as problem:
-            if not await self._paused(job, problem):
+            if not await self._paused(job, inquiry, problem):
                 await self._undelivered(job, inquiry, known, str(problem), again=True)
         else:
             await self._shown(job, inquiry, known, reference)
@@ -191,7 +191,7 @@ class Worker:
             except Refused as problem:
                 error = str(problem)
             except Unavailable as problem:
-                if await self._paused(job, problem, Effects(records=tuple(changed))):
+                if await self._paused(job, inquiry, problem, Effects(records=tuple(changed))):
                     return
                 error = str(problem)
                 again = again or job.attempts + 1 < MOST_REFRESHES
@@ -218,7 +218,7 @@ class Worker:
         except Refused as problem:
             log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
         except Unavailable as problem:
-            if await self._paused(job, problem):
+            if await self._paused(job, inquiry, problem):
                 return
             effects = Effects(jobs=(self._later(job),))
         else:
@@ -247,11 +247,14 @@ class Worker:
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
 
-    async def _paused(self, job: Job, problem: Unavailable, effects: Effects = NOTHING) -> bool:
+    async def _paused(
+        self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING
+    ) -> bool:
         """Where a channel says when it wants to be asked again: put the job back in its place, to be first then."""
         if problem.after is None:
             return False
-        await self._store.settle(job, effects + Effects(jobs=(job,)))
+        # A claimed job is due when its lease ends; its place among the others is that of its question.
+        await self._store.settle(job, effects + Effects(jobs=(replace(job, due=inquiry.asked_at),)))
         self._pause = min(problem.after, LONGEST_PAUSE)
         return True
 
