@@ -68,7 +68,7 @@ class Assembly:
     pipes: PipeServer
     files: FileDoor
     runs: Runs
-    dispatch: Dispatch | None
+    dispatch: Dispatch
     access: Access
     public_url: str
     agent_token: str
@@ -83,8 +83,7 @@ class Assembly:
         await self.runs.close(end=end)
         await self.pipes.close(end=end)
         await self.files.close(end=end)
-        if self.dispatch is not None:
-            await self.dispatch.close()
+        await self.dispatch.close()
         await self.broker.close()
 
 
@@ -97,12 +96,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         shared = is_postgres(config.database)
         await _adopt_local_tokens(home, access, shared=shared)
-        plan = channel_plan(config)
+        routing = channel_routing(config)
         broker = Broker(
-            store,
-            policy(config),
-            pacing=Pacing(**asdict(config.rates)),
-            follow_up=resume.consequences if plan is None else _both(resume.consequences, plan.consequences),
+            store, policy(config), pacing=Pacing(**asdict(config.rates)), follow_up=follow_up(routing)
         )
         await broker.start()
         runs = supervised(home, config, url, broker, access)
@@ -113,10 +109,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await pipes.start()
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
-        people = People(store, broker.now)
-        dispatch = None if plan is None else Dispatch(broker, people, posts(config, url), plan)
-        if dispatch is not None:
-            await dispatch.start()
+        dispatch = Dispatch(broker, People(store, broker.now), posts(config, url), routing)
+        await dispatch.start()
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
@@ -147,8 +141,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await runs.close()
             await pipes.close(end=False)
             await files.close(end=False)
-            if dispatch is not None:
-                await dispatch.close()
+            await dispatch.close()
             await broker.close()
             if refreshing is not None:
                 refreshing.cancel()
@@ -184,10 +177,15 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
     return Runs(premises, broker, access, limit=config.runs.limit, permission=permission)
 
 
-def channel_plan(config: Config) -> Routing | None:
-    """Where questions go beside the inbox; None where no channel is set up, and then nothing of them is loaded."""
-    if not config.channels:
-        return None
+def follow_up(routing: Routing) -> FollowUp:
+    """What is written with each step of an inquiry; where no channel is set up, nothing about channels."""
+    if not routing.channels:
+        return resume.consequences
+    return lambda change: resume.consequences(change) + routing.consequences(change)
+
+
+def channel_routing(config: Config) -> Routing:
+    """Where questions go beside the inbox."""
     routes = tuple(
         Route(
             places=tuple(_place(place) for place in route.to),
@@ -250,10 +248,6 @@ def _quiet(written: str) -> Quiet | None:
         return None
     hours = [int(part) for part in found.groups()]
     return Quiet(begin=hours[0] * 60 + hours[1], end=hours[2] * 60 + hours[3])
-
-
-def _both(first: FollowUp, second: FollowUp) -> FollowUp:
-    return lambda change: first(change) + second(change)
 
 
 def runner_name(home: Home) -> str:

@@ -10,7 +10,7 @@ SECONDS = 20.0
 
 
 class ScriptedChannel:
-    """Shows everything at once, unless `before` says otherwise: it may wait, or raise."""
+    """Shows everything, once `hold` is set and `failures` are used up."""
 
     capabilities = Capabilities(buttons=5, button_label=40)
 

@@ -161,12 +161,12 @@ async def test_a_snoozed_question_is_neither_shown_nor_escalated_before_its_time
             assert job.due > until
 
 
-async def test_an_interrupted_show_is_done_again_and_both_messages_are_closed(tmp_path: Path) -> None:
+async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
         hall.one.hold.clear()
         inquiry = await hall.ask()
         await hall.one.until(lambda: hall.one.attempts == 1)
-        # Its lease ran out, somebody else took it over, and both are about to have shown it.
+        # Its lease ran out, and somebody else took it over while the message was on its way.
         (held,) = await hall.broker.store.jobs("show:one", inquiry.id)
         store = hall.broker.store
         (stolen,) = await store.claim(["show:one"], runner="", now=held.due + 1e6, lease=1, limit=1)

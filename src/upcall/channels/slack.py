@@ -114,6 +114,7 @@ class Slack:
             await client.connect()  # type: ignore[no-untyped-call]
             await asyncio.Event().wait()
         finally:
+            # Untyped as well.
             await client.close()  # type: ignore[no-untyped-call]
 
     async def check(self) -> Sequence[Finding]:

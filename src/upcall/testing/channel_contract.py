@@ -173,7 +173,7 @@ class ChannelContract:
         async with a_house(vendor, tmp_path) as house:
             for number, (fields, wanted) in enumerate(cases):
                 inquiry = await house.ask(**fields)
-                await vendor.until(lambda count=number + 1: len(vendor.messages()) == count)  # type: ignore[misc]
+                await self.counted(vendor, vendor.messages, number + 1)
                 message = vendor.messages()[-1]
                 assert str(fields.get("question", "Which cache?")) in message.text
                 await vendor.answer(vendor.known, message.name, [wanted])
@@ -228,7 +228,7 @@ class ChannelContract:
             code = await house.people.add("bo")
             for number in range(5):
                 await vendor.write(vendor.stranger, f"WRNG{number:06}")
-                await vendor.until(lambda count=number + 1: len(vendor.told(vendor.stranger)) == count)  # type: ignore[misc]
+                await self.counted(vendor, lambda: vendor.told(vendor.stranger), number + 1)
                 assert "wrong" in vendor.told(vendor.stranger)[-1]
             await vendor.write(vendor.stranger, code)
             await vendor.until(lambda: len(vendor.told(vendor.stranger)) == 6)
@@ -362,6 +362,10 @@ class ChannelContract:
         findings = await vendor.channel().check()
         assert findings
         assert [finding for finding in findings if not finding.ok] == []
+
+    async def counted(self, vendor: Vendor, things: Callable[[], Sequence[object]], count: int) -> None:
+        """Wait until there are so many."""
+        await vendor.until(lambda: len(things()) == count)
 
     async def shown(self, vendor: Vendor) -> Message:
         """The one message, once it is there."""

@@ -55,7 +55,9 @@ def api_routes(
     broker: Broker, access: Access, runs: Runs, settings: WebSettings, dispatch: Dispatch | None = None
 ) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
-    documents = Documents(runs.resume_state, None if dispatch is None else dispatch.deliveries)
+    documents = Documents(
+        runs.resume_state, dispatch.deliveries if dispatch is not None and dispatch.names else None
+    )
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules = Rules(broker)
