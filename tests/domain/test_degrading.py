@@ -129,3 +129,13 @@ def test_an_approval_is_shown_whole_or_not_at_all_until_it_is_over() -> None:
         state=Answered(closing=closing, answer=Answer(values=(("Deny",),), text="no")),
     )
     assert view(over, SLACK, WORDS).outcome == "✓ Answered: Deny — by ana"
+
+
+def test_what_cannot_be_shown_is_named_with_where_to_see_it() -> None:
+    seen = shown(
+        SLACK,
+        "http://x/i/i1",
+        options=[{"label": "Redis", "preview": "maxmemory 1gb"}, "Memcached"],
+    )
+    assert seen.more == "📎 Redis — http://x/i/i1"
+    assert shown(SLACK, "http://x/i/i1", options=["Redis"]).more == ""

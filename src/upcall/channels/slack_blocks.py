@@ -39,6 +39,8 @@ def message(view: View, words: Words) -> list[Block]:
     blocks = [_small(view.heading), *_context(view)]
     for number, question in enumerate(view.questions, 1):
         blocks.append(_question(question, number if len(view.questions) > 1 else None, listed=not view.form))
+    if view.more:
+        blocks.append(_small(view.more))
     if view.outcome is not None:
         return [*blocks, _rich(_text(view.outcome))]
     if view.form:

@@ -48,6 +48,7 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
         approval=approval,
         form=form,
         progress=_progress(inquiry, words),
+        more=_more(inquiry, link),
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
     )
     return _fitted(shown, can, words, link)
@@ -142,6 +143,14 @@ def _progress(inquiry: Inquiry, words: Words) -> str:
     return f"{text} ({who})" if who else text
 
 
+def _more(inquiry: Inquiry, link: str) -> str:
+    previews = [
+        option.label for question in inquiry.questions for option in question.options if option.preview
+    ]
+    names = [one_line(name) for name in (*(file.name for file in inquiry.attachments), *previews)]
+    return one_line(f"📎 {', '.join(names)}", _LONGEST_HEADING) + f" — {link}" if names else ""
+
+
 def _fitted(shown: View, can: Capabilities, words: Words, link: str) -> View:
     """The view within the channel's size. First the context is cut, then the questions, each to its head and tail."""
     over = _size(shown) - can.body
@@ -187,5 +196,12 @@ def _size(shown: View | Asked | Choice | str) -> int:
         case Asked():
             return _size(shown.header) + _size(shown.text) + sum(_size(choice) for choice in shown.choices)
         case View():
-            texts = (shown.heading, shown.context, shown.hint, shown.progress, shown.outcome or "")
+            texts = (
+                shown.heading,
+                shown.context,
+                shown.hint,
+                shown.progress,
+                shown.more,
+                shown.outcome or "",
+            )
             return sum(_size(text) for text in texts) + sum(_size(each) for each in shown.questions)

@@ -70,7 +70,8 @@ class View:
     """Everything that a message about an inquiry shows. All of it is plain text.
 
     `stage` tells views of one inquiry apart: a message that shows this stage is up to date. `outcome` is how it ended,
-    and then there is nothing to press. `form` means that the questions are answered together, in a form of their own.
+    and then there is nothing to press. `form` means that the questions are answered together, in a form of their own. `more` names what
+    cannot be shown here, files and previews, and where it can be seen.
     """
 
     inquiry: str
@@ -83,6 +84,7 @@ class View:
     approval: bool = False
     form: bool = False
     progress: str = ""
+    more: str = ""
     outcome: str | None = None
 
 
