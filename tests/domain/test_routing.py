@@ -35,7 +35,7 @@ def routing(*routes: Route) -> Routing:
         ({"kind": "approval"}, False),
     ],
 )
-def test_a_route_takes_what_meets_every_condition(conditions: dict[str, str], fits: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_a_route_takes_what_meets_every_condition(conditions: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
     assert Route(places=(TEAM,), **conditions).fits(an_inquiry()) is fits
 
 
