@@ -57,8 +57,8 @@ async def test_somebody_joins_and_answers_and_the_asking_shell_goes_on(office: O
     assert tried.returncode == 0, tried.stdout + tried.stderr
     assert "✓ a question is shown in C1" in tried.stdout
 
+    asked: list[Done] = []
     async with anyio.create_task_group() as tasks:
-        asked: list[Done] = []
 
         async def ask() -> None:
             asked.append(await office("ask", "Deploy where?", "-o", "staging", "-o", "production"))
