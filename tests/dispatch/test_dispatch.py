@@ -77,6 +77,10 @@ async def test_an_answer_during_the_sending_leaves_nothing_to_press(tmp_path: Pa
         inquiry = await hall.ask()
         await hall.one.until(lambda: hall.one.attempts == 1)
         await hall.answer(inquiry)
+        # Another daemon looks first, and finds no message that it could bring up to date.
+        store = hall.broker.store
+        (job,) = await store.claim(["refresh:one"], runner="", now=hall.broker.now(), lease=30, limit=1)
+        assert await store.settle(job)
         hall.one.hold.set()
         await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
 
