@@ -23,6 +23,9 @@ EXACT = {"list": "exact"}
 TEMPLATED = ("acp", "command")
 """Adapters that know no program of their own."""
 
+QUIET = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+_CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
@@ -82,6 +85,31 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettings:
+    """A channel by a name of its owner's. A secret written `$NAME` is taken from that variable."""
+
+    kind: Literal["slack"] = "slack"
+    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
+    bot_token: str = ""
+    app_token: str = ""
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteSettings:
+    """Where questions go that fit: places such as `slack:C0123456789`, all at once."""
+
+    to: tuple[str, ...] = field(default=(), metadata=EXACT)
+    agent: str = ""
+    workspace: str = ""
+    kind: Literal["", "text", "approval", "ask_user_question"] = ""
+    remind: float = field(default=600.0, metadata=SECONDS)
+    remind_most: int = 3
+    escalate_after: float = field(default=0.0, metadata=SECONDS)
+    quiet: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -109,6 +137,8 @@ class Config:
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
     retention: Retention = Retention()
+    channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
+    routes: tuple[RouteSettings, ...] = ()
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -140,12 +170,24 @@ def agent_keys() -> Iterator[tuple[str, object]]:
         yield known.name, getattr(AgentSettings(), known.name)
 
 
+def channel_keys() -> Iterator[tuple[str, object]]:
+    """Every setting of a `[channels.NAME]` table as (key, default)."""
+    for known in fields(ChannelSettings):
+        yield known.name, getattr(ChannelSettings(), known.name)
+
+
+def route_keys() -> Iterator[tuple[str, object]]:
+    """Every setting of a `[[routes]]` table as (key, default)."""
+    for known in fields(RouteSettings):
+        yield known.name, getattr(RouteSettings(), known.name)
+
+
 def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
     for known in fields(settings):
         value = getattr(settings, known.name)
         if is_dataclass(value):
             yield from _keys(value, f"{known.name}.")
-        elif not isinstance(value, Mapping):
+        elif not isinstance(value, Mapping) and known.name != "routes":
             key = prefix + known.name
             yield key, _variable(key), value
 
@@ -183,7 +225,11 @@ def _fill(
             )
             continue
         if get_origin(hints[name]) is Mapping:
-            chosen[name] = _agents(_table(table.get(name, {}), name, problems), problems)
+            read = _channels if name == "channels" else _agents
+            chosen[name] = read(_table(table.get(name, {}), name, problems), environment, problems)
+            continue
+        if get_args(hints[name])[:1] == (RouteSettings,):
+            chosen[name] = _routes(table.get(name, []), table.get("channels", {}), problems)
             continue
         key = prefix + name
         given = environment.get(_variable(key), table.get(name))
@@ -206,7 +252,9 @@ def _table(given: object, key: str, problems: list[str]) -> Mapping[str, object]
     return {}
 
 
-def _agents(tables: Mapping[str, object], problems: list[str]) -> Mapping[str, AgentSettings]:
+def _agents(
+    tables: Mapping[str, object], _: Mapping[str, str], problems: list[str]
+) -> Mapping[str, AgentSettings]:
     agents = {}
     for name, given in tables.items():
         key = f"agents.{name}"
@@ -218,6 +266,46 @@ def _agents(tables: Mapping[str, object], problems: list[str]) -> Mapping[str, A
             problems.append(f"{key}.session_pattern: {problem}")
         agents[name] = settings
     return agents
+
+
+def _channels(
+    tables: Mapping[str, object], environment: Mapping[str, str], problems: list[str]
+) -> Mapping[str, ChannelSettings]:
+    channels = {}
+    for name, given in tables.items():
+        key = f"channels.{name}"
+        if not _CHANNEL_NAME.fullmatch(name):
+            problems.append(f"{key}: a name of small letters, digits and - only")
+        table = dict(_table(given, key, problems))
+        for secret in ("bot_token", "app_token"):
+            said = table.get(secret)
+            if isinstance(said, str) and said.startswith("$"):
+                table[secret] = environment.get(said[1:], "")
+            if not table.get(secret):
+                problems.append(f"{key}.{secret}: the token, or $NAME of a variable that holds it")
+        channels[name] = _fill(ChannelSettings, table, {}, f"{key}.", problems)
+    return channels
+
+
+def _routes(given: object, channels: object, problems: list[str]) -> tuple[RouteSettings, ...]:
+    if not isinstance(given, list):
+        problems.append(f"routes: tables [[routes]], got {given!r}")
+        return ()
+    names = channels if isinstance(channels, Mapping) else {}
+    routes = []
+    for number, each in enumerate(given, 1):
+        key = f"routes {number}"
+        route = _fill(RouteSettings, _table(each, key, problems), {}, f"{key}: ", problems)
+        if not route.to:
+            problems.append(f'{key}: to: places such as ["slack:C0123456789"]')
+        for place in route.to:
+            channel, _, address = place.partition(":")
+            if channel not in names or not address:
+                problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
+        if route.quiet and not QUIET.fullmatch(route.quiet):
+            problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
+        routes.append(route)
+    return tuple(routes)
 
 
 def _pattern_problem(pattern: str) -> str | None:

@@ -21,7 +21,9 @@ from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
-from upcall.domain import resume
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
+from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.program import Permission
@@ -32,6 +34,7 @@ from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
 from upcall.doors.late import LateDoor
+from upcall.doors.native import DeskFor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
@@ -45,6 +48,7 @@ from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
+from upcall.wiring_channels import channel_routing, follow_up, posts
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
@@ -66,6 +70,7 @@ class Assembly:
     pipes: PipeServer
     files: FileDoor
     runs: Runs
+    dispatch: Dispatch
     access: Access
     public_url: str
     agent_token: str
@@ -80,6 +85,7 @@ class Assembly:
         await self.runs.close(end=end)
         await self.pipes.close(end=end)
         await self.files.close(end=end)
+        await self.dispatch.close()
         await self.broker.close()
 
 
@@ -101,18 +107,12 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await retention.start()
             leaving.push_async_callback(retention.close)
         agent_token = home.agent_token_file.read_text().strip()
-        broker = _broker(store, config, agent_token if shared else "")
+        routing = channel_routing(config)
+        broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
         leaving.push_async_callback(broker.close)
         desk_for = partial(_desk, broker, access)
-        runner = runner_name(home)
-        tools = Tools(
-            broker,
-            slice_seconds=config.slice,
-            desk_for=desk_for,
-            runner=runner,
-            resumes_all=config.resume == "auto",
-        )
+        tools = _tools(broker, config, desk_for, runner_name(home))
         files = FileDoor(tools, broker.collect, file_roots(home, config))
         await files.start()
         leaving.push_async_callback(files.close, end=False)
@@ -122,12 +122,16 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
+        dispatch = Dispatch(broker, People(store, broker.now), posts(config, url), routing)
+        await dispatch.start()
+        leaving.push_async_callback(dispatch.close)
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
             access=access,
             runs=runs,
+            dispatch=dispatch,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
@@ -139,6 +143,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             pipes=pipes,
             files=files,
             runs=runs,
+            dispatch=dispatch,
             access=access,
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
@@ -159,13 +164,23 @@ def _desk(
     )
 
 
-def _broker(store: Store, config: Config, shared_by: str) -> Broker:
+def _tools(broker: Broker, config: Config, desk_for: DeskFor, runner: str) -> Tools:
+    return Tools(
+        broker,
+        slice_seconds=config.slice,
+        desk_for=desk_for,
+        runner=runner,
+        resumes_all=config.resume == "auto",
+    )
+
+
+def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp) -> Broker:
     """The broker; where homes share a database, the token of ours tells it from others, and stays."""
     return Broker(
         store,
         policy(config),
         pacing=Pacing(**asdict(config.rates)),
-        follow_up=resume.consequences,
+        follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import AgentSettings, Config, keys, load
+from upcall.config import AgentSettings, ChannelSettings, Config, RouteSettings, keys, load
 from upcall.domain.errors import InvalidSetting
 from upcall.home import Home
 
@@ -55,6 +55,15 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("[agents.mybot]\nsession_pattern = '('", "agents.mybot.session_pattern: not a regular expression: "),
         ("[agents.mybot]\nsession_pattern = 'id'", "agents.mybot.session_pattern: one group (…) around"),
         ("[runs]\nlimit = 'many'", "runs.limit: a number, got 'many'"),
+        ("[channels]\nslack = 3", "channels.slack: a table [channels.slack], got 3"),
+        ("[channels.Chat]\nkind = 'slack'", "channels.Chat: a name of small letters, digits and - only"),
+        ("[channels.chat]\nkind = 'fax'", "channels.chat.kind: one of slack; got 'fax'"),
+        ("[channels.chat]\nbot_token = '$NOT_SET'", "channels.chat.bot_token: the token, or $NAME"),
+        ("routes = 3", "routes: tables [[routes]], got 3"),
+        ("[[routes]]\nagent = 'x'", "routes 1: to: places such as"),
+        ("[[routes]]\nto = ['chat:C1']", "routes 1: to: a channel's name, a colon and an address there"),
+        ("[[routes]]\nto = ['x']\nquiet = 'at night'", 'routes 1: quiet: hours such as "22:00-07:00"'),
+        ("[[routes]]\nto = ['x']\nwhen = 'now'", "routes 1: when: unknown setting; there are to, agent"),
     ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, settings: str, problem: str) -> None:
@@ -107,3 +116,26 @@ def test_every_setting_has_a_key_and_a_variable() -> None:
 
     assert known["ttl"] == "UPCALL_TTL"
     assert known["limits.context_bytes"] == "UPCALL_LIMITS_CONTEXT_BYTES"
+
+
+def test_channels_take_their_secrets_from_variables_and_routes_keep_their_order(tmp_path: Path) -> None:
+    home = a_home(
+        tmp_path,
+        """
+        [channels.chat]
+        bot_token = "$BOT"
+        app_token = "xapp-1"
+        [[routes]]
+        to = ["chat:C1", "chat:U1"]
+        escalate_after = "15m"
+        [[routes]]
+        to = ["chat:C2"]
+        quiet = "22:00-07:00"
+        """,
+    )
+    config = load(home, {"BOT": "xoxb-1"})
+    assert config.channels == {"chat": ChannelSettings(bot_token="xoxb-1", app_token="xapp-1")}
+    assert config.routes == (
+        RouteSettings(to=("chat:C1", "chat:U1"), escalate_after=900),
+        RouteSettings(to=("chat:C2",), quiet="22:00-07:00"),
+    )

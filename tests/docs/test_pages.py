@@ -6,7 +6,7 @@ import pkgutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,7 +17,7 @@ from docs import generate
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
 from upcall.cli.app import commands, load
 from upcall.cli.command import parsed as read, parser_of
-from upcall.config import agent_keys, keys as settings
+from upcall.config import agent_keys, channel_keys, keys as settings, route_keys
 from upcall.domain.errors import UpcallError
 from upcall.domain.wording import duration
 from upcall.web.errors import STATUSES
@@ -135,6 +135,22 @@ def test_the_configuration_page_lists_every_setting_of_an_agent() -> None:
     assert [(key, default) for key, default, meaning in table if meaning] == [
         (key, default or "") for key, default in agent_keys()
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "known"), [("of a channel", channel_keys), ("of a route", route_keys)], ids=["channel", "route"]
+)
+def test_the_configuration_page_lists_every_setting_of_channels_and_routes(
+    title: str, known: Callable[[], Iterator[tuple[str, object]]]
+) -> None:
+    defaults = dict(known())
+    documented = {
+        key: as_documented(default, defaults.get(key, "")) if default else defaults[key]
+        for key, default, meaning in rows("configuration.md", title)
+        if meaning
+    }
+    assert list(documented.items()) == list(defaults.items())
+    assert all(default or not defaults[key] for key, default, _ in rows("configuration.md", title))
 
 
 def every_error() -> set[type[UpcallError]]:

@@ -46,6 +46,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "service": ("service", "start the daemon at every login"),
         "config": ("upkeep", "check the settings"),
         "rules": ("rules", "list, make and revoke what agents may do without asking"),
+        "channels": ("channels", "where people answer beside the inbox, and whether it works"),
+        "people": ("people", "who may answer in channels"),
         "tokens": ("tokens", "make, list and revoke tokens"),
         "backup": ("upkeep", "copy the database while it is in use"),
         "restore": ("upkeep", "put a backup in the database's place"),

@@ -8,6 +8,8 @@
     ├── UnknownRule         no remembered rule has that id
     ├── UnknownRun          no run has that number
     ├── RunConflict         the run is not in a state for this
+    ├── UnknownPerson       nobody of that name may answer in channels
+    ├── UnknownChannel      no channel of that name is set up
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -85,6 +87,27 @@ class UnknownRun(UpcallError):
 
     def __init__(self, number: object) -> None:
         super().__init__(f"there is no run {number}", hint="`upcall status` lists them")
+
+
+class UnknownPerson(UpcallError):
+    """Nobody of that name may answer in channels."""
+
+    code = "unknown_person"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no person {name!r}", hint="`upcall people list` shows them")
+
+
+class UnknownChannel(UpcallError):
+    """No channel of that name is set up."""
+
+    code = "unknown_channel"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no channel {name!r}",
+            hint="`upcall channels list` shows them; [channels.NAME] adds one",
+        )
 
 
 class RunConflict(UpcallError):

@@ -6,7 +6,7 @@ see of it went through `display` first.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from upcall.domain.display import escaped, one_line, visible
 from upcall.domain.errors import InvalidRequest
@@ -102,19 +102,19 @@ def choices(question: Question) -> str:
     return ", ".join(f"{number}. {one_line(label)}" for number, label in enumerate(question.labels, 1))
 
 
-def resolution_text(inquiry: Inquiry, *, by: bool = True) -> str:
+def resolution_text(inquiry: Inquiry, *, by: bool = True, words: Mapping[str, str] = SENTENCES) -> str:
     """How an inquiry ended, in one line; a secret answer is not repeated."""
     match inquiry.state:
         case Open():
-            return _say("open")
+            return words["open"]
         case Answered(closing=closing, answer=answer):
-            return _signed(_answered(inquiry, answer), closing, by=by)
+            return _signed(_answered(inquiry, answer, words), closing, words, by=by)
         case Expired():
-            return _say("expired")
+            return words["expired"]
         case Rejected(closing=closing) | Cancelled(closing=closing):
-            return _because(_signed(_say(inquiry.state_name), closing, by=by), closing)
+            return _because(_signed(words[inquiry.state_name], closing, words, by=by), closing, words)
         case Failed(closing=closing):
-            return _because(_say("failed"), closing)
+            return _because(words["failed"], closing, words)
 
 
 def answer_text(inquiry: Inquiry) -> str:
@@ -196,18 +196,18 @@ def _how_to_reply(inquiry: Inquiry) -> str:
     return _say(f"reply.{'multi' if question.multi else 'one'}{'.custom' if question.custom else ''}")
 
 
-def _answered(inquiry: Inquiry, answer: Answer) -> str:
+def _answered(inquiry: Inquiry, answer: Answer, words: Mapping[str, str]) -> str:
     if inquiry.secret:
-        return _say("answered.secret")
+        return words["answered.secret"]
     shown = "; ".join(", ".join(values) for values in answer.values)
-    return _say("answered", answer=one_line(shown, _LONGEST_ANSWER_SHOWN))
+    return words["answered"].format(answer=one_line(shown, _LONGEST_ANSWER_SHOWN))
 
 
-def _signed(text: str, closing: Closing, *, by: bool) -> str:
-    return _say("by", what=text, who=one_line(closing.by)) if by else text
+def _signed(text: str, closing: Closing, words: Mapping[str, str], *, by: bool) -> str:
+    return words["by"].format(what=text, who=one_line(closing.by)) if by else text
 
 
-def _because(text: str, closing: Closing) -> str:
+def _because(text: str, closing: Closing, words: Mapping[str, str]) -> str:
     if not closing.reason:
         return text
-    return _say("because", what=text, reason=one_line(closing.reason, _LONGEST_ANSWER_SHOWN))
+    return words["because"].format(what=text, reason=one_line(closing.reason, _LONGEST_ANSWER_SHOWN))

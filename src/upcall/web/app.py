@@ -8,9 +8,11 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
+from upcall.web.channels_api import ChannelHandlers, PeopleHandlers
 from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
@@ -32,6 +34,7 @@ def create_app(
     access: Access,
     runs: Runs,
     settings: WebSettings,
+    dispatch: Dispatch | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
 ) -> ASGIApp:
@@ -40,7 +43,7 @@ def create_app(
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
     routes = [
-        *api_routes(broker, access, runs, settings),
+        *api_routes(broker, access, runs, settings, dispatch),
         *extra_routes,
         *page_routes(broker, access, settings),
     ]
@@ -48,9 +51,13 @@ def create_app(
     return Guard(router, settings)
 
 
-def api_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
+def api_routes(
+    broker: Broker, access: Access, runs: Runs, settings: WebSettings, dispatch: Dispatch | None = None
+) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
-    documents = Documents(runs.resume_state)
+    documents = Documents(
+        runs.resume_state, dispatch.deliveries if dispatch is not None and dispatch.names else None
+    )
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules = Rules(broker)
@@ -69,6 +76,7 @@ def api_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
         *run_routes(broker, access, runs),
+        *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
         Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
@@ -94,6 +102,17 @@ def run_routes(broker: Broker, access: Access, runs: Runs) -> list[BaseRoute]:
         Resource(access, {"POST": handlers.retry}).at(f"{one}/retry"),
         Resource(access, {"POST": handlers.say}).at(f"{one}/say"),
         Resource(access, {"POST": handlers.attach}).at(f"{one}/attach"),
+    ]
+
+
+def channel_routes(broker: Broker, access: Access, dispatch: Dispatch | None) -> list[BaseRoute]:
+    """The routes about channels and the people in them."""
+    people, channels = PeopleHandlers(broker), ChannelHandlers(dispatch)
+    return [
+        Resource(access, {"GET": people.list, "POST": people.add}).at("/v1/people"),
+        Resource(access, {"DELETE": people.remove}).at("/v1/people/{name}"),
+        Resource(access, {"GET": channels.list}).at("/v1/channels"),
+        Resource(access, {"POST": channels.test}).at("/v1/channels/{name}/test"),
     ]
 
 

@@ -4,7 +4,7 @@ An answer is shown at least twice: to the person who gave it and to the agent th
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from upcall.broker import Settled
 from upcall.domain.document import document
@@ -18,6 +18,10 @@ Resumed = Callable[[str], Awaitable[Mapping[str, object] | None]]
 """How far the resume of an inquiry's session is, by the inquiry's id."""
 
 
+Shown = Callable[[str], Awaitable[Sequence[Mapping[str, object]]]]
+"""Where an inquiry was shown, by its id. There is none where there are no channels."""
+
+
 async def _never(inquiry: str) -> None:
     return None
 
@@ -25,8 +29,9 @@ async def _never(inquiry: str) -> None:
 class Documents:
     """Writes inquiries; each is written once while it stays the same value."""
 
-    def __init__(self, resumed: Resumed = _never) -> None:
+    def __init__(self, resumed: Resumed = _never, shown: Shown | None = None) -> None:
         self._resumed = resumed
+        self._shown = shown
         # By identity, which is safe because the value is held here too, and cheap because it is not compared.
         self._written: OrderedDict[int, tuple[Inquiry, bytes]] = OrderedDict()
 
@@ -48,7 +53,12 @@ class Documents:
         origin = inquiry.origin
         if not inquiry.is_open and (origin.run is not None or origin.program):
             # What becomes of its session goes on while the inquiry stays as it is.
-            return encode(document(inquiry) | {"resume": await self._resumed(inquiry.id)})
+            shown = [] if self._shown is None else await self._shown(inquiry.id)
+            resume = await self._resumed(inquiry.id)
+            return encode(document(inquiry) | {"resume": resume, "delivery": shown})
+        if self._shown is not None:
+            # So does what becomes of its messages.
+            return encode(document(inquiry) | {"delivery": await self._shown(inquiry.id)})
         key = id(inquiry)
         kept = self._written.get(key)
         if kept is not None:

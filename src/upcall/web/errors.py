@@ -18,6 +18,8 @@ STATUSES = {
     "unknown_run": 404,
     "unknown_token": 404,
     "unknown_rule": 404,
+    "unknown_person": 404,
+    "unknown_channel": 404,
     "not_found": 404,
     "method_not_allowed": 405,
     "key_conflict": 409,

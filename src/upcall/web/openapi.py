@@ -1,6 +1,7 @@
 """The OpenAPI document: every route, what it takes and what it gives. A test holds it against the application."""
 
 from upcall.domain.limits import Limits
+from upcall.web.channel_openapi import channel_paths, channel_schemas
 from upcall.web.describing import Document, given, json_of, operation, path, query, taken
 from upcall.web.run_openapi import run_paths, run_schemas
 from upcall.web.schemas import DURATION, KIND, STATE, TEXT, ref, schemas
@@ -35,6 +36,7 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
             **_inquiries(),
             **_one_inquiry(),
             **run_paths(),
+            **channel_paths(),
             **_log(),
             **_rules(),
             **_tokens(),
@@ -42,7 +44,7 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {**schemas(limits), **run_schemas()},
+            "schemas": {**schemas(limits), **run_schemas(), **channel_schemas()},
             "responses": {"Error": {"description": "What went wrong.", "content": json_of(ref("Error"))}},
         },
     }

@@ -90,10 +90,7 @@ def _given() -> dict[str, Schema]:
                 "by": TEXT,
                 "via": TEXT,
                 "at": MOMENT,
-                "forwarded_at": {
-                    **MOMENT_OR_NULL,
-                    "description": "When a session that had ended was brought back for it.",
-                },
+                "forwarded_at": {**MOMENT_OR_NULL, "description": "When its session was brought back."},
                 "collected_at": {**MOMENT_OR_NULL, "description": "When the agent had it."},
             }
         ),

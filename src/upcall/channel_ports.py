@@ -1,0 +1,73 @@
+"""The seam to the places where people are: what the core needs of a channel, and what it offers to one.
+
+A channel shows, updates and listens. It knows neither agents nor stores, never interprets words and never decides.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
+
+
+class Unavailable(Exception):
+    """The channel cannot be reached, or says after how many seconds it wants to be asked again."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Refused(Exception):
+    """The channel will not take this, now or later: a wrong address, a missing right, a message that is gone."""
+
+
+class Inbox(Protocol):
+    """Where a channel hands over what people do."""
+
+    async def receive(self, inbound: Inbound) -> Heard:
+        """Take what somebody did. The line that comes back is for that person alone."""
+        ...
+
+    async def view(self, inquiry: str) -> View | None:
+        """An inquiry as the channel would show it now, for a form that is opened; None if there is none."""
+        ...
+
+
+class Channel(Protocol):
+    """One account with one vendor."""
+
+    capabilities: Capabilities
+
+    async def show(self, view: View, place: str) -> Reference:
+        """Post a message.
+
+        Raises:
+            Unavailable: if it cannot be done now.
+            Refused: if it can never be done.
+        """
+        ...
+
+    async def refresh(self, reference: Reference, view: View) -> None:
+        """Make a message show this instead; one that it shows already is no error. Raises as `show` does."""
+        ...
+
+    async def tell(self, reference: Reference, line: str) -> None:
+        """Say a line beside a message, so that people notice. Raises as `show` does."""
+        ...
+
+    async def listen(self, inbox: Inbox) -> None:
+        """Hand over whatever people do, until cancelled.
+
+        Raises:
+            Unavailable: if it has lost the connection for good; it is called again after a pause.
+            Refused: if it may not listen at all.
+        """
+        ...
+
+    async def check(self) -> Sequence[Finding]:
+        """Whether it can be used as it is set up; never raises for what the vendor says."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...

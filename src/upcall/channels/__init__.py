@@ -1,0 +1,1 @@
+"""Where people answer: one module per vendor, each behind the same protocol."""

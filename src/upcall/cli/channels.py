@@ -1,0 +1,90 @@
+"""`upcall channels`: where people answer beside the inbox, and whether it works."""
+
+import json
+import time
+from argparse import ArgumentParser, Namespace
+from typing import Any
+from urllib.parse import quote
+
+from upcall.cli.client import Client
+from upcall.cli.command import Command, takes_json
+from upcall.cli.terminal import paint
+from upcall.domain.display import one_line
+
+WAIT_SECONDS = 20.0
+LOOK_EVERY = 0.3
+
+
+def _list(args: Namespace) -> int:
+    listed = Client().get("/v1/channels")
+    if args.json:
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        return 0
+    if not listed["items"]:
+        print("No channel is set up. [channels.NAME] in upcall.toml adds one; the inbox is always there.")
+    colour = paint()
+    for channel in listed["items"]:
+        print(f"{colour.name(channel['name'])}  {', '.join(channel['places']) or 'no route leads there'}")
+    return 0
+
+
+def _test(args: Namespace) -> int:
+    client = Client()
+    body = {"place": args.place} if args.place else {}
+    tried = client.post(f"/v1/channels/{quote(args.name, safe='')}/test", body)
+    delivery = _delivered(client, tried["inquiry"]) if tried["inquiry"] else None
+    well = all(finding["ok"] for finding in tried["findings"]) and not (delivery and delivery["error"])
+    if args.json:
+        print(json.dumps(tried | {"delivery": delivery}, indent=2, ensure_ascii=False))
+        return 0 if well else 1
+    for finding in tried["findings"]:
+        print(f"{'✓' if finding['ok'] else '✗'} {one_line(finding['text'])}")
+        if finding["hint"]:
+            print(f"  Next: {one_line(finding['hint'])}")
+    if delivery and delivery["error"]:
+        print(f"✗ {delivery['place']}: {one_line(delivery['error'])}")
+    elif delivery:
+        print(f"✓ a question is shown in {delivery['place']}: answer it there")
+    elif well:
+        print("No route leads there, so nothing was asked. Name a place with --place.")
+    return 0 if well else 1
+
+
+def _delivered(client: Client, inquiry: str) -> dict[str, Any] | None:
+    """What became of a question in its place, as soon as that is known."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        shown = client.get(f"/v1/inquiries/{inquiry}")["delivery"]
+        found: dict[str, Any] | None = next(iter(shown), None)
+        if found is not None or time.monotonic() > end:
+            return found
+        # A person waits here, for what another program does elsewhere.
+        time.sleep(LOOK_EVERY)
+
+
+def _channels(args: Namespace) -> int:
+    return {"list": _list, "test": _test}[args.what](args)
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="what", required=True, metavar="list|test")
+    listing = actions.add_parser("list", help="every channel, and where routes lead in it")
+    test = actions.add_parser("test", help="check a channel and ask a question there")
+    test.add_argument("name", metavar="NAME")
+    test.add_argument(
+        "--place", metavar="ID", help="where to ask; the first that a route leads to without it"
+    )
+    for action in (listing, test):
+        takes_json(action)
+
+
+COMMANDS = {
+    "channels": Command(
+        _channels,
+        _arguments,
+        examples="""\
+  upcall channels list
+  upcall channels test slack
+  upcall channels test slack --place U0123456789""",
+    )
+}

@@ -1,0 +1,1 @@
+"""What is to be done in channels: shown, refreshed, reminded of, and what people do there."""

@@ -1,0 +1,220 @@
+"""Takes what people do in a channel: says who it was, finds what it is about, and has the broker read and settle it.
+
+Whether somebody may answer is looked up each time, so whoever was removed is refused at once.
+"""
+
+import asyncio
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from upcall.broker import Broker, Reply, Settled
+from upcall.channel_ports import Channel
+from upcall.dispatch.people import CODE_LENGTH, Locked, People, WrongCode
+from upcall.domain import degrading
+from upcall.domain.delivery import (
+    KIND,
+    MESSAGE,
+    Delivery,
+    delivery_in,
+    key,
+    message_key,
+    message_record,
+    record,
+)
+from upcall.domain.errors import StorageError, UnknownInquiry, UpcallError
+from upcall.domain.inquiry import Inquiry, Kind
+from upcall.domain.reading import strip_quoted
+from upcall.domain.records import Effects, Record
+from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Place, refresh_job
+from upcall.domain.showing import Given, Heard, Inbound, View
+from upcall.domain.wording import resolution_text
+
+REMEMBERED = 2000
+"""How many of the latest deliveries are known by heart. An answer that comes again later is known by its key."""
+
+_CODE = re.compile(rf"[A-Za-z0-9]{{{CODE_LENGTH}}}")
+
+log = logging.getLogger("upcall.dispatch")
+
+
+class Reception:
+    """One per channel."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        people: People,
+        name: str,
+        channel: Channel,
+        words: Mapping[str, str],
+        showing: asyncio.Lock,
+    ) -> None:
+        self._broker = broker
+        self._people = people
+        self._name = name
+        self._channel = channel
+        self._words = words
+        self._showing = showing
+        self._heard: OrderedDict[str, Heard] = OrderedDict()
+
+    async def receive(self, inbound: Inbound) -> Heard:
+        """Take what somebody did; the same thing again is not done again, and hears the same."""
+        known = self._heard.get(inbound.id)
+        if known is not None:
+            return Heard(line="", accepted=known.accepted)
+        try:
+            heard = await self._take(inbound)
+        except StorageError:
+            log.exception("what came through %s could not be kept", self._name)
+            # It is not remembered: when it comes again, it is taken again.
+            return Heard(line=self._words["unavailable"], accepted=False)
+        self._heard[inbound.id] = heard
+        if len(self._heard) > REMEMBERED:
+            self._heard.popitem(last=False)
+        return heard
+
+    async def view(self, inquiry: str) -> View | None:
+        """An inquiry as it is shown now."""
+        try:
+            return degrading.view(
+                await self._broker.store.get(inquiry), self._channel.capabilities, self._words
+            )
+        except (UnknownInquiry, degrading.TooLong):
+            return None
+
+    async def _take(self, inbound: Inbound) -> Heard:
+        person = await self._people.holder(self._name, inbound.user)
+        if inbound.inquiry is None and inbound.message is None and _CODE.fullmatch(inbound.words.strip()):
+            return await self._enrol(inbound)
+        inquiry = await self._meant(inbound)
+        if inquiry is None and inbound.message is not None:
+            # Somebody else's conversation, or a message that is older than our memory.
+            return self._no("" if inbound.given is None else self._words["no_question"])
+        if person is None:
+            return self._no(self._words["unknown_person"])
+        words = inbound.words
+        if inquiry is None and inbound.given is None:
+            inquiry, words = await self._by_ref(words)
+        if inquiry is None:
+            return self._no(self._words["no_question"])
+        if inbound.message is not None and inbound.given is not None:
+            await self._adopt(inquiry, inbound)
+        return await self._answer(inquiry, inbound, words, person)
+
+    async def _answer(self, inquiry: Inquiry, inbound: Inbound, words: str, person: str) -> Heard:
+        key = f"{self._name}:{inbound.id}"
+        try:
+            if inbound.given is None:
+                reply = Reply(text=strip_quoted(words), via=self._name, key=key)
+            else:
+                reply = self._reply(inquiry, inbound.given, key)
+            settled = await self._broker.receive(inquiry.id, reply, Caller(name=person, role=Role.PERSON))
+        except StorageError:
+            raise
+        except UpcallError as error:
+            return self._no(f"{error.message}. {error.hint}" if error.hint else error.message)
+        return self._told(settled)
+
+    def _told(self, settled: Settled) -> Heard:
+        inquiry = settled.inquiry
+        outcome = resolution_text(inquiry, words=self._words)
+        if not settled.accepted:
+            return self._no(self._words["late"].format(outcome=outcome))
+        if inquiry.is_open:
+            votes = self._words["votes"].format(given=len(inquiry.votes), needed=inquiry.quorum)
+            return Heard(line=self._words["counted"].format(progress=votes), accepted=True)
+        # The message itself says so in a moment, to everybody.
+        return Heard(line="", accepted=True)
+
+    def _reply(self, inquiry: Inquiry, given: tuple[Given, ...], key: str) -> Reply:
+        """What was pressed and typed, as an answer for each question."""
+        answers = [
+            _values(inquiry, index, each)
+            for index, each in enumerate(given)
+            if index < len(inquiry.questions)
+        ]
+        only = given[0] if len(given) == 1 else None
+        if only is not None and not only.picks:
+            return Reply(text=only.words, via=self._name, key=key)
+        return Reply(answers=answers, via=self._name, key=key)
+
+    async def _enrol(self, inbound: Inbound) -> Heard:
+        try:
+            name = await self._people.enrol(inbound.words, self._name, inbound.user)
+        except WrongCode:
+            return self._no(self._words["wrong_code"])
+        except Locked:
+            return self._no(self._words["locked"])
+        return Heard(line=self._words["joined"].format(name=name), accepted=True)
+
+    async def _meant(self, inbound: Inbound) -> Inquiry | None:
+        """The inquiry that a press, a form or a reply to a message is about."""
+        name = inbound.inquiry
+        if name is None and inbound.message is not None:
+            name = await self._inquiry_of(inbound.message)
+        if name is None:
+            return None
+        try:
+            return await self._broker.store.get(name)
+        except UnknownInquiry:
+            return None
+
+    async def _inquiry_of(self, message: str) -> str | None:
+        look_up, name = self._broker.store.look_up, message_key(self._name, message)
+        found = await look_up(MESSAGE, name)
+        if found is None:
+            # Somebody may be quicker than our own record of what they reply to.
+            async with self._showing:
+                found = await look_up(MESSAGE, name)
+        return None if found is None else found.state
+
+    async def _by_ref(self, words: str) -> tuple[Inquiry | None, str]:
+        """The open inquiry whose ref the words begin with, and the rest of them."""
+        name, _, rest = words.strip().partition(" ")
+        try:
+            inquiry = await self._broker.store.get(name.rstrip(":").casefold())
+        except UnknownInquiry:
+            return None, words
+        return (inquiry, rest) if inquiry.is_open and rest.strip() else (None, words)
+
+    async def _adopt(self, inquiry: Inquiry, inbound: Inbound) -> None:
+        """A message that nobody recorded, because of a crash in between, is known from now on and brought up to date."""
+        store, message = self._broker.store, inbound.message
+        assert message is not None
+        if await store.look_up(MESSAGE, message_key(self._name, message)) is not None:
+            return
+        place, now = Place(channel=self._name, address=inbound.place), self._broker.now()
+
+        def decide(kept: Record | None) -> Effects:
+            known = Delivery(inquiry=inquiry.id, place=place, at=now) if kept is None else delivery_in(kept)
+            return adopted(known, message, now)
+
+        await store.revise(KIND, key(inquiry.id, place), decide)
+
+    def _no(self, line: str) -> Heard:
+        return Heard(line=line, accepted=False)
+
+
+def adopted(known: Delivery, message: str, now: float) -> Effects:
+    """A delivery that has one more message than anybody thought; what it shows is not known."""
+    delivery = Delivery(
+        inquiry=known.inquiry,
+        place=known.place,
+        message=known.message or message,
+        shown_at=known.shown_at or now,
+        copies=(*known.copies, message) if known.message not in {None, message} else known.copies,
+        at=known.at,
+    )
+    return Effects(
+        records=(record(delivery), message_record(delivery, message)),
+        jobs=(refresh_job(known.inquiry, known.place.channel, now),),
+    )
+
+
+def _values(inquiry: Inquiry, index: int, given: Given) -> list[str]:
+    labels = degrading.VERDICTS if inquiry.kind is Kind.APPROVAL else inquiry.questions[index].labels
+    chosen = [labels[pick] for pick in given.picks if 0 <= pick < len(labels)]
+    return [*chosen, *([given.words] if given.words.strip() else [])]

@@ -1,0 +1,180 @@
+"""The channels of one daemon at work: a worker and a listener for each, and somebody who escalates.
+
+Where no channel is set up there is nothing of this: no task, no job, and no reader of the log.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from upcall.broker import Broker
+from upcall.channel_ports import Refused, Unavailable
+from upcall.dispatch.people import People
+from upcall.dispatch.reception import Reception
+from upcall.dispatch.worker import PAUSES, Post, Worker
+from upcall.domain import delivery
+from upcall.domain.asking import draft
+from upcall.domain.errors import StorageError, UnknownChannel, UnknownInquiry
+from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
+from upcall.domain.records import NOTHING, Effects, Job, Record
+from upcall.domain.routing import ESCALATE, TEST_DOOR, Place, Routing, rested, show_job
+from upcall.domain.showing import Finding
+
+WAKES = {"asked", "voted", *STATE_NAMES.values()}
+"""The events after which a channel may have something to do at once."""
+
+LEASE = 30.0
+LONGEST_NAP = 30.0
+READ_EVERY = 30.0
+TEST_QUESTION = "Is Upcall working here?"
+
+log = logging.getLogger("upcall.dispatch")
+
+
+class Dispatch:
+    """One per daemon."""
+
+    def __init__(self, broker: Broker, people: People, posts: Sequence[Post], routing: Routing) -> None:
+        self._broker = broker
+        self._people = people
+        self._posts = {post.name: post for post in posts}
+        self._routing = routing
+        self._workers = [Worker(broker.store, post, routing, broker.now) for post in posts]
+        self._woken = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What the channels are called."""
+        return list(self._posts)
+
+    def places(self, name: str) -> Sequence[str]:
+        """The addresses in a channel that routes lead to."""
+        places = [place for route in self._routing.routes for place in route.places if place.channel == name]
+        return list(dict.fromkeys(place.address for place in places))
+
+    async def start(self) -> None:
+        """Begin to work and to listen."""
+        if not self._posts:
+            return
+        after = await self._broker.store.last_seq()
+        self._tasks = [
+            asyncio.create_task(self._follow(after)),
+            asyncio.create_task(self._escalate()),
+            *(asyncio.create_task(worker.work()) for worker in self._workers),
+            *(asyncio.create_task(self._listen(post)) for post in self._posts.values()),
+        ]
+
+    async def close(self) -> None:
+        """Stop; what was claimed is done again when its lease ends, here or at another daemon."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.gather(*(post.channel.close() for post in self._posts.values()))
+
+    async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
+        """Where an inquiry was shown, the latest first."""
+        found = await self._broker.store.records(delivery.KIND, state=inquiry, limit=200)
+        return [delivery.document(delivery.delivery_in(kept)) for kept in found.items]
+
+    async def check(self, name: str) -> Sequence[Finding]:
+        """Whether a channel can be used.
+
+        Raises:
+            UnknownChannel: if there is none of that name.
+        """
+        if name not in self._posts:
+            raise UnknownChannel(name)
+        return await self._posts[name].channel.check()
+
+    async def ask_itself(self, name: str, address: str, by: str) -> Inquiry:
+        """Show a test question in a place of a channel, and nowhere else but in the inbox."""
+        if name not in self._posts:
+            raise UnknownChannel(name)
+        asked = draft({"question": TEST_QUESTION, "options": ["Yes"], "ttl": "15m"})
+        origin = Origin(agent=by, session="channels-test", door=TEST_DOOR)
+        added = await self._broker.ask(asked, origin)
+        place = Place(channel=name, address=address)
+        now = self._broker.now()
+        job = show_job(added.inquiry.id, place, len(self._routing.routes), now)
+
+        def decide(_: Record | None) -> Effects:
+            return Effects(jobs=(job,))
+
+        await self._broker.store.revise(delivery.KIND, delivery.key(added.inquiry.id, place), decide)
+        self._wake()
+        return added.inquiry
+
+    def _wake(self) -> None:
+        self._woken.set()
+        for worker in self._workers:
+            worker.wake()
+
+    async def _follow(self, after: int) -> None:
+        """Let workers know as soon as the log says that there may be something to do."""
+        while True:
+            try:
+                events = await self._broker.store.events(after, wait=READ_EVERY)
+            except StorageError:
+                log.exception("cannot read the log; trying again in a second")
+                await asyncio.sleep(1)
+                continue
+            if events:
+                after = events[-1].seq
+            if any(event.type in WAKES for event in events):
+                self._wake()
+
+    async def _escalate(self) -> None:
+        """Take the next route when nobody has answered in time."""
+        store = self._broker.store
+        while True:
+            try:
+                self._woken.clear()
+                now = self._broker.now()
+                jobs = await store.claim([ESCALATE], runner="", now=now, lease=LEASE, limit=20)
+                for job in jobs:
+                    await store.settle(job, await self._escalated(job, now))
+                if jobs:
+                    self._wake()
+                    continue
+                due = await store.next_due([ESCALATE], "")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LONGEST_NAP if due is None else min(due - now, LONGEST_NAP)):
+                        await self._woken.wait()
+            except StorageError:
+                log.exception("cannot look for what to escalate; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _escalated(self, job: Job, now: float) -> Effects:
+        try:
+            inquiry = await self._broker.store.get(job.subject)
+        except UnknownInquiry:
+            return NOTHING
+        if not inquiry.is_open:
+            return NOTHING
+        later = rested(inquiry, now)
+        if later > now:
+            return Effects(jobs=(replace(job, due=later),))
+        return self._routing.take(inquiry, int(str(job.body["route"])) + 1, now)
+
+    async def _listen(self, post: Post) -> None:
+        """Listen for as long as we live; a lost connection is made again."""
+        reception = Reception(self._broker, self._people, post.name, post.channel, post.words, post.showing)
+        failures = 0
+        while True:
+            try:
+                await post.channel.listen(reception)
+                failures = 0
+            except Unavailable as problem:
+                log.warning("%s cannot be heard: %s", post.name, problem)
+            except Refused as problem:
+                log.error("%s will not be heard: %s", post.name, problem)  # noqa: TRY400 - it is no mistake of ours
+                failures = len(PAUSES)
+            except Exception:
+                log.exception("the listener of %s failed", post.name)
+            await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
+            failures += 1

@@ -1,0 +1,286 @@
+"""Does one channel's work: brings messages up to date, shows new ones, reminds people; in that order, one at a time.
+
+Every channel has a worker of its own, so one that hangs holds up nobody else. Work is a job under a lease until it is
+settled together with the proof of it, so whatever happens in between, somebody does it again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from upcall.channel_ports import Channel, Refused, Unavailable
+from upcall.dispatch.reception import adopted
+from upcall.domain import degrading
+from upcall.domain.delivery import KIND, Delivery, delivery_in, key, message_record, record
+from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
+from upcall.domain.routing import Place, Routing, refresh_job, remind_job, rested
+from upcall.domain.showing import Reference, View
+from upcall.ports import Store
+
+CALL_SECONDS = 30.0
+"""How long a channel may take for one thing before it counts as unavailable."""
+
+LEASE = 2 * CALL_SECONDS
+LONGEST_NAP = 30.0
+LONGEST_PAUSE = 300.0
+PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+"""Seconds before each further attempt with a channel that is unavailable; the last one from then on."""
+
+MOST_REFRESHES = 12
+T = TypeVar("T")
+PAGE = 200
+
+log = logging.getLogger("upcall.dispatch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """A channel as it is set up: its name, what it says, and where the whole of an inquiry can be seen."""
+
+    name: str
+    channel: Channel
+    words: Mapping[str, str]
+    link: Callable[[Inquiry], str]
+    showing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a message is on its way or there, and not yet on record."""
+
+
+class Worker:
+    """One per channel and daemon."""
+
+    def __init__(
+        self,
+        store: Store,
+        post: Post,
+        routing: Routing,
+        clock: Callable[[], float],
+        *,
+        call_seconds: float = CALL_SECONDS,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
+        self._store = store
+        self._post = post
+        self._routing = routing
+        self._clock = clock
+        self._call_seconds = call_seconds
+        self._pauses = pauses
+        self._woken = asyncio.Event()
+        self._pause = 0.0
+        self._duties: dict[str, Callable[[Job, Inquiry], Awaitable[None]]] = {
+            f"refresh:{post.name}": self._refresh,
+            f"show:{post.name}": self._show,
+            f"remind:{post.name}": self._remind,
+        }
+
+    def wake(self) -> None:
+        """There may be something to do sooner than it seemed."""
+        self._woken.set()
+
+    async def work(self) -> None:
+        """Do what is due, for ever."""
+        while True:
+            try:
+                self._woken.clear()
+                if not await self._one():
+                    await self._nap()
+            except StorageError:
+                log.exception("cannot look for what %s has to do; trying again in a second", self._post.name)
+                await asyncio.sleep(1)
+
+    async def _one(self) -> bool:
+        for kind, duty in self._duties.items():
+            jobs = await self._store.claim([kind], runner="", now=self._clock(), lease=LEASE, limit=1)
+            for job in jobs:
+                try:
+                    inquiry = await self._store.get(job.subject)
+                except UnknownInquiry:
+                    await self._store.settle(job)
+                else:
+                    async with self._post.showing:
+                        await duty(job, inquiry)
+                    await self._rest()
+                return True
+        return False
+
+    async def _rest(self) -> None:
+        """Leave a channel alone for as long as it wants to be left."""
+        pause, self._pause = self._pause, 0.0
+        await asyncio.sleep(pause)
+
+    async def _nap(self) -> None:
+        due = await self._store.next_due(list(self._duties), "")
+        left = LONGEST_NAP if due is None else min(max(due - self._clock(), 0), LONGEST_NAP)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await self._woken.wait()
+
+    async def _show(self, job: Job, inquiry: Inquiry) -> None:
+        place = self._place(job)
+        known = await self._delivery(inquiry, place)
+        if not inquiry.is_open or known.message is not None:
+            await self._store.settle(job)
+            return
+        later = rested(inquiry, self._clock())
+        if later > self._clock():
+            await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
+            return
+        try:
+            reference = await self._call(partial(self._post.channel.show, self._view(inquiry), place.address))
+        except Refused as problem:
+            await self._undelivered(job, inquiry, known, str(problem), again=False)
+        except Unavailable as problem:
+            if not await self._paused(job, inquiry, problem):
+                await self._undelivered(job, inquiry, known, str(problem), again=True)
+        else:
+            await self._shown(job, inquiry, known, reference)
+
+    async def _shown(self, job: Job, inquiry: Inquiry, known: Delivery, reference: Reference) -> None:
+        now, route = self._clock(), int(str(job.body["route"]))
+        delivery = replace(
+            known, message=reference.message, shown_at=now, error=None, stage=degrading.stage(inquiry), at=now
+        )
+        # It may have been settled while the message was on its way; whoever looks next will see.
+        jobs = [refresh_job(inquiry.id, self._post.name, now)]
+        remind_at = self._routing.reminder(inquiry, route, 0, now)
+        if remind_at is not None:
+            jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
+        effects = Effects(
+            records=(record(delivery), message_record(delivery, reference.message)),
+            happenings=(self._said("shown", inquiry, delivery),),
+            jobs=tuple(jobs),
+        )
+        if not await self._store.settle(job, effects):
+            # Somebody else took the job over and shows it too: this message is one more, to be kept up to date.
+            await self._store.revise(
+                KIND,
+                key(inquiry.id, known.place),
+                lambda kept: adopted(known if kept is None else delivery_in(kept), reference.message, now),
+            )
+
+    async def _undelivered(
+        self, job: Job, inquiry: Inquiry, known: Delivery, error: str, *, again: bool
+    ) -> None:
+        log.warning("%s cannot be shown in %s: %s", inquiry.ref, known.place.name, error)
+        delivery = replace(known, error=error, at=self._clock())
+        effects = Effects(records=(record(delivery),))
+        if job.attempts == 0:
+            # The next route need not wait for this one to come back, and is taken only once.
+            effects += Effects(happenings=(self._said("undelivered", inquiry, delivery),))
+            effects += self._routing.take(inquiry, int(str(job.body["route"])) + 1, self._clock())
+        if again:
+            effects += Effects(jobs=(self._later(job),))
+        await self._store.settle(job, effects)
+
+    async def _refresh(self, job: Job, inquiry: Inquiry) -> None:
+        stage, again = degrading.stage(inquiry), False
+        changed: list[Record] = []
+        for delivery in await self._deliveries(inquiry):
+            if delivery.stage == stage or not delivery.references:
+                continue
+            error = None
+            try:
+                shown = self._view(inquiry)
+                for reference in delivery.references:
+                    await self._call(partial(self._post.channel.refresh, reference, shown))
+            except Refused as problem:
+                error = str(problem)
+            except Unavailable as problem:
+                if await self._paused(job, inquiry, problem, Effects(records=tuple(changed))):
+                    return
+                error = str(problem)
+                again = again or job.attempts + 1 < MOST_REFRESHES
+            kept = delivery.stage if error is not None and again else stage
+            updated_at = self._clock() if error is None else delivery.updated_at
+            changed.append(record(replace(delivery, stage=kept, updated_at=updated_at, error=error)))
+        jobs = (self._later(job),) if again else ()
+        await self._store.settle(job, Effects(records=tuple(changed), jobs=jobs))
+
+    async def _remind(self, job: Job, inquiry: Inquiry) -> None:
+        route, sent, now = int(str(job.body["route"])), int(str(job.body["sent"])), self._clock()
+        place = self._place(job)
+        references = (await self._delivery(inquiry, place)).references
+        if not inquiry.is_open or not references:
+            await self._store.settle(job)
+            return
+        later = rested(inquiry, now)
+        if later > now:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
+            return
+        effects = NOTHING
+        try:
+            await self._call(partial(self._post.channel.tell, references[0], self._post.words["remind"]))
+        except Refused as problem:
+            log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
+        except Unavailable as problem:
+            if await self._paused(job, inquiry, problem):
+                return
+            effects = Effects(jobs=(self._later(job),))
+        else:
+            remind_at = self._routing.reminder(inquiry, route, sent + 1, now)
+            if remind_at is not None:
+                effects = Effects(jobs=(remind_job(inquiry.id, place, route, sent + 1, remind_at),))
+        await self._store.settle(job, effects)
+
+    async def _call(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Have the channel do something, within its time. Mistakes of ours in one message stop no other."""
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                return await act()
+        except (Refused, Unavailable):
+            raise
+        except TimeoutError as error:
+            raise Unavailable(f"no reply within {self._call_seconds:g} seconds") from error
+        except Exception as error:
+            log.exception("the channel %s failed", self._post.name)
+            raise Refused(f"the channel failed: {type(error).__name__}") from error
+
+    def _view(self, inquiry: Inquiry) -> View:
+        post = self._post
+        try:
+            return degrading.view(inquiry, post.channel.capabilities, post.words, post.link(inquiry))
+        except degrading.TooLong as error:
+            raise Refused("an approval is shown whole, and this one is too long for the channel") from error
+
+    async def _paused(
+        self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING
+    ) -> bool:
+        """Where a channel says when it wants to be asked again: put the job back in its place, to be first then."""
+        if problem.after is None:
+            return False
+        # A claimed job is due when its lease ends; its place among the others is that of its question.
+        await self._store.settle(job, effects + Effects(jobs=(replace(job, due=inquiry.asked_at),)))
+        self._pause = min(problem.after, LONGEST_PAUSE)
+        return True
+
+    def _place(self, job: Job) -> Place:
+        return Place(channel=self._post.name, address=str(job.body["address"]))
+
+    def _later(self, job: Job) -> Job:
+        pause = self._pauses[min(job.attempts, len(self._pauses) - 1)]
+        return replace(job, attempts=job.attempts + 1, due=self._clock() + pause)
+
+    def _said(self, event: str, inquiry: Inquiry, delivery: Delivery) -> Happening:
+        data: dict[str, object] = {
+            "ref": inquiry.ref,
+            "channel": delivery.place.channel,
+            "place": delivery.place.address,
+            "message_id": delivery.message,
+            "error": delivery.error,
+        }
+        return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+
+    async def _delivery(self, inquiry: Inquiry, place: Place) -> Delivery:
+        kept = await self._store.look_up(KIND, key(inquiry.id, place))
+        empty = Delivery(inquiry=inquiry.id, place=place, at=self._clock())
+        return empty if kept is None else delivery_in(kept)
+
+    async def _deliveries(self, inquiry: Inquiry) -> list[Delivery]:
+        found = await self._store.records(KIND, state=inquiry.id, limit=PAGE)
+        deliveries = [delivery_in(kept) for kept in found.items]
+        return [delivery for delivery in deliveries if delivery.place.channel == self._post.name]

@@ -1,0 +1,117 @@
+"""Proof that an inquiry was shown somewhere: which message, since when, and what went wrong."""
+
+from dataclasses import dataclass, replace
+
+from upcall.domain.document import timestamp
+from upcall.domain.records import Record
+from upcall.domain.routing import Place
+from upcall.domain.showing import Reference
+
+KIND = "delivery"
+MESSAGE = "message"
+"""The records that lead from a message to its inquiry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """An inquiry in one place. `stage` is what its message shows; `copies` are messages that a crash left behind."""
+
+    inquiry: str
+    place: Place
+    message: str | None = None
+    shown_at: float | None = None
+    updated_at: float | None = None
+    error: str | None = None
+    stage: str = ""
+    copies: tuple[str, ...] = ()
+    at: float = 0.0
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Every message that shows it."""
+        messages = (*((self.message,) if self.message else ()), *self.copies)
+        return tuple(Reference(place=self.place.address, message=message) for message in messages)
+
+
+def key(inquiry: str, place: Place) -> str:
+    """What the record of a delivery is called."""
+    return f"{inquiry}:{place.name}"
+
+
+def message_key(channel: str, message: str) -> str:
+    """What the record of a message is called."""
+    return f"{channel}:{message}"
+
+
+def record(delivery: Delivery) -> Record:
+    """A delivery as it is kept; its state is the inquiry, by which it is found."""
+    body = {
+        "channel": delivery.place.channel,
+        "address": delivery.place.address,
+        "message": delivery.message,
+        "shown_at": delivery.shown_at,
+        "updated_at": delivery.updated_at,
+        "error": delivery.error,
+        "stage": delivery.stage,
+        "copies": list(delivery.copies),
+    }
+    return Record(
+        kind=KIND,
+        key=key(delivery.inquiry, delivery.place),
+        state=delivery.inquiry,
+        at=delivery.at,
+        body=body,
+    )
+
+
+def message_record(delivery: Delivery, message: str) -> Record:
+    """What leads from a message to its inquiry."""
+    place = delivery.place
+    return Record(
+        kind=MESSAGE,
+        key=message_key(place.channel, message),
+        state=delivery.inquiry,
+        at=delivery.at,
+        body={"address": place.address},
+    )
+
+
+def delivery_in(kept: Record) -> Delivery:
+    """The delivery in a record."""
+    body = kept.body
+    copies = body["copies"]
+    assert isinstance(copies, list)
+    empty = Delivery(
+        inquiry=kept.state,
+        place=Place(channel=str(body["channel"]), address=str(body["address"])),
+        at=kept.at,
+    )
+    return replace(
+        empty,
+        message=_text(body["message"]),
+        shown_at=_moment(body["shown_at"]),
+        updated_at=_moment(body["updated_at"]),
+        error=_text(body["error"]),
+        stage=str(body["stage"]),
+        copies=tuple(str(copy) for copy in copies),
+    )
+
+
+def document(delivery: Delivery) -> dict[str, object]:
+    """A delivery as others see it in JSON."""
+    return {
+        "channel": delivery.place.channel,
+        "place": delivery.place.address,
+        "message_id": delivery.message,
+        "shown_at": None if delivery.shown_at is None else timestamp(delivery.shown_at),
+        "updated_at": None if delivery.updated_at is None else timestamp(delivery.updated_at),
+        "error": delivery.error,
+    }
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _moment(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

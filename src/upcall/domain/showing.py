@@ -1,0 +1,138 @@
+"""What a channel is given to show, and what it hands back: the values between the core and every channel.
+
+Nothing here knows a vendor. A channel says what it can do, the core decides what is shown with that, and on the wire
+there is only an inquiry's id and the positions of options.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Control(StrEnum):
+    """How one question can be answered."""
+
+    BUTTONS = "buttons"
+    RADIO = "radio"
+    SELECT = "select"
+    CHECKBOXES = "checkboxes"
+    MULTI_SELECT = "multi_select"
+    INPUT = "input"
+    WORDS = "words"
+    """Nothing to press: the person replies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a channel can show: how many options of each sort (0 is none at all), and how much text.
+
+    `body` counts the characters of everything that is shown, as JSON; `form` is how many questions one form takes.
+    """
+
+    buttons: int = 0
+    button_label: int = 20
+    radio: int = 0
+    select: int = 0
+    checkboxes: int = 0
+    multi_select: int = 0
+    option_label: int = 75
+    form: int = 0
+    text_input: bool = False
+    replies: bool = True
+    """Whether an answer in words can say which message it is about: a thread, a quote."""
+    edit: bool = True
+    body: int = 3000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One option as it is shown. `label` is on the control; a number where the label itself does not fit there."""
+
+    label: str
+    full: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question as it is shown."""
+
+    header: str
+    text: str
+    control: Control
+    choices: tuple[Choice, ...] = ()
+    custom: bool = True
+    numbered: bool = False
+    """Whether the choices are listed by number beside the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything that a message about an inquiry shows. All of it is plain text.
+
+    `stage` tells views of one inquiry apart: a message that shows this stage is up to date. `outcome` is how it ended,
+    and then there is nothing to press. `form` means that the questions are answered together, in a form of their own. `more` names what
+    cannot be shown here, files and previews, and where it can be seen.
+    """
+
+    inquiry: str
+    ref: str
+    stage: str
+    heading: str
+    context: str
+    questions: tuple[Asked, ...]
+    hint: str
+    approval: bool = False
+    form: bool = False
+    progress: str = ""
+    more: str = ""
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A message: the place that it was meant for, and its own name, which only the channel understands."""
+
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was given for one question: positions of options, counted from 0, and words."""
+
+    picks: tuple[int, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """Something that a person did in a channel.
+
+    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes.
+    A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
+    """
+
+    id: str
+    user: str
+    place: str
+    message: str | None = None
+    inquiry: str | None = None
+    given: tuple[Given, ...] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What came of it: the line to show to that person, if any, and whether what they did counts."""
+
+    line: str
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a check of a channel found out."""
+
+    ok: bool
+    text: str
+    hint: str = ""

@@ -1,0 +1,389 @@
+"""What every channel must do, as a pytest class for the authors of channels.
+
+    class TestMyChannel(ChannelContract):
+        @pytest.fixture
+        async def vendor(self):
+            async with a_fake_of_the_vendor() as vendor:
+                yield vendor
+
+The `Vendor` is the other side of the wire: it takes what the channel sends, holds it against the vendor's limits, and
+does what people do there, pressing only what is really shown. Everything between it and the store is real.
+
+Needs anyio's pytest plugin. For readable failures, say
+`pytest.register_assert_rewrite("upcall.testing.channel_contract")` in a conftest.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import pytest
+
+from upcall.broker import Broker, Policy, Reply
+from upcall.channel_ports import Channel
+from upcall.channels.words import sentences
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
+from upcall.dispatch.worker import Post
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Answered, Inquiry, Origin
+from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Place, Route, Routing
+from upcall.stores.sqlite import SqliteStore
+
+SECONDS = 20.0
+NAME = "tried"
+WEB = Caller(name="web", role=Role.PERSON)
+ASKER = Caller(name="builder", role=Role.AGENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message as people see it."""
+
+    name: str
+    text: str
+    answerable: bool
+    """Whether anything is there to press, choose or fill in."""
+
+
+class Vendor(Protocol):
+    """The other side of the wire."""
+
+    place: str
+    known: str
+    """The id of somebody who is enrolled before each test."""
+    stranger: str
+
+    def channel(self) -> Channel:
+        """The channel as it is after a start of the daemon."""
+        ...
+
+    async def until(self, seen: Callable[[], bool]) -> None:
+        """Wait until this holds; looked at whenever something has happened here."""
+        ...
+
+    def messages(self) -> Sequence[Message]:
+        """Every message that shows a question, the oldest first."""
+        ...
+
+    async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
+        """Press, choose and fill in, for each question, what is shown under these labels; else write it there."""
+        ...
+
+    async def reply(self, user: str, message: str, words: str) -> None:
+        """Reply to a message in words."""
+        ...
+
+    async def write(self, user: str, words: str) -> None:
+        """Write to the app itself."""
+        ...
+
+    async def repeat(self) -> None:
+        """Deliver the last thing that somebody did once more, as vendors do."""
+        ...
+
+    def told(self, user: str) -> Sequence[str]:
+        """The lines that only this person was told."""
+        ...
+
+    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+        """Take no messages from now on, for that reason; None is to take them again."""
+        ...
+
+    def listening(self) -> bool:
+        """Whether somebody is connected who hears what people do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """A broker with one channel."""
+
+    broker: Broker
+    people: People
+    dispatch: Dispatch
+
+    async def ask(self, **fields: Any) -> Inquiry:
+        """Ask something."""
+        origin = Origin(agent=ASKER.name, session="s-1", door="test")
+        return (await self.broker.ask(draft({"question": "Which cache?", **fields}), origin)).inquiry
+
+    async def settled(self, inquiry: Inquiry) -> Inquiry:
+        """The inquiry once it is settled."""
+        settled = await self.broker.wait(inquiry, SECONDS)
+        assert not settled.is_open
+        return settled
+
+    async def answers(self, inquiry: Inquiry) -> list[list[str]]:
+        """What was answered in the end, and by whom it must have been."""
+        state = (await self.settled(inquiry)).state
+        assert isinstance(state, Answered)
+        assert (state.closing.by, state.closing.via) == ("ana", NAME)
+        return [list(values) for values in state.answer.values]
+
+
+@asynccontextmanager
+async def a_house(vendor: Vendor, folder: Path, *, ttl: float = 3600.0) -> AsyncIterator[House]:
+    """A daemon's broker with its channel at work, on the same database each time."""
+    store = await SqliteStore.open(folder / "upcall.db")
+    place = Place(channel=NAME, address=vendor.place)
+    routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
+    broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
+    people = People(store, broker.now)
+    post = Post(
+        name=NAME, channel=vendor.channel(), words=sentences("en"), link=lambda each: f"http://x/i/{each.id}"
+    )
+    dispatch = Dispatch(broker, people, [post], routing)
+    await broker.start()
+    await people.add("ana", [(NAME, vendor.known)])
+    await dispatch.start()
+    try:
+        await vendor.until(vendor.listening)
+        yield House(broker=broker, people=people, dispatch=dispatch)
+    finally:
+        await dispatch.close()
+        await broker.close()
+        await store.close()
+
+
+class ChannelContract:
+    """Override `vendor`."""
+
+    @pytest.fixture
+    async def vendor(self) -> AsyncIterator[Vendor]:
+        """The other side of the wire."""
+        raise NotImplementedError("override the fixture `vendor`")
+        yield
+
+    async def test_every_kind_of_question_can_be_answered(self, vendor: Vendor, tmp_path: Path) -> None:
+        """One choice, several, an approval and free text, each as the channel shows it."""
+        many = [f"Option {number}" for number in range(1, 10)]
+        cases: list[tuple[dict[str, Any], list[str]]] = [
+            ({"options": ["Redis", "Memcached"]}, ["Memcached"]),
+            ({"options": many}, ["Option 7"]),
+            ({"options": ["lint", "tests", "docs"], "multiSelect": True}, ["lint", "docs"]),
+            ({"kind": "approval", "question": "Deploy?", "context": "rm -rf build"}, ["Approve"]),
+            ({"kind": "approval", "question": "Deploy?", "context": "rm -rf /"}, ["Deny"]),
+            ({"kind": "text", "question": "What is the name?"}, ["Ada Lovelace"]),
+        ]
+        async with a_house(vendor, tmp_path) as house:
+            for number, (fields, wanted) in enumerate(cases):
+                inquiry = await house.ask(**fields)
+                await self.counted(vendor, vendor.messages, number + 1)
+                message = vendor.messages()[-1]
+                assert str(fields.get("question", "Which cache?")) in message.text
+                await vendor.answer(vendor.known, message.name, [wanted])
+                assert await house.answers(inquiry) == [wanted]
+
+    async def test_several_questions_are_answered_together(self, vendor: Vendor, tmp_path: Path) -> None:
+        """One answer for each, chosen, written or both."""
+        questions = [
+            {"question": "Which cache?", "options": ["Redis", "Memcached"]},
+            {"question": "Which checks?", "options": ["lint", "tests"], "multiSelect": True},
+            {"question": "What name?", "options": []},
+        ]
+        wanted = [["Redis"], ["lint", "tests"], ["billing"]]
+        async with a_house(vendor, tmp_path) as house:
+            origin = Origin(agent=ASKER.name, session="s-1", door="test")
+            inquiry = (await house.broker.ask(draft({"questions": questions}), origin)).inquiry
+            message = await self.shown(vendor)
+            await vendor.answer(vendor.known, message.name, wanted)
+            assert await house.answers(inquiry) == wanted
+
+    async def test_words_in_reply_to_a_message_answer_it(self, vendor: Vendor, tmp_path: Path) -> None:
+        """With two open, the message that was replied to says which one is meant."""
+        async with a_house(vendor, tmp_path) as house:
+            first = await house.ask(options=["Redis", "Memcached"])
+            await self.shown(vendor)
+            await house.ask(options=["Redis", "Memcached"], context="another one")
+            await vendor.until(lambda: len(vendor.messages()) == 2)
+            await vendor.reply(vendor.known, vendor.messages()[0].name, "neither <of> these & co")
+            assert await house.answers(first) == [["neither <of> these & co"]]
+
+    async def test_a_stranger_is_told_so_and_changes_nothing(self, vendor: Vendor, tmp_path: Path) -> None:
+        """Until they have sent their code; and no longer once they were removed."""
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(options=["Redis", "Memcached"])
+            message = await self.shown(vendor)
+            await vendor.answer(vendor.stranger, message.name, [["Redis"]])
+            await vendor.until(lambda: len(vendor.told(vendor.stranger)) == 1)
+            assert "do not know you" in vendor.told(vendor.stranger)[0]
+            assert (await house.broker.store.get(inquiry.id)).is_open
+
+            code = await house.people.add("bo")
+            await vendor.write(vendor.stranger, code)
+            await vendor.until(lambda: "Welcome, bo" in vendor.told(vendor.stranger)[-1])
+            await house.people.remove("bo")
+            await vendor.answer(vendor.stranger, message.name, [["Redis"]])
+            await vendor.until(lambda: "do not know you" in vendor.told(vendor.stranger)[-1])
+            assert (await house.broker.store.get(inquiry.id)).is_open
+
+    async def test_a_code_works_once_and_guessing_is_stopped(self, vendor: Vendor, tmp_path: Path) -> None:
+        """Five wrong ones, and even the right one has to wait."""
+        async with a_house(vendor, tmp_path) as house:
+            code = await house.people.add("bo")
+            for number in range(5):
+                await vendor.write(vendor.stranger, f"WRNG{number:06}")
+                await self.counted(vendor, lambda: vendor.told(vendor.stranger), number + 1)
+                assert "wrong" in vendor.told(vendor.stranger)[-1]
+            await vendor.write(vendor.stranger, code)
+            await vendor.until(lambda: len(vendor.told(vendor.stranger)) == 6)
+            assert "Too many" in vendor.told(vendor.stranger)[-1]
+
+    async def test_the_same_thing_delivered_twice_counts_once(self, vendor: Vendor, tmp_path: Path) -> None:
+        """And nobody hears that they were too late for their own answer."""
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(options=["Redis", "Memcached"])
+            message = await self.shown(vendor)
+            await vendor.answer(vendor.known, message.name, [["Redis"]])
+            assert await house.answers(inquiry) == [["Redis"]]
+            await vendor.repeat()
+            await self.closed(vendor)
+        # After a restart nothing is known by heart.
+        async with a_house(vendor, tmp_path):
+            await vendor.repeat()
+            other = vendor.stranger
+            await vendor.write(other, "hello")
+            await vendor.until(lambda: bool(vendor.told(other)))
+            assert list(vendor.told(vendor.known)) == []
+
+    async def test_a_late_answer_hears_the_one_that_stands(self, vendor: Vendor, tmp_path: Path) -> None:
+        """Whoever presses what they still see is told who was first, and with what."""
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(options=["Redis", "Memcached"])
+            message = await self.shown(vendor)
+            answering = asyncio.create_task(
+                house.broker.receive(inquiry.id, Reply(text="Memcached", via="web"), WEB)
+            )
+            # Pressed before the message could be brought up to date.
+            await answering
+            await vendor.reply(vendor.known, message.name, "Redis")
+            await vendor.until(lambda: bool(vendor.told(vendor.known)))
+            assert "Memcached — by web" in vendor.told(vendor.known)[-1]
+            assert "Memcached — by web" in (await self.closed(vendor)).text
+
+    async def test_a_question_survives_a_restart(self, vendor: Vendor, tmp_path: Path) -> None:
+        """Shown once, answered after the restart, by what was shown before it."""
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(options=["Redis", "Memcached"])
+            message = await self.shown(vendor)
+        async with a_house(vendor, tmp_path) as house:
+            await vendor.answer(vendor.known, message.name, [["Redis"]])
+            assert await house.answers(inquiry) == [["Redis"]]
+            await self.closed(vendor)
+            assert len(vendor.messages()) == 1
+            (delivery,) = await house.dispatch.deliveries(inquiry.id)
+            assert delivery["message_id"] == message.name
+            assert (delivery["channel"], delivery["place"], delivery["error"]) == (NAME, vendor.place, None)
+            assert delivery["shown_at"] is not None
+
+    async def test_text_that_is_too_long_is_cut_and_an_approval_is_refused(
+        self, vendor: Vendor, tmp_path: Path
+    ) -> None:
+        """With a link to the whole; nobody approves what they cannot see."""
+        long = "begin " + "lorem ipsum \n" * 1200 + " end"
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(options=["Redis", "x" * 75], context=long, header="Cache")
+            message = await self.shown(vendor)
+            assert "begin" in message.text
+            assert " end" in message.text
+            assert f"http://x/i/{inquiry.id}" in message.text
+            assert "x" * 75 in message.text
+            await vendor.answer(vendor.known, message.name, [["Redis"]])
+            assert await house.answers(inquiry) == [["Redis"]]
+
+            refused = await house.ask(kind="approval", question="Run it?", context=long)
+            delivery = await self.undelivered(house, refused)
+            assert "too long" in str(delivery["error"])
+            assert (await house.broker.store.get(refused.id)).is_open
+
+    async def test_an_agent_can_neither_ping_nor_link_nor_pretend(
+        self, vendor: Vendor, tmp_path: Path
+    ) -> None:
+        """What it wrote is shown as it is, less what cannot be seen; the vendor refuses anything it would parse."""
+        hostile = (
+            "<!channel> <@U1> <https://evil.example|fine> *bold* `code` @here &amp; \u202egnorw\u202c\x1b[31m"
+        )
+        async with a_house(vendor, tmp_path) as house:
+            inquiry = await house.ask(
+                question=hostile,
+                options=[{"label": hostile[:70], "description": hostile}, "no"],
+                context=hostile,
+            )
+            message = await self.shown(vendor)
+            assert "<!channel> <@U1> <https://evil.example|fine> *bold*" in message.text
+            assert "\u202e" not in message.text
+            assert "\x1b" not in message.text
+            await vendor.reply(vendor.known, message.name, hostile)
+            await house.settled(inquiry)
+            await self.closed(vendor)
+
+    async def test_every_outcome_reaches_the_message(self, vendor: Vendor, tmp_path: Path) -> None:
+        """Answered elsewhere, declined, withdrawn, expired: nothing is left to press."""
+        async with a_house(vendor, tmp_path) as house:
+            broker = house.broker
+            asked = [await house.ask(options=["Redis", "Memcached"], context=str(n)) for n in range(3)]
+            asked.append(await house.ask(options=["Redis", "Memcached"], ttl="1s"))
+            await vendor.until(lambda: len(vendor.messages()) == 4)
+            await broker.receive(asked[0].id, Reply(text="1", via="web"), WEB)
+            await broker.reject(asked[1].id, WEB, reason="not now")
+            await broker.cancel(asked[2].id, ASKER)
+            await vendor.until(lambda: not any(message.answerable for message in vendor.messages()))
+            texts = [message.text for message in vendor.messages()]
+            for text, outcome in zip(
+                texts, ("Redis — by web", "not now", "Cancelled", "Expired"), strict=True
+            ):
+                assert outcome in text
+
+    async def test_unavailable_is_tried_again_and_refused_is_not(
+        self, vendor: Vendor, tmp_path: Path
+    ) -> None:
+        """Both are on record; only the first one is shown once the vendor is back."""
+        async with a_house(vendor, tmp_path) as house:
+            vendor.fail("refused")
+            refused = await house.ask(options=["Redis", "Memcached"], context="first")
+            assert (await self.undelivered(house, refused))["message_id"] is None
+            vendor.fail("unavailable")
+            retried = await house.ask(options=["Redis", "Memcached"], context="second")
+            assert (await self.undelivered(house, retried))["message_id"] is None
+            vendor.fail(None)
+            message = await self.shown(vendor)
+            assert "second" in message.text
+            await vendor.answer(vendor.known, message.name, [["Redis"]])
+            assert await house.answers(retried) == [["Redis"]]
+            assert len(vendor.messages()) == 1
+
+    async def test_it_says_of_itself_whether_it_can_be_used(self, vendor: Vendor, tmp_path: Path) -> None:
+        """A check finds nothing wrong with what works."""
+        findings = await vendor.channel().check()
+        assert findings
+        assert [finding for finding in findings if not finding.ok] == []
+
+    async def counted(self, vendor: Vendor, things: Callable[[], Sequence[object]], count: int) -> None:
+        """Wait until there are so many."""
+        await vendor.until(lambda: len(things()) == count)
+
+    async def shown(self, vendor: Vendor) -> Message:
+        """The one message, once it is there."""
+        await vendor.until(lambda: len(vendor.messages()) > 0)
+        return vendor.messages()[0]
+
+    async def closed(self, vendor: Vendor) -> Message:
+        """The first message, once nothing can be pressed in it."""
+        await vendor.until(lambda: not vendor.messages()[0].answerable)
+        return vendor.messages()[0]
+
+    async def undelivered(self, house: House, inquiry: Inquiry) -> dict[str, object]:
+        """The record of a delivery that failed, as soon as the log says so."""
+        after = 0
+        async with asyncio.timeout(SECONDS):
+            while True:
+                for event in await house.broker.store.events(after, wait=SECONDS):
+                    after = event.seq
+                    if event.type == "undelivered" and event.inquiry == inquiry.id:
+                        (delivery,) = await house.dispatch.deliveries(inquiry.id)
+                        return delivery

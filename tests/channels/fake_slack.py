@@ -1,0 +1,367 @@
+"""Slack on this machine: its Web API and Socket Mode over real sockets, with its limits, for the real SDK.
+
+It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on whoever does
+not acknowledge within three seconds.
+"""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+from aiohttp import WSMsgType, web
+from slack_sdk.errors import SlackObjectFormationError
+from slack_sdk.models.blocks import Block
+from slack_sdk.models.views import View
+
+from upcall.channels.slack import SCOPES, Slack
+from upcall.testing.channel_contract import Message
+
+BOT_TOKEN, APP_TOKEN = "xoxb-1", "xapp-1"
+BOT = "U0BOT"
+PAYLOAD = 13_200
+ACK_SECONDS = 3.0
+WAIT_SECONDS = 20.0
+PARSED = {"mrkdwn", "markdown"}
+Json = dict[str, Any]
+
+
+def every(value: Any) -> Iterator[Json]:
+    """Every object in some JSON."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from every(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from every(inner)
+
+
+def problem_with(blocks: list[Json], most: int) -> str | None:
+    """What Slack would say about these blocks."""
+    if len(blocks) > most:
+        return f"invalid_blocks: no more than {most} items allowed"
+    names = [block["block_id"] for block in blocks if "block_id" in block]
+    if len(names) != len(set(names)) or any(len(name) > 255 for name in names):
+        return "invalid_blocks: block_id"
+    try:
+        for block in blocks:
+            parsed = Block.parse(block)
+            if parsed is None:
+                return f"invalid_blocks: unsupported type {block.get('type')}"
+            parsed.to_dict()
+    except SlackObjectFormationError as error:
+        return f"invalid_blocks: {error}"
+    for element in every(blocks):
+        kind, options = element.get("type"), element.get("options", [])
+        if kind in {"radio_buttons", "checkboxes"} and not 1 <= len(options) <= 10:
+            return f"invalid_blocks: {kind} has 1 to 10 options"
+        if kind in {"static_select", "multi_static_select"} and not 1 <= len(options) <= 100:
+            return f"invalid_blocks: {kind} has 1 to 100 options"
+        if any(len(each["text"]["text"]) > 75 or len(each["value"]) > 150 for each in options):
+            return "invalid_blocks: option too long"
+        if any(len(each.get("description", {}).get("text", "")) > 75 for each in options):
+            return "invalid_blocks: description too long"
+        if kind == "actions" and any(each["type"] == "multi_static_select" for each in element["elements"]):
+            return "invalid_blocks: a multi select is no action"
+        if "text" in element and element["text"] == "":
+            return "invalid_blocks: empty text"
+        # Slack would take it; that agent text is never parsed is a promise of ours.
+        if kind in PARSED:
+            return f"invalid_blocks: {kind} could ping and link"
+    if len(json.dumps(blocks, ensure_ascii=False)) > PAYLOAD:
+        return "msg_blocks_too_long"
+    return None
+
+
+class FakeSlack:
+    """One workspace with one app. It is also the `Vendor` of the contract suite."""
+
+    place = "C1"
+    known = "U1"
+    stranger = "U2"
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Json]] = []
+        self.url = ""
+        self.opened = 0
+        self._posted: dict[str, Json] = {}
+        self._lines: list[tuple[str, str]] = []
+        self._views: dict[str, Json] = {}
+        self._triggers: dict[str, tuple[float, str, bool]] = {}
+        self._sockets: list[web.WebSocketResponse] = []
+        self._acks: dict[str, asyncio.Future[Json | None]] = {}
+        self._numbers = itertools.count(1)
+        self._failing: str | None = None
+        self._busy = 0
+        self._last: tuple[str, Json] | None = None
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator["FakeSlack"]:
+        """Serve until the end of the block."""
+        app = web.Application(client_max_size=2**22)
+        app.router.add_post("/api/{method}", self._api)
+        app.router.add_get("/link", self._socket)
+        runner = web.AppRunner(app, shutdown_timeout=1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}/api/"
+        try:
+            yield self
+        finally:
+            for socket in list(self._sockets):
+                await socket.close()
+            await runner.cleanup()
+
+    # What the contract suite does here.
+
+    def channel(self) -> Slack:
+        return Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url=self.url, ping=0.2)
+
+    async def until(self, seen: Callable[[], bool]) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not seen():
+                self._changed.clear()
+                await self._changed.wait()
+
+    def listening(self) -> bool:
+        return bool(self._sockets)
+
+    def messages(self) -> Sequence[Message]:
+        return [
+            _message(name, posted["blocks"]) for name, posted in self._posted.items() if posted.get("blocks")
+        ]
+
+    def told(self, user: str) -> Sequence[str]:
+        return [line for to, line in self._lines if to == user]
+
+    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+        self._failing = {"unavailable": "internal_error", "refused": "channel_not_found", None: None}[how]
+
+    def be_busy(self, times: int) -> None:
+        """Answer so many posts with 429."""
+        self._busy = times
+
+    async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
+        posted = self._posted[message]
+        fields = [block for block in posted["blocks"] if block["type"] == "input"]
+        buttons = [each for each in every(posted["blocks"]) if each.get("type") == "button"]
+        if any(button["action_id"].startswith("form:") for button in buttons):
+            await self._fill_form(user, message, buttons[0], answers)
+        elif fields:
+            state = _filled(fields, answers)
+            await self._press(user, message, next(b for b in buttons if b["action_id"] == "send:0"), state)
+        else:
+            pressed = [each for each in buttons if _label(posted["blocks"], each) == answers[0][0]]
+            assert pressed, f"nobody sees {answers[0][0]!r} in {buttons}"
+            await self._press(user, message, pressed[0], {})
+
+    async def reply(self, user: str, message: str, words: str) -> None:
+        channel, ts = message.split("/")
+        await self._say(user, channel, words, thread_ts=ts)
+
+    async def write(self, user: str, words: str) -> None:
+        await self._say(user, f"D{user}", words, channel_type="im")
+
+    async def repeat(self) -> None:
+        assert self._last is not None
+        await self._send(*self._last)
+
+    async def disconnect(self) -> None:
+        """Ask whoever is connected to connect again, as Slack does every few hours."""
+        for socket in list(self._sockets):
+            await socket.send_json({"type": "disconnect", "reason": "refresh_requested"})
+
+    # The Web API.
+
+    async def _api(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        sent: Json = await request.json() if request.content_type == "application/json" else {}
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.calls.append((method, sent))
+        try:
+            if method == "apps.connections.open":
+                if token != APP_TOKEN:
+                    return _no("not_allowed_token_type")
+                return _yes(url=self.url.replace("http", "ws", 1).replace("/api/", "/link"))
+            if token != BOT_TOKEN:
+                return _no("invalid_auth")
+            return self._done(method, sent)
+        finally:
+            self._changed.set()
+
+    def _done(self, method: str, sent: Json) -> web.Response:
+        match method:
+            case "auth.test":
+                return _yes({"x-oauth-scopes": ",".join(SCOPES)}, user="upcall", team="Acme", user_id=BOT)
+            case "chat.postMessage" | "chat.update":
+                return self._message(method, sent)
+            case "chat.postEphemeral":
+                self._lines.append((sent["user"], _read(sent["text"])))
+                return _yes(message_ts=self._ts())
+            case "views.open":
+                return self._opened(sent)
+            case _:
+                return _no("unknown_method")
+
+    def _message(self, method: str, sent: Json) -> web.Response:
+        if self._busy and method == "chat.postMessage":
+            self._busy -= 1
+            return web.json_response(
+                {"ok": False, "error": "ratelimited"}, status=429, headers={"Retry-After": "0"}
+            )
+        if self._failing is not None:
+            return _no(self._failing)
+        if not sent.get("text"):
+            return _no("no_text")
+        if "<" in sent["text"] or ">" in sent["text"] or sent.get("parse") != "none":
+            return _no("not_escaped")
+        if problem := problem_with(sent.get("blocks", []), 50):
+            return _no(problem.partition(":")[0], problem)
+        channel = f"D{sent['channel']}" if sent["channel"].startswith("U") else sent["channel"]
+        ts = sent["ts"] if method == "chat.update" else self._ts()
+        if method == "chat.update" and f"{channel}/{ts}" not in self._posted:
+            return _no("message_not_found")
+        if not sent.get("blocks"):
+            self._lines.append((channel.removeprefix("D"), _read(sent["text"])))
+        self._posted[f"{channel}/{ts}"] = sent
+        return _yes(channel=channel, ts=ts)
+
+    def _opened(self, sent: Json) -> web.Response:
+        at, user, used = self._triggers[sent["trigger_id"]]
+        if used or time.monotonic() - at > ACK_SECONDS:
+            return _no("exchanged_trigger_id" if used else "expired_trigger_id")
+        self._triggers[sent["trigger_id"]] = (at, user, True)
+        view = sent["view"]
+        try:
+            View(**view).to_dict()
+        except SlackObjectFormationError as error:
+            return _no("invalid_arguments", str(error))
+        if problem := problem_with(view["blocks"], 100):
+            return _no("invalid_arguments", problem)
+        view["id"] = f"V{next(self._numbers)}"
+        self._views[user] = view
+        return _yes(view=view)
+
+    # Socket Mode.
+
+    async def _socket(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_json({"type": "hello", "num_connections": 1})
+        self._sockets.append(socket)
+        self.opened += 1
+        self._changed.set()
+        async for message in socket:
+            if message.type == WSMsgType.TEXT:
+                said = json.loads(message.data)
+                waiting = self._acks.pop(said["envelope_id"], None)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(said.get("payload"))
+        self._sockets.remove(socket)
+        self._changed.set()
+        return socket
+
+    async def _send(self, kind: str, payload: Json) -> Json | None:
+        envelope = f"envelope-{next(self._numbers)}"
+        self._acks[envelope] = asyncio.get_running_loop().create_future()
+        acknowledged = self._acks[envelope]
+        self._last = (kind, payload)
+        await self.until(self.listening)
+        await self._sockets[-1].send_json({"envelope_id": envelope, "type": kind, "payload": payload})
+        async with asyncio.timeout(ACK_SECONDS):
+            return await acknowledged
+
+    async def _press(self, user: str, message: str, button: Json, state: Json) -> None:
+        channel, ts = message.split("/")
+        trigger = f"trigger-{next(self._numbers)}"
+        self._triggers[trigger] = (time.monotonic(), user, False)
+        action = {"type": "button", "action_ts": self._ts(), "block_id": "b"}
+        payload = {
+            "type": "block_actions",
+            "user": {"id": user},
+            "channel": {"id": channel},
+            "message": {"ts": ts},
+            "trigger_id": trigger,
+            "state": {"values": state},
+            "actions": [action | {"action_id": button["action_id"], "value": button["value"]}],
+        }
+        await self._send("interactive", payload)
+
+    async def _fill_form(
+        self, user: str, message: str, button: Json, answers: Sequence[Sequence[str]]
+    ) -> None:
+        self._views.pop(user, None)
+        await self._press(user, message, button, {})
+        await self.until(lambda: user in self._views)
+        view = self._views[user]
+        fields = [block for block in view["blocks"] if block["type"] == "input"]
+        state = {"values": _filled(fields, answers)}
+        payload = {"type": "view_submission", "user": {"id": user}, "view": {**view, "state": state}}
+        reply = await self._send("interactive", payload)
+        for line in (reply or {}).get("errors", {}).values():
+            self._lines.append((user, line))
+            self._changed.set()
+
+    async def _say(self, user: str, channel: str, words: str, **more: str) -> None:
+        text = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        event = {"type": "message", "user": user, "channel": channel, "text": text, "ts": self._ts(), **more}
+        await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})
+
+    def _ts(self) -> str:
+        return f"{int(time.time())}.{next(self._numbers):06}"
+
+
+def _yes(headers: dict[str, str] | None = None, **more: Any) -> web.Response:
+    return web.json_response({"ok": True, **more}, headers=headers)
+
+
+def _no(error: str, *details: str) -> web.Response:
+    return web.json_response({"ok": False, "error": error, "response_metadata": {"messages": details}})
+
+
+def _read(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _message(name: str, blocks: list[Json]) -> Message:
+    text = "\n".join(each["text"] for each in every(blocks) if isinstance(each.get("text"), str))
+    pressable = [each for each in every(blocks) if each.get("type") in {"button", "input"}]
+    return Message(name=name, text=text, answerable=bool(pressable))
+
+
+def _label(blocks: list[Json], button: Json) -> str:
+    """What a button stands for: what it says, or what is listed under its number."""
+    label = str(button["text"]["text"])
+    lines = [
+        line for each in every(blocks) if each.get("type") == "text" for line in each["text"].split("\n")
+    ]
+    listed = [line.partition(". ")[2] for line in lines if line.startswith(f"{label}. ")]
+    return listed[0].partition(" — ")[0] if label.isdigit() and listed else label
+
+
+def _filled(fields: list[Json], answers: Sequence[Sequence[str]]) -> Json:
+    """The state of fields in which these answers were chosen, or written where nothing of the kind can be chosen."""
+    state: Json = {}
+    given = iter(answers)
+    for block in fields:
+        element = block["element"]
+        if block["block_id"].startswith("words:"):
+            state[block["block_id"]] = {"words": {"type": "plain_text_input", "value": None}}
+            continue
+        wanted = next(given)
+        if element["type"] == "plain_text_input":
+            value: Json = {"value": wanted[0]}
+        else:
+            chosen = [each for each in element["options"] if each["text"]["text"] in wanted]
+            assert len(chosen) == len(wanted), f"nobody sees {wanted} in {element['options']}"
+            one = element["type"] in {"radio_buttons", "static_select"}
+            value = {"selected_option": chosen[0]} if one else {"selected_options": chosen}
+        state[block["block_id"]] = {element["action_id"]: {"type": element["type"], **value}}
+    return state

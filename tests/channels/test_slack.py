@@ -1,0 +1,89 @@
+"""Slack, through its own SDK and over real sockets, against a Slack that enforces its limits."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
+from upcall.channel_ports import Unavailable
+from upcall.channels.slack import Slack
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Origin
+from upcall.domain.showing import Reference
+from upcall.testing.channel_contract import ChannelContract, a_house
+
+
+class TestSlack(ChannelContract):
+    @pytest.fixture
+    @override
+    async def vendor(self) -> AsyncIterator[FakeSlack]:
+        async with FakeSlack().served() as slack:
+            yield slack
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack().served() as slack:
+        yield slack
+
+
+async def test_a_rate_limit_is_waited_for_and_nothing_is_lost(slack: FakeSlack, tmp_path: Path) -> None:
+    slack.be_busy(3)
+    async with a_house(slack, tmp_path) as house:
+        for number in range(5):
+            await house.ask(question=f"Question {number}?", options=["a", "b"])
+        await slack.until(lambda: len(slack.messages()) == 5)
+        shown = [f"Question {number}?" in message.text for number, message in enumerate(slack.messages())]
+        assert shown == [True] * 5
+
+
+async def test_a_renewed_connection_goes_on_hearing(slack: FakeSlack, tmp_path: Path) -> None:
+    async with a_house(slack, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.messages()) == 1)
+        opened = slack.opened
+        await slack.disconnect()
+        await slack.until(lambda: slack.opened > opened and slack.listening())
+        await slack.answer(slack.known, slack.messages()[0].name, [["Redis"]])
+        assert await house.answers(inquiry) == [["Redis"]]
+
+
+async def test_a_form_says_what_is_wrong_with_it_and_stays_open(slack: FakeSlack, tmp_path: Path) -> None:
+    questions = [{"question": "One?", "options": ["a", "b"], "custom": False}, {"question": "Two?"}]
+    async with a_house(slack, tmp_path) as house:
+        origin = Origin(agent="bot", session="s", door="test")
+        inquiry = (await house.broker.ask(draft({"questions": questions}), origin)).inquiry
+        await slack.until(lambda: len(slack.messages()) == 1)
+        message = slack.messages()[0].name
+        await slack.answer(slack.known, message, [["a"], ["   "]])
+        assert "empty" in slack.told(slack.known)[-1]
+        await slack.answer(slack.known, message, [["a"], ["yes"]])
+        assert await house.answers(inquiry) == [["a"], ["yes"]]
+
+
+async def test_other_peoples_threads_and_our_own_words_are_left_alone(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with a_house(slack, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.messages()) == 1)
+        await slack.reply(slack.stranger, "C1/1.000001", "lunch?")
+        await slack.write(slack.known, f"{inquiry.ref} memcached")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        assert list(slack.told(slack.stranger)) == []
+
+
+async def test_wrong_tokens_are_found_by_a_check(slack: FakeSlack) -> None:
+    wrong = Slack(bot_token="xoxb-wrong", app_token=APP_TOKEN, api_url=slack.url)
+    (finding,) = await wrong.check()
+    assert (finding.ok, finding.text) == (False, "bot_token: Slack says invalid_auth")
+    deaf = Slack(bot_token=BOT_TOKEN, app_token="xapp-wrong", api_url=slack.url)
+    assert [finding.ok for finding in await deaf.check()] == [True, False]
+
+
+async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+    nowhere = Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url="http://127.0.0.1:9/api/")
+    with pytest.raises(Unavailable):
+        await nowhere.tell(Reference(place="C1", message="C1/1.1"), "hello")

@@ -1,0 +1,43 @@
+"""What the settings say of channels, put together."""
+
+import sys
+
+import pytest
+
+from upcall.channels.slack import Slack
+from upcall.config import ChannelSettings, Config, RouteSettings
+from upcall.domain import resume
+from upcall.domain.errors import InvalidSetting
+from upcall.domain.routing import Place, Quiet
+from upcall.wiring_channels import channel_routing, follow_up, posts
+
+CONFIG = Config(
+    public_url="https://upcall.example/",
+    channels={"chat": ChannelSettings(bot_token="xoxb-1", app_token="xapp-1", language="ja")},
+    routes=(RouteSettings(to=("chat:C1", "chat:U1"), quiet="22:30-07:00", remind_most=1),),
+)
+
+
+def test_channels_and_routes_are_as_the_settings_say() -> None:
+    (post,) = posts(CONFIG, "http://127.0.0.1:1")
+    assert (post.name, post.words["approve"]) == ("chat", "承認")
+    assert isinstance(post.channel, Slack)
+    routing = channel_routing(CONFIG)
+    (route,) = routing.routes
+    assert route.places == (Place(channel="chat", address="C1"), Place(channel="chat", address="U1"))
+    assert (route.quiet, route.remind_most) == (Quiet(begin=22 * 60 + 30, end=7 * 60), 1)
+    assert routing.channels == ("chat",)
+
+
+def test_without_channels_a_step_has_no_more_consequences_than_before() -> None:
+    assert posts(Config(), "http://127.0.0.1:1") == []
+    assert follow_up(channel_routing(Config())) is resume.consequences
+
+
+def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "upcall.channels.slack")
+    monkeypatch.setitem(sys.modules, "slack_sdk.errors", None)
+    with pytest.raises(InvalidSetting) as caught:
+        posts(CONFIG, "http://127.0.0.1:1")
+    assert caught.value.hint == "pip install 'upcall[slack]'"
+    assert caught.value.message.startswith("channels.chat: Slack needs its SDK")

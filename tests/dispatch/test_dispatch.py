@@ -1,0 +1,196 @@
+"""Showing, refreshing, reminding and escalating, with channels that hang, refuse and are busy."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
+from upcall.broker import Broker, Reply
+from upcall.channel_ports import Refused, Unavailable
+from upcall.channels.words import sentences
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
+from upcall.dispatch.worker import Post
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Inquiry, Origin
+from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Place, Route, Routing
+from upcall.stores.sqlite import SqliteStore
+
+ANA = Caller(name="ana", role=Role.PERSON)
+ONE, TWO = Place(channel="one", address="C1"), Place(channel="two", address="C2")
+
+
+@dataclass
+class Hall:
+    """A broker with two channels."""
+
+    broker: Broker
+    dispatch: Dispatch
+    one: ScriptedChannel
+    two: ScriptedChannel
+
+    async def ask(self, question: str = "Which cache?") -> Inquiry:
+        asked = draft({"question": question, "options": ["Redis", "Memcached"]})
+        return (await self.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+
+    async def answer(self, inquiry: Inquiry) -> None:
+        settled = await self.broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
+        assert settled.accepted
+
+
+@asynccontextmanager
+async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
+    store = await SqliteStore.open(folder / "upcall.db")
+    routing = Routing(routes=routes, channels=("one", "two"))
+    broker = Broker(store, follow_up=routing.consequences)
+    one, two = ScriptedChannel(), ScriptedChannel()
+    posts = [
+        Post(name=name, channel=channel, words=sentences("en"), link=lambda _: "")
+        for name, channel in (("one", one), ("two", two))
+    ]
+    dispatch = Dispatch(broker, People(store, broker.now), posts, routing)
+    await broker.start()
+    await dispatch.start()
+    try:
+        yield Hall(broker=broker, dispatch=dispatch, one=one, two=two)
+    finally:
+        await dispatch.close()
+        await broker.close()
+        await store.close()
+
+
+async def test_the_first_answer_is_seen_in_every_channel(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO))) as hall:
+        inquiry = await hall.ask()
+        await hall.one.until(lambda: bool(hall.one.shown))
+        await hall.two.until(lambda: bool(hall.two.shown))
+        await hall.answer(inquiry)
+        for channel in (hall.one, hall.two):
+            await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])  # noqa: B023 - awaited here
+
+
+async def test_an_answer_during_the_sending_leaves_nothing_to_press(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
+        hall.one.hold.clear()
+        inquiry = await hall.ask()
+        await hall.one.until(lambda: hall.one.attempts == 1)
+        await hall.answer(inquiry)
+        # Another daemon looks first, and finds no message that it could bring up to date.
+        store = hall.broker.store
+        (job,) = await store.claim(["refresh:one"], runner="", now=hall.broker.now(), lease=30, limit=1)
+        assert await store.settle(job)
+        hall.one.hold.set()
+        await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
+
+
+async def test_a_channel_that_hangs_delays_neither_another_nor_the_agent(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO))) as hall:
+        hall.one.hold.clear()
+        inquiry = await hall.ask()
+        await hall.one.until(lambda: hall.one.attempts == 1)
+        await hall.two.until(lambda: hall.two.questions == ["Which cache?"])
+        await hall.answer(inquiry)
+        assert not (await hall.broker.wait(inquiry, SECONDS)).is_open
+        await hall.two.until(lambda: hall.two.outcomes != [None])
+        assert hall.one.shown == {}
+
+
+async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Refused("no such place")]
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        assert (await hall.broker.store.get(inquiry.id)).is_open
+        errors = {each["channel"]: each["error"] for each in await hall.dispatch.deliveries(inquiry.id)}
+        assert errors["one"] == "no such place"
+        assert hall.one.attempts == 1
+
+
+async def test_an_unavailable_channel_is_tried_again_while_the_next_route_is_taken(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Unavailable("down")]
+        await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        await hall.one.until(lambda: bool(hall.one.shown))
+        assert hall.one.attempts == 2
+
+
+async def test_a_fault_of_a_channel_stops_neither_it_nor_the_others(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
+        hall.one.failures = [KeyError("ts")]
+        first = await hall.ask("first")
+        await hall.ask("second")
+        await hall.one.until(lambda: hall.one.questions == ["second"])
+        (delivery,) = await hall.dispatch.deliveries(first.id)
+        assert delivery["error"] == "the channel failed: KeyError"
+
+
+async def test_a_busy_channel_keeps_its_order_and_takes_no_other_route(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Unavailable("busy", after=0.01) for _ in range(5)]
+        asked = [f"question {number}" for number in range(20)]
+        for question in asked:
+            await hall.ask(question)
+        await hall.one.until(lambda: len(hall.one.shown) == len(asked))
+        assert hall.one.questions == asked
+        assert hall.two.shown == {}
+
+
+async def test_silence_takes_the_next_route_and_reminds_as_often_as_it_should(tmp_path: Path) -> None:
+    first = Route(places=(ONE,), escalate_after=0.05, remind=0.05, remind_most=2)
+    async with a_hall(tmp_path, first, Route(places=(TWO,), remind_most=0)) as hall:
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        await hall.one.until(lambda: len(hall.one.told) == 2)
+        await hall.answer(inquiry)
+        # One thing at a time: once this is seen, the reminder is settled.
+        await hall.one.until(lambda: hall.one.outcomes != [None])
+        assert await hall.broker.store.jobs("remind:one", inquiry.id) == []
+        assert hall.two.told == []
+
+
+async def test_a_snoozed_question_is_neither_shown_nor_escalated_before_its_time(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,), escalate_after=0.2), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Unavailable("busy", after=0.1)]
+        inquiry = await hall.ask()
+        await hall.one.until(lambda: hall.one.attempts == 1)
+        await hall.broker.snooze(inquiry.id, ANA, 0.5)
+        await hall.one.until(lambda: bool(hall.one.shown))
+        await hall.two.until(lambda: bool(hall.two.shown))
+        snoozed = (await hall.broker.store.get(inquiry.id)).state
+        until = getattr(snoozed, "snoozed_until", 0.0)
+        for job in await hall.broker.store.jobs("remind:one", inquiry.id):
+            assert job.due > until
+
+
+async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
+        hall.one.hold.clear()
+        inquiry = await hall.ask()
+        await hall.one.until(lambda: hall.one.attempts == 1)
+        # Its lease ran out, and somebody else took it over while the message was on its way.
+        (held,) = await hall.broker.store.jobs("show:one", inquiry.id)
+        store = hall.broker.store
+        (stolen,) = await store.claim(["show:one"], runner="", now=held.due + 1e6, lease=1, limit=1)
+        hall.one.hold.set()
+        await hall.one.until(lambda: len(hall.one.shown) == 1)
+        assert await store.settle(stolen)
+        await hall.answer(inquiry)
+        await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
+
+
+async def test_without_channels_nothing_is_left_to_be_done(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    broker = Broker(store)
+    dispatch = Dispatch(broker, People(store, broker.now), [], Routing(routes=(), channels=()))
+    await broker.start()
+    await dispatch.start()
+    hall = Hall(broker=broker, dispatch=dispatch, one=ScriptedChannel(), two=ScriptedChannel())
+    inquiry = await hall.ask()
+    assert await store.next_due(["show:one", "refresh:one", "escalate"], "") is None
+    assert await dispatch.deliveries(inquiry.id) == []
+    await dispatch.close()
+    await broker.close()
+    await store.close()

@@ -1,0 +1,141 @@
+"""What a channel shows with what it has: the table of degradations, one line each."""
+
+from typing import Any
+
+import pytest
+
+from upcall.channels.slack_blocks import CAPABILITIES as SLACK
+from upcall.channels.words import sentences
+from upcall.domain.asking import draft
+from upcall.domain.degrading import TooLong, view
+from upcall.domain.inquiry import Answer, Answered, Closing, Inquiry, Origin
+from upcall.domain.showing import Capabilities, Control, View
+
+WORDS = sentences("en")
+PLAIN = Capabilities()
+THREE_BUTTONS = Capabilities(buttons=3)
+LONG = "x" * 75
+
+
+def shown(can: Capabilities, link: str = "", **fields: Any) -> View:
+    return view(an_inquiry(**fields), can, WORDS, link)
+
+
+def an_inquiry(**fields: Any) -> Inquiry:
+    asked = draft(fields if "questions" in fields else {"question": "Which?", **fields})
+    origin = Origin(agent="bot", session="s", door="test", workspace="shop", run=4)
+    return Inquiry(
+        id="i1",
+        ref="a7",
+        kind=asked.kind,
+        questions=asked.questions,
+        context=asked.context,
+        origin=origin,
+        asked_at=0,
+        expires_at=1,
+    )
+
+
+def options(count: int) -> list[str]:
+    return [f"o{number}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("can", "fields", "control", "labels"),
+    [
+        (SLACK, {"options": options(2)}, Control.BUTTONS, "o0 o1"),
+        (SLACK, {"options": options(5)}, Control.BUTTONS, "o0 o1 o2 o3 o4"),
+        (SLACK, {"options": options(6)}, Control.RADIO, "o0 o1 o2 o3 o4 o5"),
+        (SLACK, {"options": [LONG, "no"]}, Control.RADIO, f"{LONG} no"),
+        (SLACK, {"options": options(3), "multiSelect": True}, Control.CHECKBOXES, "o0 o1 o2"),
+        (SLACK, {"kind": "approval"}, Control.BUTTONS, "Approve Deny"),
+        (SLACK, {"kind": "text"}, Control.INPUT, ""),
+        (THREE_BUTTONS, {"options": options(3)}, Control.BUTTONS, "o0 o1 o2"),
+        (THREE_BUTTONS, {"options": options(4)}, Control.WORDS, "1 2 3 4"),
+        (THREE_BUTTONS, {"options": [LONG, "no"]}, Control.BUTTONS, "1 2"),
+        (THREE_BUTTONS, {"options": options(2), "multiSelect": True}, Control.WORDS, "1 2"),
+        (THREE_BUTTONS, {"kind": "text"}, Control.WORDS, ""),
+        (PLAIN, {"options": options(2)}, Control.WORDS, "1 2"),
+        (PLAIN, {"kind": "approval"}, Control.WORDS, "1 2"),
+    ],
+)
+def test_each_question_gets_the_best_that_the_channel_has(
+    can: Capabilities, fields: dict[str, Any], control: Control, labels: str
+) -> None:
+    (question,) = shown(can, **fields).questions
+    assert question.control is control
+    assert " ".join(choice.label for choice in question.choices) == labels
+    assert question.numbered == labels.startswith("1 2")
+
+
+@pytest.mark.parametrize(
+    ("can", "fields", "hint"),
+    [
+        (SLACK, {"options": options(2)}, "Or reply in the thread in your own words."),
+        (SLACK, {"options": options(2), "custom": False}, ""),
+        (SLACK, {"kind": "approval"}, ""),
+        (SLACK, {"kind": "text"}, "You can also reply in the thread."),
+        (PLAIN, {"kind": "approval"}, "Reply yes (1) to approve or no (2) to deny."),
+        (PLAIN, {"kind": "text"}, "Reply with free text."),
+        (PLAIN, {"options": options(2)}, "Reply with a number, the option text, or free text."),
+        (
+            PLAIN,
+            {"questions": [{"question": "a"}, {"question": "b"}]},
+            "Reply with one line per question: 1) … 2) …",
+        ),
+    ],
+)
+def test_people_are_told_what_else_they_can_do(can: Capabilities, fields: dict[str, Any], hint: str) -> None:
+    assert shown(can, **fields).hint == hint
+
+
+def test_several_questions_are_a_form_where_there_are_forms() -> None:
+    questions = [{"question": f"q{number}", "options": ["a", "b"]} for number in range(4)]
+    assert shown(SLACK, questions=questions).form
+    assert {each.control for each in shown(SLACK, questions=questions).questions} == {Control.RADIO}
+    assert not shown(PLAIN, questions=questions).form
+
+
+def test_who_asks_is_said_and_hidden_characters_are_not_shown() -> None:
+    seen = shown(SLACK, question="evil\u202e\x1b[31m", options=["a\u200bb", "c"])
+    assert seen.heading == "❓ Provide input · bot · shop · #4 · a7"
+    assert seen.questions[0].text == "evil"
+    assert seen.questions[0].choices[0].label == "ab"
+
+
+def test_a_long_text_is_cut_in_the_middle_with_a_link_to_the_whole() -> None:
+    context = "begin " + "line\n" * 3000 + " end"
+    seen = shown(SLACK, "http://x/i/i1", context=context, options=options(2))
+    assert len(seen.context) < SLACK.body
+    assert seen.context.startswith("begin")
+    assert seen.context.endswith("end")
+    assert "http://x/i/i1" in seen.context
+
+
+def test_an_approval_is_shown_whole_or_not_at_all_until_it_is_over() -> None:
+    long = an_inquiry(kind="approval", context="x" * 16_000)
+    with pytest.raises(TooLong):
+        view(long, SLACK, WORDS)
+    closing = Closing(by="ana", via="web", at=1)
+    over = Inquiry(
+        id=long.id,
+        ref=long.ref,
+        kind=long.kind,
+        questions=long.questions,
+        context=long.context,
+        origin=long.origin,
+        asked_at=0,
+        expires_at=1,
+        state=Answered(closing=closing, answer=Answer(values=(("Deny",),), text="no")),
+    )
+    assert view(over, SLACK, WORDS).outcome == "✓ Answered: Deny — by ana"
+
+
+def test_what_cannot_be_shown_is_named_with_where_to_see_it() -> None:
+    seen = shown(
+        SLACK,
+        "http://x/i/i1",
+        options=[{"label": "Redis", "preview": "maxmemory 1gb"}, "Memcached"],
+    )
+    assert seen.more == "📎 Redis — http://x/i/i1"
+    assert shown(SLACK, "http://x/i/i1", options=["Redis"]).more == ""

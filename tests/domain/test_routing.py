@@ -1,0 +1,102 @@
+"""Which routes a question takes, and when people are left alone."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from upcall.domain import lifecycle
+from upcall.domain.inquiry import Closing, Inquiry, Kind, Open, Origin, Question
+from upcall.domain.routing import TEST_DOOR, Place, Quiet, Route, Routing
+
+TEAM, BOSS, OPS = (Place(channel="slack", address=address) for address in ("C1", "U1", "C2"))
+NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC).timestamp()
+HOUR = 3600.0
+
+
+def an_inquiry(**changes: Any) -> Inquiry:
+    origin = Origin(agent="deploy-bot", session="s", door=changes.pop("door", "test"), workspace="shop")
+    given: dict[str, Any] = {"id": "i1", "ref": "a7", "kind": Kind.CHOICE, "asked_at": NOON, **changes}
+    return Inquiry(questions=(Question(text="?"),), origin=origin, expires_at=NOON + HOUR, **given)
+
+
+def routing(*routes: Route) -> Routing:
+    return Routing(routes=routes, channels=("slack", "mail"), zone=UTC)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fits"),
+    [
+        ({}, True),
+        ({"agent": "deploy-*"}, True),
+        ({"agent": "deploy"}, False),
+        ({"workspace": "shop", "kind": "ask_user_question"}, True),
+        ({"workspace": "other"}, False),
+        ({"kind": "approval"}, False),
+    ],
+)
+def test_a_route_takes_what_meets_every_condition(conditions: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert Route(places=(TEAM,), **conditions).fits(an_inquiry()) is fits
+
+
+def test_asking_shows_it_in_every_place_of_the_first_route_that_fits() -> None:
+    plan = routing(
+        Route(places=(OPS,), kind="approval"), Route(places=(TEAM, BOSS)), Route(places=(OPS,), agent="x")
+    )
+    jobs = plan.consequences(lifecycle.asked(an_inquiry())).jobs
+    assert [(job.kind, job.body["address"], job.due) for job in jobs] == [
+        ("show:slack", "C1", NOON),
+        ("show:slack", "U1", NOON),
+    ]
+
+
+def test_a_question_that_tries_a_channel_takes_no_route() -> None:
+    plan = routing(Route(places=(TEAM,)))
+    assert not plan.consequences(lifecycle.asked(an_inquiry(door=TEST_DOOR)))
+
+
+def test_every_end_is_told_to_every_channel_and_nothing_else_is() -> None:
+    plan, inquiry = routing(Route(places=(TEAM,))), an_inquiry()
+    closing = Closing(by="ana", via="web", at=NOON + 1)
+    rejected = lifecycle.reject(inquiry, closing)
+    snoozed = lifecycle.snooze(inquiry, NOON + HOUR, by="ana", now=NOON)
+    assert rejected is not None
+    assert snoozed is not None
+    jobs = plan.consequences(rejected).jobs
+    assert [(job.kind, job.due) for job in jobs] == [("refresh:slack", NOON + 1), ("refresh:mail", NOON + 1)]
+    assert not plan.consequences(snoozed)
+
+
+def test_the_next_route_is_due_after_the_delay_if_there_is_one() -> None:
+    first, second = Route(places=(TEAM,), escalate_after=900), Route(places=(BOSS,), escalate_after=900)
+    plan = routing(first, second)
+    shown, escalation = plan.consequences(lifecycle.asked(an_inquiry())).jobs
+    assert (shown.kind, escalation.kind, escalation.due) == ("show:slack", "escalate", NOON + 900)
+    assert [job.body["address"] for job in plan.take(an_inquiry(), 1, NOON).jobs] == ["U1"]
+    assert not plan.take(an_inquiry(), 2, NOON)
+
+
+def test_reminders_end_and_wait_for_a_snooze() -> None:
+    plan = routing(Route(places=(TEAM,)))
+    assert plan.reminder(an_inquiry(), 0, 0, NOON) == NOON + 600
+    assert plan.reminder(an_inquiry(), 0, 3, NOON) is None
+    assert plan.reminder(an_inquiry(), 1, 0, NOON) is None
+    snoozed = an_inquiry(state=Open(snoozed_until=NOON + HOUR))
+    assert plan.reminder(snoozed, 0, 1, NOON) == NOON + HOUR
+
+
+@pytest.mark.parametrize(
+    ("hour", "over"),
+    [(12.0, 12.0), (22.0, 31.0), (23.5, 31.0), (2.0, 7.0), (6.99, 7.0), (7.0, 7.0), (21.99, 21.99)],
+)
+def test_quiet_hours_go_over_midnight(hour: float, over: float) -> None:
+    midnight = NOON - 12 * HOUR
+    quiet = Quiet(begin=22 * 60, end=7 * 60)
+    assert quiet.until(midnight + hour * HOUR, UTC) == pytest.approx(midnight + over * HOUR)
+
+
+def test_what_is_asked_in_quiet_hours_is_shown_when_they_are_over() -> None:
+    plan = routing(Route(places=(TEAM,), quiet=Quiet(begin=11 * 60, end=13 * 60)))
+    (job,) = plan.consequences(lifecycle.asked(an_inquiry())).jobs
+    assert job.due == NOON + HOUR
+    assert plan.reminder(an_inquiry(), 0, 0, NOON) == NOON + HOUR
