@@ -6,7 +6,7 @@ import pytest
 
 from tests.agents.dialect import Json
 from tests.agents.model_server import Model
-from tests.agents.programs import CLAUDE, CODEX, OPENCODE, Desk, Program
+from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
 from tests.agents.runs import Boss, a_boss
 from tests.agents.script import Call, Conversation, Say, Turn, say_back
 
@@ -25,6 +25,7 @@ SHELL = {
     CLAUDE: Call("Bash", {"command": COMMAND, "description": "Make a file"}),
     CODEX: Call("exec_command", {"cmd": COMMAND, "sandbox_permissions": "require_escalated"}),
     OPENCODE: Call("bash", {"command": COMMAND, "description": "Make a file"}),
+    GEMINI: Call("run_shell_command", {"command": COMMAND, "description": "Make a file"}),
 }
 
 
@@ -87,7 +88,18 @@ def test_opencodes_own_question_is_answered(model: Model, desk: Desk, boss: Boss
     assert "Memcached" in model.conversations[-1].results[-1]
 
 
-@pytest.mark.parametrize("program", [CLAUDE, CODEX], ids=by_name)
+def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
+    """Where its owner has switched that tool on."""
+    questions = [{**QUESTION, "id": "cache"}]
+    model.play(Call("request_user_input", {"questions": questions}), say_back)
+    run = boss.run(CODEX, desk, TASK, "--", "--enable", "default_mode_request_user_input")
+    boss.answer(boss.next_question(run)["ref"], "Memcached")
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    assert "Memcached" in model.conversations[-1].results[-1]
+
+
+@pytest.mark.parametrize("program", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=by_name)
 def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
     program: Program, model: Model, desk: Desk, boss: Boss
 ) -> None:

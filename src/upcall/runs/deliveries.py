@@ -64,7 +64,7 @@ class Deliveries:
                 inquiry = await self._store.get(name)
             except UnknownInquiry:
                 continue
-            await self._collect(run, inquiry, "resumed")
+            await self._collect(run, inquiry, "spoke after it was told")
             await self.drop(run, inquiry)
 
     async def drop(self, run: Run, inquiry: Inquiry) -> None:

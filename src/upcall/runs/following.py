@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from upcall.agent_ports import Desk, Driver, Reader
 from upcall.domain.program import Finished, Noticed
 from upcall.runs.folder import RunFolder
+from upcall.runs.handing import HandingDesk
 from upcall.runs.keepers import Keeping
 
 log = logging.getLogger("upcall.runs")
@@ -39,7 +40,8 @@ class Console:
 class Following:
     """One live process. `take` gets everything that is noticed, in order, and `mark` up to where that was all.
 
-    So whoever goes on after us begins at a mark, and counts nothing twice and misses nothing.
+    So whoever goes on after us begins at a mark, and counts nothing twice and misses nothing. `arrived` hears of
+    inquiries whose end the program was told, once it has said something after that.
     """
 
     keeping: Keeping
@@ -50,7 +52,8 @@ class Following:
     desk: Desk
     take: Take
     mark: Callable[[int], None]
-    _seen: asyncio.Queue[Noticed | int | None] = field(default_factory=asyncio.Queue)
+    arrived: Callable[[Sequence[str]], Awaitable[None]]
+    _seen: asyncio.Queue[Noticed | int | str | None] = field(default_factory=asyncio.Queue)
 
     async def until_over(self) -> int | None:
         """Follow to the end, and return the exit code; None when the keeper went away and may come back."""
@@ -97,15 +100,23 @@ class Following:
             self._seen.put_nowait(each)
 
     async def _take_all(self) -> None:
+        handed: list[str] = []
         while (noticed := await self._seen.get()) is not None:
             if isinstance(noticed, int):
                 self.mark(noticed)
+            elif isinstance(noticed, str):
+                handed.append(noticed)
             else:
                 await self.take(noticed)
+                # A bad end may be our own word for it, and proves nothing.
+                if handed and not (isinstance(noticed, Finished) and not noticed.ok):
+                    await self.arrived(handed)
+                    handed = []
 
     async def _drive(self, driver: Driver) -> None:
         console = Console(self.keeping)
-        driving = asyncio.create_task(driver.drive(console, self.desk, self._seen.put_nowait))
+        desk = HandingDesk(self.desk, self._seen.put_nowait)
+        driving = asyncio.create_task(driver.drive(console, desk, self._seen.put_nowait))
         driving.add_done_callback(self._after_driving)
         try:
             await self._each_line(console.feed)

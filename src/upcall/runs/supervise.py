@@ -257,6 +257,7 @@ class Supervisor:
             self._clock,
             self._deliveries.evidence,
             partial(self._deliveries.arrived, told.delivers),
+            self._deliveries.arrived,
         )
 
         following = Following(
@@ -269,6 +270,7 @@ class Supervisor:
             desk=self._premises.desks(run),
             take=watch.take,
             mark=watch.mark,
+            arrived=watch.heard,
         )
         return following, watch
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
@@ -19,13 +19,21 @@ Evidence = Callable[[Run, str, str], Awaitable[None]]
 """Hears of a tool's result: the run, the id of the call, and what it came to."""
 Delivered = Callable[[Run], Awaitable[None]]
 """Hears that the model has what the process was started with."""
+Arrived = Callable[[Sequence[str], Run], Awaitable[None]]
+"""Hears which inquiries' ends a run has."""
 
 
 class Watch:
     """Counts, and keeps the book up to date. `live` is the run as it is at this moment."""
 
     def __init__(
-        self, run: Run, book: Book, clock: Callable[[], float], evidence: Evidence, delivered: Delivered
+        self,
+        run: Run,
+        book: Book,
+        clock: Callable[[], float],
+        evidence: Evidence,
+        delivered: Delivered,
+        arrived: Arrived,
     ) -> None:
         self.live = run
         self.finished: Finished | None = None
@@ -35,10 +43,18 @@ class Watch:
         self._clock = clock
         self._evidence = evidence
         self._delivered = delivered
+        self._arrived = arrived
         self._has_spoken = False
         self._saved_at = clock()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
+
+    async def heard(self, handed: Sequence[str]) -> None:
+        """The program spoke after it was told how these inquiries ended, so it has that."""
+        try:
+            await self._arrived(handed, self.live)
+        except StorageError:
+            log.exception("run %s: what it has got cannot be written down", self.live.number)
 
     def mark(self, read: int) -> None:
         """Everything up to there has been taken in."""
