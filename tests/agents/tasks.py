@@ -1,5 +1,6 @@
 """Tasks for adapters to begin with the real programs: with a daemon's own door, and a token that it knows."""
 
+import os
 import subprocess
 import sys
 from uuid import uuid4
@@ -30,6 +31,7 @@ def a_door(person: Person, wait: float = 3600.0) -> Door:
         text=True,
         check=True,
         timeout=60,
+        env={**os.environ, "UPCALL_HOME": str(person.home.path)},
     )
     token = made.stdout.strip()
     environment = {"UPCALL_HOME": str(person.home.path), "UPCALL_TOKEN": token}
