@@ -228,6 +228,7 @@ class Supervisor:
             code = await following.until_over()
             await watch.close()
         finally:
+            watch.stop()
             del self._followed[run.number]
         if code is None and folder.is_kept():
             return  # The keeper lost us and will be back.

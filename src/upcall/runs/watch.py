@@ -92,15 +92,20 @@ class Watch:
 
     async def close(self) -> None:
         """Note how far it came."""
+        self.stop()
+        await self.save()
+
+    def stop(self) -> None:
+        """Note nothing more by itself."""
         if self._saving is not None:
             self._saving.cancel()
-            await asyncio.gather(self._saving, return_exceptions=True)
-        await self.save()
 
     async def _save_later(self) -> None:
         try:
             await asyncio.sleep(SAVE_EVERY)
             await self.save()
+        except StorageError:
+            log.exception("run %s: how far it is cannot be written down", self.live.number)
         finally:
             self._saving = None
 
