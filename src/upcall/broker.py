@@ -347,12 +347,12 @@ class Broker:
 
         def decided(inquiry: Inquiry) -> Change | None:
             change = decide(inquiry)
-            return (
-                None if change is None else replace(change, effects=change.effects + self._follow_up(change))
-            )
+            # Most steps have no consequences, and nothing is to be copied for their sake.
+            if change is None or not (more := self._follow_up(change)):
+                return change
+            return replace(change, effects=change.effects + more)
 
-        # Almost every broker of a single agent has nothing to add, and this is the busiest path there is.
-        return await self.store.update(name, decide if self._follow_up is nothing_more else decided)
+        return await self.store.update(name, decided)
 
     async def _adjust(self, name: str, decide: Decide) -> Settled:
         updated = await self._update(name, decide)

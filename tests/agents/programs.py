@@ -79,7 +79,7 @@ class Desk:
 
     def __init__(self, folder: Path, model_url: str) -> None:
         self.home = folder / "home"
-        self.work = folder / "work"
+        self.work = folder / "project"
         self._bin = folder / "bin"
         self._tmp = folder / "tmp"
         self._started: list[Work] = []

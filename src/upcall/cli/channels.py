@@ -12,7 +12,6 @@ from upcall.cli.terminal import paint
 from upcall.domain.display import one_line
 
 WAIT_SECONDS = 20.0
-LOOK_EVERY = 0.3
 
 
 def _list(args: Namespace) -> int:
@@ -51,15 +50,15 @@ def _test(args: Namespace) -> int:
 
 
 def _delivered(client: Client, inquiry: str) -> dict[str, Any] | None:
-    """What became of a question in its place, as soon as that is known."""
-    end = time.monotonic() + WAIT_SECONDS
+    """What became of a question in its place, as soon as the log tells."""
+    end, after = time.monotonic() + WAIT_SECONDS, client.latest_event()
     while True:
         shown = client.get(f"/v1/inquiries/{inquiry}")["delivery"]
         found: dict[str, Any] | None = next(iter(shown), None)
-        if found is not None or time.monotonic() > end:
+        left = end - time.monotonic()
+        if found is not None or left <= 0:
             return found
-        # A person waits here, for what another program does elsewhere.
-        time.sleep(LOOK_EVERY)
+        after = client.get("/v1/events", patience=left, after=after, wait=left)["next_after"]
 
 
 def _channels(args: Namespace) -> int:

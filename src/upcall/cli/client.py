@@ -21,6 +21,9 @@ REPLY_SECONDS = 60.0
 PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 """Between attempts to reach a daemon that is just going down or coming up."""
 
+LATEST = 2**62
+"""Higher than the number of any event."""
+
 
 class Client:
     """A connection to the daemon in one role."""
@@ -37,6 +40,11 @@ class Client:
         """Read something; `patience` is for how long the daemon may hold its reply back on purpose."""
         asked = {name: value for name, value in query.items() if value is not None}
         return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=patience)
+
+    def latest_event(self) -> int:
+        """The number of the latest event; whatever happens from now on has a higher one."""
+        after: int = self.get("/v1/events", after=LATEST, limit=1)["next_after"]
+        return after
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Send something."""

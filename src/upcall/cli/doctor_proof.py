@@ -14,9 +14,6 @@ from upcall.cli.client import Client, inquiry_path
 from upcall.cli.findings import FAILED, OK, Finding
 from upcall.domain.display import one_line
 
-LATEST = 2**62
-"""Beyond the end of every log, which is where it is then read from."""
-
 PLAINLY: dict[str, tuple[str, ...]] = {
     "claude": ("-p",),
     "codex": ("exec", "--skip-git-repo-check", "-"),
@@ -43,7 +40,7 @@ class Proof:
 
     def find(self) -> Finding:
         """Have it asked, answer it, and see whether the answer arrived."""
-        after: int = self._client.get("/v1/events", after=LATEST, wait=0)["next_after"]
+        after = self._client.latest_event()
         began = time.monotonic()
         with self._working() as (process, output):
             asked = self._asked(process, after, began + self._within)

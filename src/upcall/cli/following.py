@@ -12,7 +12,6 @@ from upcall.cli.run_render import OVER, Run
 from upcall.cli.terminal import Paint, paint, width
 from upcall.domain.errors import UpcallError
 
-LATEST = 2**62
 POLL_SECONDS = 60.0
 WIDEST = 100
 LAST_LINES_WITHIN = 10.0
@@ -24,7 +23,7 @@ def follow(client: Client, number: int) -> Run:
     lines = threading.Thread(target=_print_log, args=(Client(client.role, client.home), number), daemon=True)
     lines.start()
     told: set[str] = set()
-    after: int = client.get("/v1/events", after=LATEST, limit=1)["next_after"]
+    after = client.latest_event()
     while True:
         run: Run = client.get(run_path(number))
         news = [ref for ref in run["inquiries"] if ref not in told]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from upcall.cli.client import Client, inquiry_path
+from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.drawing import Size, outcome, screen
 from upcall.cli.failures import CommandFailed, line
 from upcall.cli.keys import keys
@@ -21,7 +21,6 @@ from upcall.cli.render import given
 from upcall.cli.terminal import paint
 from upcall.domain.errors import UpcallError
 
-LATEST = 2**62
 POLL_SECONDS = 30.0
 PAUSE = 1.0
 AGES_SECONDS = 30.0

@@ -18,7 +18,6 @@ USAGE = 2
 LOST = 15
 """Somebody else's resolution stands."""
 
-LATEST = 2**62
 POLL_SECONDS = 60.0
 
 
@@ -28,7 +27,7 @@ def _answer(args: Namespace) -> int:
     values = [sys.stdin.read()] if args.values == ["-"] else args.values
     client = Client()
     name = asked_by(client, args.ref, force=args.force)
-    latest = _latest_event(client) if args.wait else 0
+    latest = client.latest_event() if args.wait else 0
     body: dict[str, Any] = {
         "choices": values,
         "force": args.force,
@@ -160,11 +159,6 @@ def _lost(reply: dict[str, Any], args: Namespace) -> int:
     else:
         print(f"{inquiry['ref']} {resolution(inquiry, time.time())}. Nothing was changed.")
     return LOST
-
-
-def _latest_event(client: Client) -> int:
-    after: int = client.get("/v1/events", after=LATEST, limit=1)["next_after"]
-    return after
 
 
 def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dict[str, Any]:

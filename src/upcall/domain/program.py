@@ -15,11 +15,6 @@ class Permission(StrEnum):
     AUTONOMOUS = "autonomous"
 
 
-def permission(default: Permission, *, agent: Permission | None, thread: Permission | None) -> Permission:
-    """The mode that counts: what was said of the thread, otherwise of the agent, otherwise of everybody."""
-    return thread or agent or default
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """How a program reaches Upcall: the command of the stdio door with its environment, and the daemon's address.

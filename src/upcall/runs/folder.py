@@ -7,7 +7,6 @@ import fcntl
 import io
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,10 +53,6 @@ class RunFolder:
     def create(self) -> None:
         """Make the folder."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def remove(self) -> None:
-        """Forget everything about the run that is not in the database."""
-        shutil.rmtree(self.path, ignore_errors=True)
 
     def write_start(self, start: Start) -> None:
         """Leave what the next keeper needs."""

@@ -1,7 +1,7 @@
 """What a process of a run was started with, so that the next daemon can go on with it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from upcall.agent_ports import Agent
@@ -14,7 +14,7 @@ from upcall.runs.folder import RunFolder
 class Told:
     """The words of a start: None is a new task's own, or a resume that needs none. `delivers` are inquiries.
 
-    `said` is what people had to say, and is part of the message.
+    `said` is what people had to say, which is part of the message; nobody needs it apart once the process is started.
     """
 
     resumes: bool
@@ -29,7 +29,12 @@ class Told:
 
     def as_json(self, start: int) -> Mapping[str, object]:
         """As it is kept in the run's folder, for the start of that number."""
-        return {"number": start, **asdict(self)}
+        return {
+            "number": start,
+            "resumes": self.resumes,
+            "message": self.message,
+            "delivers": self.delivers,
+        }
 
 
 def told_for(run: Run, folder: RunFolder) -> Told:
@@ -42,7 +47,6 @@ def told_for(run: Run, folder: RunFolder) -> Told:
         resumes=bool(read["resumes"]),
         message=None if message is None else str(message),
         delivers=_texts(read["delivers"]),
-        said=_texts(read["said"]),
     )
 
 

@@ -62,8 +62,13 @@ class Prepared(NamedTuple):
     happenings: list[tuple[Happening, str]]
 
 
+_NOTHING = Prepared([], [])
+
+
 def prepared(effects: Effects) -> Prepared:
     """What writes these effects."""
+    if not effects:
+        return _NOTHING
     statements: list[tuple[str, tuple[object, ...]]] = [(_FORGET, name) for name in effects.forgotten]
     statements += [(_KEEP, (r.kind, r.key, r.state, r.at, codec.dumps(r.body))) for r in effects.records]
     statements += [(_DROP, (name,)) for name in effects.dropped]

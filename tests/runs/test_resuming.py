@@ -1,0 +1,215 @@
+"""Late answers: sessions that have ended are brought back, once, and only those."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.runs.house import ANA, House, a_house
+from upcall.broker import Reply
+from upcall.domain import lifecycle
+from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.domain.run import RunState
+from upcall.stores.sqlite import SqliteStore
+
+pytestmark = pytest.mark.anyio
+OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
+WAITS = "tell(turn=True); hang()"
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with a_house(tmp_path) as made:
+        yield made
+
+
+async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
+    """With what was asked, the options and the answer; the agent has it when its model speaks."""
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    waiting = await house.until(run, lambda current: not current.alive)
+    assert waiting.state is RunState.WAITING
+    await house.answer(asked)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.result, over.starts) == (RunState.COMPLETED, "resumed", 2)
+    (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
+    for part in ("Which colour?", "Blue; Red", "The user answered: Red", "look at the state of your work"):
+        assert part in heard
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is not None
+    told = await house.runs.resume_state(asked.id)
+    assert told is not None
+    assert (told["state"], told["attempts"]) == ("done", 1)
+    types = [event.type for event in await house.store.events(0)]
+    assert types.index("forwarded") < types.index("collected")
+
+
+async def test_a_live_agent_is_not_started_a_second_time(house: House) -> None:
+    """Its answer waits for it, and is looked at again later."""
+    run = await house.until_session(await house.begin("hang()"))
+    asked = await house.ask(run, request_key="call-1")
+    await house.answer(asked)
+    (job,) = await house.store.jobs("resume", "run:1")
+    async with asyncio.timeout(30):
+        # Once claimed, and once put back.
+        while (await house.store.jobs("resume", "run:1"))[0].fence < job.fence + 2:
+            await house.store.events(await house.store.last_seq(), wait=0.05)
+    (later,) = await house.store.jobs("resume", "run:1")
+    assert later.due > job.due
+    assert (await house.runs.get(1)).starts == 1
+
+
+async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(returned='The user answered: Red'); tell(result='ok')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    (house.work / "go").touch()
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+    assert await house.store.jobs("resume", "run:1") == []
+
+
+async def test_a_refusal_that_the_agent_has_heard_starts_nothing(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(returned='no', call='call-1'); tell(result='ok')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run, request_key="call-1")
+    assert (await house.broker.reject(asked.id, ANA)).accepted
+    (house.work / "go").touch()
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+
+
+async def test_what_was_settled_while_nobody_listened_is_found_by_the_next_daemon(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+    store = await SqliteStore.open(house.home.database_file)
+    await store.update(asked.id, _expire)
+    await store.close()
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.reason) == (RunState.FAILED, "input_timeout")
+
+
+async def test_a_deferred_call_is_resumed_without_a_word(house: House) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(deferred='call-7')"
+    (house.work / "then.py").write_text(
+        "tell(returned='Red', call='call-7'); tell(turn=True); tell(result='ok')"
+    )
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run, request_key="call-7")
+    (house.work / "go").touch()
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts) == (RunState.COMPLETED, 2)
+    assert {"heard": "nothing"} in house.output(run)
+
+
+async def test_a_question_asked_at_the_end_is_answered_later(house: House) -> None:
+    """The process is over and done; its answer brings it back all the same."""
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='waiting for an answer')"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    (house.work / "go").touch()
+    waiting = await house.until(run, lambda current: not current.alive)
+    assert (waiting.state, waiting.exit_code) == (RunState.WAITING, 0)
+    await house.answer(asked)
+    assert (await house.until_state(run, *OVER)).result == "resumed"
+
+
+async def test_a_session_that_cannot_be_resumed_fails_in_plain_sight(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a few attempts; the answer is kept, and trying again delivers it."""
+    monkeypatch.setattr("upcall.runs.resuming.PAUSES", (0.0,))
+    (house.work / "then.py").write_text("os._exit(1)")
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    failed = await house.until_state(run, RunState.FAILED)
+    assert failed.reason.startswith("resume_failed")
+    assert failed.starts == 4
+    told = await house.runs.resume_state(asked.id)
+    assert told is not None
+    assert (told["state"], told["attempts"]) == ("failed", 3)
+    (house.work / "then.py").unlink()
+    assert (await house.runs.retry(run.number, ANA)).number == run.number
+    assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
+
+
+async def test_nobody_answers_and_the_run_says_so(house: House) -> None:
+    """An answer by force brings it back after all."""
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    expired = await house.store.update(asked.id, _expire)
+    assert expired.inquiry.state_name == "expired"
+    failed = await house.until_state(run, RunState.FAILED)
+    assert failed.reason == "input_timeout"
+    await house.answer(asked, force=True)
+    assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
+
+
+async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While there is a pipe it is left alone; then it becomes a run of ours, and later answers find the same one."""
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    stranger = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    house.held.take("plain:s-9")
+    asked = await house.ask_as(stranger)
+    await house.answer(asked)
+    await house.store.hasten("resume", "session:plain:s-9", 0)
+    assert (await house.runs.find()).items == ()
+    house.held.release("plain:s-9")
+    adopted = await house.until_begun(1)
+    over = await house.until_state(adopted, *OVER)
+    assert (over.state, over.session, over.starts) == (RunState.COMPLETED, "s-9", 1)
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is not None
+    await house.answer(await house.ask_as(stranger, "Two?"))
+    assert (await house.until(over, lambda run: run.starts == 2)).number == 1
+
+
+async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_nothing(house: House) -> None:
+    """A session of which we know neither program nor machine is not ours to start."""
+    asked = await house.ask_as({"run": None, "runner": "", "session": "s-9"})
+    await house.answer(asked)
+    assert await house.store.next_due(["resume"], "here") is None
+
+
+async def test_two_answers_at_once_start_it_once(house: House) -> None:
+    """Both are in what it is told."""
+    run = await house.until_session(await house.begin(WAITS))
+    first, second = await house.ask(run, "One?"), await house.ask(run, "Two?")
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await asyncio.gather(*(house.broker.receive(each.id, Reply(text="Red"), ANA) for each in (first, second)))
+    over = await house.until_state(run, *OVER)
+    assert over.starts == 2
+    (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
+    assert "One?" in heard
+    assert "Two?" in heard
+
+
+def _expire(inquiry: Inquiry) -> Change | None:
+    return lifecycle.expire(inquiry, inquiry.expires_at)
