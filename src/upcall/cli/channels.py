@@ -58,7 +58,7 @@ def _delivered(client: Client, inquiry: str) -> dict[str, Any] | None:
         left = end - time.monotonic()
         if found is not None or left <= 0:
             return found
-        after = client.get("/v1/events", patience=left, after=after, wait=left)["next_after"]
+        after = client.get("/v1/events", patience=left, after=after, wait=round(left, 3))["next_after"]
 
 
 def _channels(args: Namespace) -> int:
