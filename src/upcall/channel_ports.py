@@ -3,8 +3,9 @@
 A channel shows, updates and listens. It knows neither agents nor stores, never interprets words and never decides.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
 
@@ -70,4 +71,36 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Let go of every connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """A request of a vendor's, as it came: nothing in it is trusted before the channel has checked its signature.
+
+    Names of `headers` are in small letters; `url` is the whole address that was called, as people reach it.
+    """
+
+    method: str
+    url: str
+    body: bytes = b""
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallbackReply:
+    """What the vendor hears."""
+
+    status: int = 200
+    body: bytes = b""
+    media_type: str = "text/plain; charset=utf-8"
+
+
+@runtime_checkable
+class Called(Protocol):
+    """A channel whose vendor calls us, at `/channels/NAME`. Its `listen` may have nothing to do but to wait."""
+
+    async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
+        """Check over the raw bytes who it is from, hand over what it says, and only then reply; never raises."""
         ...

@@ -4,27 +4,21 @@
 key, what is wrong with it and what would be right.
 """
 
-import difflib
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
-from upcall.domain.errors import InvalidRequest, InvalidSetting
+from upcall.channel_settings import ChannelSettings, RouteSettings, read_channels, read_routes
+from upcall.domain.errors import InvalidSetting
 from upcall.domain.limits import Limits
-from upcall.domain.wording import duration
 from upcall.home import Home
+from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
 
-T = TypeVar("T")
-SECONDS = {"unit": "seconds"}
-EXACT = {"list": "exact"}
 TEMPLATED = ("acp", "command")
 """Adapters that know no program of their own."""
-
-QUIET = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
-_CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,31 +79,6 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelSettings:
-    """A channel by a name of its owner's. A secret written `$NAME` is taken from that variable."""
-
-    kind: Literal["slack"] = "slack"
-    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
-    bot_token: str = ""
-    app_token: str = ""
-    api_url: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteSettings:
-    """Where questions go that fit: places such as `slack:C0123456789`, all at once."""
-
-    to: tuple[str, ...] = field(default=(), metadata=EXACT)
-    agent: str = ""
-    workspace: str = ""
-    kind: Literal["", "text", "approval", "ask_user_question"] = ""
-    remind: float = field(default=600.0, metadata=SECONDS)
-    remind_most: int = 3
-    escalate_after: float = field(default=0.0, metadata=SECONDS)
-    quiet: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be set."""
 
@@ -150,7 +119,13 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     environment = os.environ if environment is None else environment
     problems: list[str] = []
     table = _read_file(home, problems)
-    config = _fill(Config, table, environment, "", problems)
+    channels = as_table(table.get("channels", {}), "channels", problems)
+    named = {
+        "agents": _agents(as_table(table.get("agents", {}), "agents", problems), problems),
+        "channels": read_channels(channels, environment, problems),
+        "routes": read_routes(table.get("routes", []), channels, problems),
+    }
+    config = fill(Config, table, environment, "", problems, read=named)
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
@@ -170,18 +145,6 @@ def agent_keys() -> Iterator[tuple[str, object]]:
         yield known.name, getattr(AgentSettings(), known.name)
 
 
-def channel_keys() -> Iterator[tuple[str, object]]:
-    """Every setting of a `[channels.NAME]` table as (key, default)."""
-    for known in fields(ChannelSettings):
-        yield known.name, getattr(ChannelSettings(), known.name)
-
-
-def route_keys() -> Iterator[tuple[str, object]]:
-    """Every setting of a `[[routes]]` table as (key, default)."""
-    for known in fields(RouteSettings):
-        yield known.name, getattr(RouteSettings(), known.name)
-
-
 def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
     for known in fields(settings):
         value = getattr(settings, known.name)
@@ -189,10 +152,10 @@ def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
             yield from _keys(value, f"{known.name}.")
         elif not isinstance(value, Mapping) and known.name != "routes":
             key = prefix + known.name
-            yield key, _variable(key), value
+            yield key, variable_of(key), value
 
 
-def _read_file(home: Home, problems: list[str]) -> Mapping[str, object]:
+def _read_file(home: Home, problems: list[str]) -> Table:
     try:
         return tomllib.loads(home.config_file.read_text())
     except FileNotFoundError:
@@ -202,64 +165,12 @@ def _read_file(home: Home, problems: list[str]) -> Mapping[str, object]:
         return {}
 
 
-def _fill(
-    kind: type[T],
-    table: Mapping[str, object],
-    environment: Mapping[str, str],
-    prefix: str,
-    problems: list[str],
-) -> T:
-    hints = get_type_hints(kind)
-    known = {each.name: each for each in fields(cast("Any", kind))}
-    for name in table:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
-            problems.append(f"{prefix}{name}: unknown setting; {meant}")
-    chosen: dict[str, object] = {}
-    for name, each in known.items():
-        if is_dataclass(hints[name]):
-            inner = _table(table.get(name, {}), f"{prefix}{name}", problems)
-            chosen[name] = _fill(
-                cast("type[Any]", hints[name]), inner, environment, f"{prefix}{name}.", problems
-            )
-            continue
-        if get_origin(hints[name]) is Mapping:
-            read = _channels if name == "channels" else _agents
-            chosen[name] = read(_table(table.get(name, {}), name, problems), environment, problems)
-            continue
-        if get_args(hints[name])[:1] == (RouteSettings,):
-            chosen[name] = _routes(table.get(name, []), table.get("channels", {}), problems)
-            continue
-        key = prefix + name
-        given = environment.get(_variable(key), table.get(name))
-        if given is not None:
-            try:
-                if "list" in each.metadata:
-                    chosen[name] = _exactly(given)
-                else:
-                    chosen[name] = _converted(given, hints[name], seconds="unit" in each.metadata)
-            except (ValueError, InvalidRequest) as problem:
-                source = _variable(key) if _variable(key) in environment else key
-                problems.append(f"{source}: {problem}")
-    return kind(**chosen)
-
-
-def _table(given: object, key: str, problems: list[str]) -> Mapping[str, object]:
-    if isinstance(given, Mapping):
-        return cast("Mapping[str, object]", given)
-    problems.append(f"{key}: a table [{key}], got {given!r}")
-    return {}
-
-
-def _agents(
-    tables: Mapping[str, object], _: Mapping[str, str], problems: list[str]
-) -> Mapping[str, AgentSettings]:
+def _agents(tables: Table, problems: list[str]) -> Mapping[str, AgentSettings]:
     agents = {}
     for name, given in tables.items():
         key = f"agents.{name}"
-        table = _table(given, key, problems)
-        settings = _fill(AgentSettings, table, {}, f"{key}.", problems)
+        table = as_table(given, key, problems)
+        settings = fill(AgentSettings, table, {}, f"{key}.", problems)
         if settings.adapter in TEMPLATED and not settings.start and "start" not in table:
             problems.append(f'{key}.start: the command to start, such as ["mybot", "--task", "{{task}}"]')
         if problem := _pattern_problem(settings.session_pattern):
@@ -268,103 +179,9 @@ def _agents(
     return agents
 
 
-def _channels(
-    tables: Mapping[str, object], environment: Mapping[str, str], problems: list[str]
-) -> Mapping[str, ChannelSettings]:
-    channels = {}
-    for name, given in tables.items():
-        key = f"channels.{name}"
-        if not _CHANNEL_NAME.fullmatch(name):
-            problems.append(f"{key}: a name of small letters, digits and - only")
-        table = dict(_table(given, key, problems))
-        for secret in ("bot_token", "app_token"):
-            said = table.get(secret)
-            if isinstance(said, str) and said.startswith("$"):
-                table[secret] = environment.get(said[1:], "")
-            if not table.get(secret):
-                problems.append(f"{key}.{secret}: the token, or $NAME of a variable that holds it")
-        channels[name] = _fill(ChannelSettings, table, {}, f"{key}.", problems)
-    return channels
-
-
-def _routes(given: object, channels: object, problems: list[str]) -> tuple[RouteSettings, ...]:
-    if not isinstance(given, list):
-        problems.append(f"routes: tables [[routes]], got {given!r}")
-        return ()
-    names = channels if isinstance(channels, Mapping) else {}
-    routes = []
-    for number, each in enumerate(given, 1):
-        key = f"routes {number}"
-        route = _fill(RouteSettings, _table(each, key, problems), {}, f"{key}: ", problems)
-        if not route.to:
-            problems.append(f'{key}: to: places such as ["slack:C0123456789"]')
-        for place in route.to:
-            channel, _, address = place.partition(":")
-            if channel not in names or not address:
-                problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
-        if route.quiet and not QUIET.fullmatch(route.quiet):
-            problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
-        routes.append(route)
-    return tuple(routes)
-
-
 def _pattern_problem(pattern: str) -> str | None:
     try:
         groups = re.compile(pattern).groups
     except re.error as problem:
         return f"not a regular expression: {problem}"
     return f"one group (…) around the session's id, got {groups}" if pattern and groups != 1 else None
-
-
-def _exactly(given: object) -> tuple[str, ...]:
-    """Words of a command line, each as it is."""
-    if not isinstance(given, list) or not given or not all(isinstance(item, str) for item in given):
-        raise ValueError(f'a list such as ["one", "two"], got {given!r}')
-    return tuple(given)
-
-
-def _converted(given: object, hint: object, *, seconds: bool) -> object:
-    if seconds:
-        if isinstance(given, bool) or not isinstance(given, str | int | float):
-            raise ValueError(f'a duration such as "10m" or 90, got {given!r}')
-        return duration(given)
-    if get_origin(hint) is Literal:
-        if given not in get_args(hint):
-            # Where nothing may be said, that is its default.
-            raise ValueError(f"one of {', '.join(filter(None, get_args(hint)))}; got {given!r}")
-        return given
-    if get_origin(hint) is tuple:
-        return _listed(given)
-    if hint is bool:
-        return _switched(given)
-    if hint is str:
-        if not isinstance(given, str):
-            raise ValueError(f"text, got {given!r}")
-        return given
-    try:
-        number = int(str(given)) if hint is int else float(str(given))
-    except ValueError:
-        raise ValueError(f"a number, got {given!r}") from None
-    if number < 0:
-        raise ValueError(f"not negative, got {given!r}")
-    return number
-
-
-def _switched(given: object) -> bool:
-    """A yes or no: a boolean in the file, a word in a variable."""
-    said = str(given).casefold()
-    if said not in {"true", "false"}:
-        raise ValueError(f"true or false, got {given!r}")
-    return said == "true"
-
-
-def _listed(given: object) -> tuple[str, ...]:
-    """Several texts: a list in the file, in a variable separated as in PATH or by commas."""
-    items = given.replace(os.pathsep, ",").split(",") if isinstance(given, str) else given
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise ValueError(f'a list such as ["one", "two"], got {given!r}')
-    return tuple(stripped for item in items if (stripped := str(item).strip()))
-
-
-def _variable(key: str) -> str:
-    return "UPCALL_" + key.replace(".", "_").upper()

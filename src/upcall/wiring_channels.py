@@ -1,12 +1,14 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
 from upcall.channel_ports import Channel
+from upcall.channel_settings import QUIET, ChannelSettings, SlackSettings
 from upcall.channels.words import sentences
-from upcall.config import QUIET, ChannelSettings, Config
+from upcall.config import Config
 from upcall.dispatch.worker import Post
 from upcall.domain import resume
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
+from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
 
 
@@ -42,32 +44,40 @@ def posts(config: Config, url: str) -> list[Post]:
         InvalidSetting: if one of them needs something that is not installed.
     """
     base = config.public_url.rstrip("/") or url
+
+    async def link(inquiry: Inquiry, _: str) -> str:
+        return f"{base}/i/{inquiry.id}"
+
     return [
-        Post(
-            name=name,
-            channel=_channel(name, settings),
-            words=sentences(settings.language),
-            link=lambda inquiry: f"{base}/i/{inquiry.id}",
-        )
+        Post(name=name, channel=_channel(name, settings), words=sentences(settings.language), link=link)
         for name, settings in config.channels.items()
     ]
 
 
 def _channel(name: str, settings: ChannelSettings) -> Channel:
     try:
-        # Not everybody has the SDK, and loading it takes a third of a second.
-        from upcall.channels.slack import Slack  # noqa: PLC0415
+        return _made(settings)
     except ImportError as error:
         raise InvalidSetting(
-            f"channels.{name}: Slack needs its SDK, which cannot be loaded: {str(error).splitlines()[0]}",
-            hint="pip install 'upcall[slack]'",
+            f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
+            hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-    return Slack(
-        bot_token=settings.bot_token,
-        app_token=settings.app_token,
-        api_url=settings.api_url,
-        language=settings.language,
-    )
+
+
+def _made(settings: ChannelSettings) -> Channel:
+    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
+    match settings:
+        case SlackSettings():
+            from upcall.channels.slack import Slack
+
+            return Slack(
+                bot_token=settings.bot_token,
+                app_token=settings.app_token,
+                api_url=settings.api_url,
+                language=settings.language,
+            )
+        case _:
+            raise AssertionError(settings.kind)
 
 
 def _place(written: str) -> Place:

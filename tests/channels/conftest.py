@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("upcall.testing.channel_contract")
+pytest.register_assert_rewrite("upcall.testing.channel_contract", "upcall.testing.channel_house")

@@ -18,7 +18,7 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
 
 from upcall.channels.slack import SCOPES, Slack
-from upcall.testing.channel_contract import Message
+from upcall.testing.channel_house import Message
 
 BOT_TOKEN, APP_TOKEN = "xoxb-1", "xapp-1"
 BOT = "U0BOT"

@@ -12,7 +12,8 @@ from upcall.channels.slack import Slack
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Reference
-from upcall.testing.channel_contract import ChannelContract, a_house
+from upcall.testing.channel_contract import ChannelContract
+from upcall.testing.channel_house import a_house
 
 
 class TestSlack(ChannelContract):

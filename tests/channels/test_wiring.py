@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from upcall.channel_settings import RouteSettings, SlackSettings
 from upcall.channels.slack import Slack
-from upcall.config import ChannelSettings, Config, RouteSettings
+from upcall.config import Config
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.routing import Place, Quiet
@@ -13,7 +14,7 @@ from upcall.wiring_channels import channel_routing, follow_up, posts
 
 CONFIG = Config(
     public_url="https://upcall.example/",
-    channels={"chat": ChannelSettings(bot_token="xoxb-1", app_token="xapp-1", language="ja")},
+    channels={"chat": SlackSettings(kind="slack", bot_token="xoxb-1", app_token="xapp-1", language="ja")},
     routes=(RouteSettings(to=("chat:C1", "chat:U1"), quiet="22:30-07:00", remind_most=1),),
 )
 
@@ -40,4 +41,4 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
     with pytest.raises(InvalidSetting) as caught:
         posts(CONFIG, "http://127.0.0.1:1")
     assert caught.value.hint == "pip install 'upcall[slack]'"
-    assert caught.value.message.startswith("channels.chat: Slack needs its SDK")
+    assert caught.value.message.startswith("channels.chat: slack needs a library")

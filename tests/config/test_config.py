@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import AgentSettings, ChannelSettings, Config, RouteSettings, keys, load
+from upcall.channel_settings import RouteSettings, SlackSettings
+from upcall.config import AgentSettings, Config, keys, load
 from upcall.domain.errors import InvalidSetting
 from upcall.home import Home
 
@@ -57,8 +58,11 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("[runs]\nlimit = 'many'", "runs.limit: a number, got 'many'"),
         ("[channels]\nslack = 3", "channels.slack: a table [channels.slack], got 3"),
         ("[channels.Chat]\nkind = 'slack'", "channels.Chat: a name of small letters, digits and - only"),
-        ("[channels.chat]\nkind = 'fax'", "channels.chat.kind: one of slack; got 'fax'"),
-        ("[channels.chat]\nbot_token = '$NOT_SET'", "channels.chat.bot_token: the token, or $NAME"),
+        ("[channels.chat]\nkind = 'fax'", "channels.chat.kind: one of slack"),
+        (
+            "[channels.slack]\nbot_token = '$NOT_SET'",
+            "channels.slack.bot_token: is needed, or $NAME of a variable that holds it",
+        ),
         ("routes = 3", "routes: tables [[routes]], got 3"),
         ("[[routes]]\nagent = 'x'", "routes 1: to: places such as"),
         ("[[routes]]\nto = ['chat:C1']", "routes 1: to: a channel's name, a colon and an address there"),
@@ -123,6 +127,7 @@ def test_channels_take_their_secrets_from_variables_and_routes_keep_their_order(
         tmp_path,
         """
         [channels.chat]
+        kind = "slack"
         bot_token = "$BOT"
         app_token = "xapp-1"
         [[routes]]
@@ -134,7 +139,7 @@ def test_channels_take_their_secrets_from_variables_and_routes_keep_their_order(
         """,
     )
     config = load(home, {"BOT": "xoxb-1"})
-    assert config.channels == {"chat": ChannelSettings(bot_token="xoxb-1", app_token="xapp-1")}
+    assert config.channels == {"chat": SlackSettings(kind="slack", bot_token="xoxb-1", app_token="xapp-1")}
     assert config.routes == (
         RouteSettings(to=("chat:C1", "chat:U1"), escalate_after=900),
         RouteSettings(to=("chat:C2",), quiet="22:00-07:00"),

@@ -40,6 +40,10 @@ class Hall:
         assert settled.accepted
 
 
+async def no_link(_inquiry: Inquiry, _address: str) -> str:
+    return ""
+
+
 @asynccontextmanager
 async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
     store = await SqliteStore.open(folder / "upcall.db")
@@ -47,7 +51,7 @@ async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
-        Post(name=name, channel=channel, words=sentences("en"), link=lambda _: "")
+        Post(name=name, channel=channel, words=sentences("en"), link=no_link)
         for name, channel in (("one", one), ("two", two))
     ]
     dispatch = Dispatch(broker, People(store, broker.now), posts, routing)

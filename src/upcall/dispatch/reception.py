@@ -70,7 +70,7 @@ class Reception:
         except StorageError:
             log.exception("what came through %s could not be kept", self._name)
             # It is not remembered: when it comes again, it is taken again.
-            return Heard(line=self._words["unavailable"], accepted=False)
+            return Heard(line=self._words["unavailable"], accepted=False, again=True)
         self._heard[inbound.id] = heard
         if len(self._heard) > REMEMBERED:
             self._heard.popitem(last=False)

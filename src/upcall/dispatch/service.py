@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from upcall.broker import Broker
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, Called, Refused, Unavailable
 from upcall.dispatch.people import People
 from upcall.dispatch.reception import Reception
 from upcall.dispatch.worker import PAUSES, Post, Worker
@@ -38,10 +38,13 @@ class Dispatch:
 
     def __init__(self, broker: Broker, people: People, posts: Sequence[Post], routing: Routing) -> None:
         self._broker = broker
-        self._people = people
         self._posts = {post.name: post for post in posts}
         self._routing = routing
         self._workers = [Worker(broker.store, post, routing, broker.now) for post in posts]
+        self._receptions = {
+            post.name: Reception(broker, people, post.name, post.channel, post.words, post.showing)
+            for post in posts
+        }
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -90,6 +93,17 @@ class Dispatch:
         if name not in self._posts:
             raise UnknownChannel(name)
         return await self._posts[name].channel.check()
+
+    async def called(self, name: str, callback: Callback) -> CallbackReply:
+        """Hand what a vendor has sent to its channel, which says whether it is the vendor's at all.
+
+        Raises:
+            UnknownChannel: if there is none of that name, or none that is called.
+        """
+        post = self._posts.get(name)
+        if post is None or not isinstance(post.channel, Called):
+            raise UnknownChannel(name)
+        return await post.channel.called(callback, self._receptions[name])
 
     async def ask_itself(self, name: str, address: str, by: str) -> Inquiry:
         """Show a test question in a place of a channel, and nowhere else but in the inbox."""
@@ -163,7 +177,7 @@ class Dispatch:
 
     async def _listen(self, post: Post) -> None:
         """Listen for as long as we live; a lost connection is made again."""
-        reception = Reception(self._broker, self._people, post.name, post.channel, post.words, post.showing)
+        reception = self._receptions[post.name]
         failures = 0
         while True:
             try:

@@ -41,12 +41,12 @@ log = logging.getLogger("upcall.dispatch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """A channel as it is set up: its name, what it says, and where the whole of an inquiry can be seen."""
+    """A channel as it is set up: its name, what it says, and where the people at an address can see all of an inquiry."""
 
     name: str
     channel: Channel
     words: Mapping[str, str]
-    link: Callable[[Inquiry], str]
+    link: Callable[[Inquiry, str], Awaitable[str]]
     showing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a message is on its way or there, and not yet on record."""
 
@@ -131,7 +131,9 @@ class Worker:
             await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
             return
         try:
-            reference = await self._call(partial(self._post.channel.show, self._view(inquiry), place.address))
+            reference = await self._call(
+                partial(self._post.channel.show, await self._view(inquiry, place), place.address)
+            )
         except Refused as problem:
             await self._undelivered(job, inquiry, known, str(problem), again=False)
         except Unavailable as problem:
@@ -185,7 +187,7 @@ class Worker:
                 continue
             error = None
             try:
-                shown = self._view(inquiry)
+                shown = await self._view(inquiry, delivery.place)
                 for reference in delivery.references:
                     await self._call(partial(self._post.channel.refresh, reference, shown))
             except Refused as problem:
@@ -240,10 +242,11 @@ class Worker:
             log.exception("the channel %s failed", self._post.name)
             raise Refused(f"the channel failed: {type(error).__name__}") from error
 
-    def _view(self, inquiry: Inquiry) -> View:
+    async def _view(self, inquiry: Inquiry, place: Place) -> View:
         post = self._post
+        link = await post.link(inquiry, place.address)
         try:
-            return degrading.view(inquiry, post.channel.capabilities, post.words, post.link(inquiry))
+            return degrading.view(inquiry, post.channel.capabilities, post.words, link)
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
 

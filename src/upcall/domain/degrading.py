@@ -49,6 +49,7 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
         form=form,
         progress=_progress(inquiry, words),
         more=_more(inquiry, link),
+        link=link if can.link and inquiry.is_open else "",
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
     )
     return _fitted(shown, can, words, link)
@@ -202,6 +203,7 @@ def _size(shown: View | Asked | Choice | str) -> int:
                 shown.hint,
                 shown.progress,
                 shown.more,
+                shown.link,
                 shown.outcome or "",
             )
             return sum(_size(text) for text in texts) + sum(_size(each) for each in shown.questions)

@@ -40,6 +40,8 @@ class Capabilities:
     replies: bool = True
     """Whether an answer in words can say which message it is about: a thread, a quote."""
     edit: bool = True
+    link: bool = False
+    """Whether its messages carry a link with which they can be answered elsewhere: all that a one-way channel can do."""
     body: int = 3000
 
 
@@ -71,7 +73,8 @@ class View:
 
     `stage` tells views of one inquiry apart: a message that shows this stage is up to date. `outcome` is how it ended,
     and then there is nothing to press. `form` means that the questions are answered together, in a form of their own. `more` names what
-    cannot be shown here, files and previews, and where it can be seen.
+    cannot be shown here, files and previews, and where it can be seen. `link` is where it can be answered, for channels
+    that carry one.
     """
 
     inquiry: str
@@ -85,6 +88,7 @@ class View:
     form: bool = False
     progress: str = ""
     more: str = ""
+    link: str = ""
     outcome: str | None = None
 
 
@@ -123,10 +127,14 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What came of it: the line to show to that person, if any, and whether what they did counts."""
+    """What came of it: the line to show to that person, if any, and whether what they did counts.
+
+    `again` means that it could not be kept: whoever has delivered it may deliver it once more.
+    """
 
     line: str
     accepted: bool
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

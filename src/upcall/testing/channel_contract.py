@@ -7,147 +7,24 @@
                 yield vendor
 
 The `Vendor` is the other side of the wire: it takes what the channel sends, holds it against the vendor's limits, and
-does what people do there, pressing only what is really shown. Everything between it and the store is real.
+does what people do there, pressing only what is really shown. One that calls us is a `CallingVendor` as well.
+Everything between it and the store is real.
 
 Needs anyio's pytest plugin. For readable failures, say
-`pytest.register_assert_rewrite("upcall.testing.channel_contract")` in a conftest.
+`pytest.register_assert_rewrite("upcall.testing.channel_contract", "upcall.testing.channel_house")` in a conftest.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import pytest
 
-from upcall.broker import Broker, Policy, Reply
-from upcall.channel_ports import Channel
-from upcall.channels.words import sentences
-from upcall.dispatch.people import People
-from upcall.dispatch.service import Dispatch
-from upcall.dispatch.worker import Post
+from upcall.broker import Reply
 from upcall.domain.asking import draft
-from upcall.domain.inquiry import Answered, Inquiry, Origin
-from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, Route, Routing
-from upcall.stores.sqlite import SqliteStore
-
-SECONDS = 20.0
-NAME = "tried"
-WEB = Caller(name="web", role=Role.PERSON)
-ASKER = Caller(name="builder", role=Role.AGENT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A message as people see it."""
-
-    name: str
-    text: str
-    answerable: bool
-    """Whether anything is there to press, choose or fill in."""
-
-
-class Vendor(Protocol):
-    """The other side of the wire."""
-
-    place: str
-    known: str
-    """The id of somebody who is enrolled before each test."""
-    stranger: str
-
-    def channel(self) -> Channel:
-        """The channel as it is after a start of the daemon."""
-        ...
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        """Wait until this holds; looked at whenever something has happened here."""
-        ...
-
-    def messages(self) -> Sequence[Message]:
-        """Every message that shows a question, the oldest first."""
-        ...
-
-    async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
-        """Press, choose and fill in, for each question, what is shown under these labels; else write it there."""
-        ...
-
-    async def reply(self, user: str, message: str, words: str) -> None:
-        """Reply to a message in words."""
-        ...
-
-    async def write(self, user: str, words: str) -> None:
-        """Write to the app itself."""
-        ...
-
-    async def repeat(self) -> None:
-        """Deliver the last thing that somebody did once more, as vendors do."""
-        ...
-
-    def told(self, user: str) -> Sequence[str]:
-        """The lines that only this person was told."""
-        ...
-
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        """Take no messages from now on, for that reason; None is to take them again."""
-        ...
-
-    def listening(self) -> bool:
-        """Whether somebody is connected who hears what people do."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    """A broker with one channel."""
-
-    broker: Broker
-    people: People
-    dispatch: Dispatch
-
-    async def ask(self, **fields: Any) -> Inquiry:
-        """Ask something."""
-        origin = Origin(agent=ASKER.name, session="s-1", door="test")
-        return (await self.broker.ask(draft({"question": "Which cache?", **fields}), origin)).inquiry
-
-    async def settled(self, inquiry: Inquiry) -> Inquiry:
-        """The inquiry once it is settled."""
-        settled = await self.broker.wait(inquiry, SECONDS)
-        assert not settled.is_open
-        return settled
-
-    async def answers(self, inquiry: Inquiry) -> list[list[str]]:
-        """What was answered in the end, and by whom it must have been."""
-        state = (await self.settled(inquiry)).state
-        assert isinstance(state, Answered)
-        assert (state.closing.by, state.closing.via) == ("ana", NAME)
-        return [list(values) for values in state.answer.values]
-
-
-@asynccontextmanager
-async def a_house(vendor: Vendor, folder: Path, *, ttl: float = 3600.0) -> AsyncIterator[House]:
-    """A daemon's broker with its channel at work, on the same database each time."""
-    store = await SqliteStore.open(folder / "upcall.db")
-    place = Place(channel=NAME, address=vendor.place)
-    routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
-    broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
-    people = People(store, broker.now)
-    post = Post(
-        name=NAME, channel=vendor.channel(), words=sentences("en"), link=lambda each: f"http://x/i/{each.id}"
-    )
-    dispatch = Dispatch(broker, people, [post], routing)
-    await broker.start()
-    await people.add("ana", [(NAME, vendor.known)])
-    await dispatch.start()
-    try:
-        await vendor.until(vendor.listening)
-        yield House(broker=broker, people=people, dispatch=dispatch)
-    finally:
-        await dispatch.close()
-        await broker.close()
-        await store.close()
+from upcall.domain.inquiry import Inquiry, Origin
+from upcall.testing.channel_house import ASKER, NAME, SECONDS, WEB, House, Message, Vendor, a_house
 
 
 class ChannelContract:

@@ -12,6 +12,7 @@ from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
+from upcall.web.callbacks import callback_routes
 from upcall.web.channels_api import ChannelHandlers, PeopleHandlers
 from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
@@ -44,6 +45,7 @@ def create_app(
     """
     routes = [
         *api_routes(broker, access, runs, settings, dispatch),
+        *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
         *page_routes(broker, access, settings),
     ]

@@ -1,0 +1,111 @@
+"""Settings of channels and routes: `[channels.NAME]`, whose keys depend on its kind, and `[[routes]]`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from upcall.settings_reading import (
+    EXACT,
+    NEEDED,
+    SECONDS,
+    SECRET,
+    Table,
+    Variables,
+    as_table,
+    fill,
+    fill_named,
+)
+
+QUIET = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+_CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettings:
+    """What every channel has, by a name of its owner's. A name that is a kind is of that kind."""
+
+    kind: str = ""
+    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSettings(ChannelSettings):
+    """A Slack app."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_token: str = field(default="", metadata=SECRET | NEEDED)
+    api_url: str = ""
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
+"""Every kind of channel that there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteSettings:
+    """Where questions go that fit: places such as `slack:C0123456789`, all at once."""
+
+    to: tuple[str, ...] = field(default=(), metadata=EXACT)
+    agent: str = ""
+    workspace: str = ""
+    kind: Literal["", "text", "approval", "ask_user_question"] = ""
+    remind: float = field(default=600.0, metadata=SECONDS)
+    remind_most: int = 3
+    escalate_after: float = field(default=0.0, metadata=SECONDS)
+    quiet: str = ""
+
+
+def channel_keys() -> Iterator[tuple[str, str, object]]:
+    """Every setting of a `[channels.NAME]` table as (kind, key, default); those of every kind come first, for `any`."""
+    shared = {each.name for each in fields(ChannelSettings)}
+    for kind, settings in (("any", ChannelSettings), *KINDS.items()):
+        for known in fields(settings):
+            if kind == "any" or known.name not in shared:
+                yield kind, known.name, getattr(settings(), known.name)
+
+
+def route_keys() -> Iterator[tuple[str, object]]:
+    """Every setting of a `[[routes]]` table as (key, default)."""
+    for known in fields(RouteSettings):
+        yield known.name, getattr(RouteSettings(), known.name)
+
+
+def read_channels(
+    tables: Table, environment: Variables, problems: list[str]
+) -> Mapping[str, ChannelSettings]:
+    """The channels by their names."""
+    channels = {}
+    for name, given in tables.items():
+        key = f"channels.{name}"
+        if not _CHANNEL_NAME.fullmatch(name):
+            problems.append(f"{key}: a name of small letters, digits and - only")
+        table = dict(as_table(given, key, problems))
+        kind = table.setdefault("kind", name)
+        settings = KINDS.get(str(kind))
+        if settings is None:
+            problems.append(f"{key}.kind: one of {', '.join(KINDS)}; got {kind!r}")
+            continue
+        channels[name] = fill_named(settings, table, environment, f"{key}.", problems)
+    return channels
+
+
+def read_routes(given: object, channels: Table, problems: list[str]) -> tuple[RouteSettings, ...]:
+    """The routes in their order; they lead to channels that there are."""
+    if not isinstance(given, list):
+        problems.append(f"routes: tables [[routes]], got {given!r}")
+        return ()
+    routes = []
+    for number, each in enumerate(given, 1):
+        key = f"routes {number}"
+        route = fill(RouteSettings, as_table(each, key, problems), {}, f"{key}: ", problems)
+        if not route.to:
+            problems.append(f'{key}: to: places such as ["slack:C0123456789"]')
+        for place in route.to:
+            channel, _, address = place.partition(":")
+            if channel not in channels or not address:
+                problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
+        if route.quiet and not QUIET.fullmatch(route.quiet):
+            problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
+        routes.append(route)
+    return tuple(routes)

@@ -1,0 +1,167 @@
+"""A broker with one channel at work, and the other side of the wire: what tests of a channel stand on."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import uvicorn
+from starlette.applications import Starlette
+
+from upcall.broker import Broker, Policy
+from upcall.channel_ports import Channel
+from upcall.channels.words import sentences
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
+from upcall.dispatch.worker import Post
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Answered, Inquiry, Origin
+from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Place, Route, Routing
+from upcall.stores.sqlite import SqliteStore
+from upcall.web.callbacks import callback_routes
+from upcall.web.settings import WebSettings
+
+SECONDS = 20.0
+NAME = "tried"
+WEB = Caller(name="web", role=Role.PERSON)
+ASKER = Caller(name="builder", role=Role.AGENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message as people see it."""
+
+    name: str
+    text: str
+    answerable: bool
+    """Whether anything is there to press, choose or fill in."""
+
+
+class Vendor(Protocol):
+    """The other side of the wire."""
+
+    place: str
+    known: str
+    """The id of somebody who is enrolled before each test."""
+    stranger: str
+
+    def channel(self) -> Channel:
+        """The channel as it is after a start of the daemon."""
+        ...
+
+    async def until(self, seen: Callable[[], bool]) -> None:
+        """Wait until this holds; looked at whenever something has happened here."""
+        ...
+
+    def messages(self) -> Sequence[Message]:
+        """Every message that shows a question, the oldest first."""
+        ...
+
+    async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
+        """Press, choose and fill in, for each question, what is shown under these labels; else write it there."""
+        ...
+
+    async def reply(self, user: str, message: str, words: str) -> None:
+        """Reply to a message in words."""
+        ...
+
+    async def write(self, user: str, words: str) -> None:
+        """Write to the app itself."""
+        ...
+
+    async def repeat(self) -> None:
+        """Deliver the last thing that somebody did once more, as vendors do."""
+        ...
+
+    def told(self, user: str) -> Sequence[str]:
+        """The lines that only this person was told."""
+        ...
+
+    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+        """Take no messages from now on, for that reason; None is to take them again."""
+        ...
+
+    def listening(self) -> bool:
+        """Whether somebody is connected who hears what people do."""
+        ...
+
+
+@runtime_checkable
+class CallingVendor(Protocol):
+    """A vendor that delivers what people do by calling us."""
+
+    def reachable(self, url: str) -> None:
+        """From now on we are at this address."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """A broker with one channel."""
+
+    broker: Broker
+    people: People
+    dispatch: Dispatch
+
+    async def ask(self, **fields: Any) -> Inquiry:
+        """Ask something."""
+        origin = Origin(agent=ASKER.name, session="s-1", door="test")
+        return (await self.broker.ask(draft({"question": "Which cache?", **fields}), origin)).inquiry
+
+    async def settled(self, inquiry: Inquiry) -> Inquiry:
+        """The inquiry once it is settled."""
+        settled = await self.broker.wait(inquiry, SECONDS)
+        assert not settled.is_open
+        return settled
+
+    async def answers(self, inquiry: Inquiry) -> list[list[str]]:
+        """What was answered in the end, and by whom it must have been."""
+        state = (await self.settled(inquiry)).state
+        assert isinstance(state, Answered)
+        assert (state.closing.by, state.closing.via) == ("ana", NAME)
+        return [list(values) for values in state.answer.values]
+
+
+@asynccontextmanager
+async def a_house(vendor: Vendor, folder: Path, *, ttl: float = 3600.0) -> AsyncIterator[House]:
+    """A daemon's broker with its channel at work, on the same database each time."""
+    store = await SqliteStore.open(folder / "upcall.db")
+    place = Place(channel=NAME, address=vendor.place)
+    routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
+    broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
+    people = People(store, broker.now)
+    post = Post(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
+    dispatch = Dispatch(broker, people, [post], routing)
+    async with AsyncExitStack() as leaving:
+        leaving.push_async_callback(store.close)
+        await broker.start()
+        leaving.push_async_callback(broker.close)
+        await people.add("ana", [(NAME, vendor.known)])
+        await dispatch.start()
+        leaving.push_async_callback(dispatch.close)
+        if isinstance(vendor, CallingVendor):
+            vendor.reachable(await leaving.enter_async_context(_served(dispatch)))
+        await vendor.until(vendor.listening)
+        yield House(broker=broker, people=people, dispatch=dispatch)
+
+
+async def _link(inquiry: Inquiry, _: str) -> str:
+    return f"http://x/i/{inquiry.id}"
+
+
+@asynccontextmanager
+async def _served(dispatch: Dispatch) -> AsyncIterator[str]:
+    """Where vendors call us, on a port of its own."""
+    app = Starlette(routes=callback_routes(dispatch, WebSettings(version="test")))
+    server = uvicorn.Server(uvicorn.Config(app, ws="none", lifespan="off", log_config=None))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/channels/{NAME}"
+        finally:
+            server.should_exit = True
+            await serving
