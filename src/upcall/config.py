@@ -99,6 +99,7 @@ class Config:
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
+    inbox: bool = True
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
@@ -126,6 +127,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    if not config.inbox and not config.routes:
+        problems.append("inbox: where it is no route, there have to be [[routes]]")
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
