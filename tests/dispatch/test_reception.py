@@ -9,7 +9,6 @@ from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
-from upcall.dispatch.reception import Reception
 from upcall.domain.inquiry import Answered, Inquiry
 from upcall.domain.routing import Route
 from upcall.domain.showing import Capabilities, Heard, Inbound
@@ -20,16 +19,15 @@ WORDS_ONLY = Capabilities()
 class Desk:
     """One person who writes to a channel that has nothing to press."""
 
-    def __init__(self, hall: Hall, reception: Reception) -> None:
+    def __init__(self, hall: Hall) -> None:
         self.hall = hall
-        self._reception = reception
         self._count = 0
 
     async def write(self, words: str, *, place: str = "C1", user: str = "U1") -> Heard:
         self._count += 1
-        return await self._reception.receive(
-            Inbound(id=str(self._count), user=user, place=place, words=words)
-        )
+        inbox = self.hall.one.inbox
+        assert inbox is not None
+        return await inbox.receive(Inbound(id=str(self._count), user=user, place=place, words=words))
 
     async def ask(self, question: str) -> Inquiry:
         shown = len(self.hall.one.shown)
@@ -46,10 +44,9 @@ class Desk:
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     monkeypatch.setattr(ScriptedChannel, "capabilities", WORDS_ONLY)
     async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
-        people = People(hall.broker.store, hall.broker.now)
-        await people.add("ana", [("one", "U1")])
-        lock = hall.dispatch._posts["one"].showing
-        yield Desk(hall, Reception(hall.broker, people, "one", hall.one, sentences("en"), lock))
+        await People(hall.broker.store, hall.broker.now).add("ana", [("one", "U1")])
+        await hall.one.until(lambda: hall.one.inbox is not None)
+        yield Desk(hall)
 
 
 async def test_bare_words_answer_the_only_question_that_is_open_there(desk: Desk) -> None:

@@ -59,7 +59,7 @@ def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str
     """Whether a reply is the number of "Other", which is no answer yet."""
     if len(inquiry.questions) > 1 or inquiry.kind is Kind.APPROVAL:
         return False
-    (question,) = inquiry.questions
+    question = inquiry.questions[0]
     shown = _asked(inquiry, question, can, words, alone=True)
     number = reply.strip().rstrip(".)")
     return shown.other and number == shown.choices[-1].label and number not in question.labels
