@@ -66,6 +66,7 @@ async def test_with_several_open_the_person_is_asked_which_one(desk: Desk) -> No
     assert await desk.answer_of(first) == "Redis"
 
 
+@pytest.mark.promise("spec/54")
 async def test_a_closed_question_swallows_no_message(desk: Desk) -> None:
     inquiry = await desk.ask("Which cache?")
     await desk.hall.answer(inquiry)
@@ -79,6 +80,7 @@ async def test_words_in_another_place_mean_nothing_here(desk: Desk) -> None:
     assert await desk.answer_of(inquiry) is None
 
 
+@pytest.mark.promise("spec/51")
 async def test_the_number_of_other_asks_for_the_words_and_they_are_the_answer(desk: Desk) -> None:
     inquiry = await desk.ask("Which cache?")
     (view,) = desk.hall.one.shown.values()

@@ -57,7 +57,7 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
 
 def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
     """Whether a reply is the number of "Other", which is no answer yet."""
-    if len(inquiry.questions) > 1 or inquiry.kind is Kind.APPROVAL:
+    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
         return False
     question = inquiry.questions[0]
     shown = _asked(inquiry, question, can, words, alone=True)
