@@ -6,7 +6,15 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings, SlackSettings
+from upcall.channel_settings import (
+    QUIET,
+    AppriseSettings,
+    ChannelSettings,
+    DesktopSettings,
+    NtfySettings,
+    RouteSettings,
+    SlackSettings,
+)
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -109,6 +117,18 @@ def _made(settings: ChannelSettings) -> Channel:
                 api_url=settings.api_url,
                 language=settings.language,
             )
+        case NtfySettings():
+            from upcall.channels.ntfy import Ntfy
+
+            return Ntfy(server=settings.server, token=settings.token, language=settings.language)
+        case AppriseSettings():
+            from upcall.channels.apprise import Apprise
+
+            return Apprise(url=settings.url)
+        case DesktopSettings():
+            from upcall.channels.desktop import Desktop
+
+            return Desktop(language=settings.language)
         case _:
             raise AssertionError(settings.kind)
 
