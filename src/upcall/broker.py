@@ -68,6 +68,8 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
+    once: bool = False
+    """Whether it counts only for somebody who has not voted yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +188,8 @@ class Broker:
 
         def decide(inquiry: Inquiry) -> Change | None:
             if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+                return None
+            if reply.once and any(vote.by == caller.name for vote in inquiry.votes):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)
