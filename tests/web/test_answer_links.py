@@ -52,6 +52,7 @@ async def said(response: httpx2.Response, status: int) -> str:
     return words(response.text)
 
 
+@pytest.mark.promise("spec/136")
 async def test_looking_changes_nothing_and_sending_answers(house: House, visitor: Visitor) -> None:
     asked = await house.asked()
     path = await link(house, asked)
@@ -109,6 +110,7 @@ async def test_what_cannot_be_sent_comes_back_with_a_sentence(house: House, visi
     assert "The agent is being told" in await said(done, 200)
 
 
+@pytest.mark.promise("spec/136")
 async def test_a_link_is_good_for_one_answer(house: House, visitor: Visitor) -> None:
     asked = await house.asked()
     path, other = await link(house, asked), await link(house, asked)
@@ -163,6 +165,7 @@ async def test_an_expired_question_takes_no_answer_by_link(house: House, visitor
     assert forms(await visitor.looks(path)) == []
 
 
+@pytest.mark.promise("spec/136")
 async def test_a_link_is_too_old_after_a_week(house: House, visitor: Visitor) -> None:
     asked = await house.asked(question="Some day?", ttl="30d")
     path = await link(house, asked)
@@ -173,6 +176,7 @@ async def test_a_link_is_too_old_after_a_week(house: House, visitor: Visitor) ->
     assert (await house.store.get(asked["id"])).is_open
 
 
+@pytest.mark.promise("spec/136")
 @pytest.mark.parametrize("channel", ["mail", None])
 async def test_whoever_was_removed_is_refused_and_stays_so(
     house: House, visitor: Visitor, channel: str | None
