@@ -69,8 +69,7 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
-    once: bool = False
-    """Whether it counts only for somebody who has not voted yet."""
+    first_vote_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +187,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
-                return None
-            if reply.once and any(vote.by == caller.name for vote in inquiry.votes):
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)

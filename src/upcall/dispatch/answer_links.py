@@ -113,7 +113,7 @@ class AnswerLinks:
         Raises:
             LinkUsed: if it was used before, unless this is the same request sent again.
         """
-        reply = replace(reply, via=opened.via, once=True, force=False, remember=None)
+        reply = replace(reply, via=opened.via, first_vote_only=True, force=False, remember=None)
         settled = await self._broker.receive(opened.inquiry.id, reply, opened.caller)
         if not settled.accepted and replace(opened, inquiry=settled.inquiry).used:
             raise LinkUsed
