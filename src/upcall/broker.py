@@ -20,7 +20,6 @@ from upcall.domain.inquiry import (
     Cancelled,
     Change,
     Closing,
-    Expired,
     Failed,
     Inquiry,
     Kind,
