@@ -1,5 +1,6 @@
 """What the settings say of channels, put together."""
 
+import json
 import sys
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from upcall.channel_settings import RouteSettings, SlackSettings
 from upcall.channels.slack import Slack
+from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting
@@ -61,3 +63,14 @@ async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_addr
     assert await post.link(asked, "U2") == f"https://upcall.example/i/{asked.id}"
     over = replace(asked, state=Cancelled(closing=Closing(by="ana", via="web", at=1)))
     assert await post.link(over, "U1") == f"https://upcall.example/i/{asked.id}"
+
+
+def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["setup", "slack"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert (settings["socket_mode_enabled"], settings["interactivity"]) == (True, {"is_enabled": True})
+    url = "https://upcall.example/channels/slack"
+    assert run(["setup", "slack", "--callback", url]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["socket_mode_enabled"] is False
+    assert settings["interactivity"]["request_url"] == settings["event_subscriptions"]["request_url"] == url
