@@ -82,6 +82,7 @@ class Notifications:
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
     terminal_bell: bool = False
+    terminal_osc: Literal["", "9", "777", "99"] = ""
     macos_notification: bool = False
     webhook_url: str = ""
 
