@@ -159,7 +159,7 @@ def card(
         rank=_rank(inquiry),
         agent=agent,
         initial=agent[:1].upper(),
-        hue=crc32(origin.agent.encode("utf-8", "replace")) % HUES,
+        hue=hue(origin.agent),
         workspace=workspace,
         workspace_name=workspace.rstrip("/").rpartition("/")[2],
         run=origin.run,
@@ -188,6 +188,11 @@ def card(
         said=said,
         lost=lost,
     )
+
+
+def hue(name: str) -> int:
+    """The colour of somebody, which is always the same."""
+    return crc32(name.encode("utf-8", "replace")) % HUES
 
 
 def _remember(inquiry: Inquiry, words: Words) -> tuple[tuple[str, str], ...]:
