@@ -26,6 +26,7 @@ from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.resuming import Resuming
 from upcall.runs.started import Told
+from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
 
 LONGEST_TASK = 1024 * 1024
@@ -71,12 +72,20 @@ class Runs:
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
             held=held,
             is_kept=lambda number: premises.folder(number).is_kept(),
+            template=premises.resume_message,
         )
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
-            broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
+            broker.store,
+            self._book,
+            self._deliveries,
+            premises.runner,
+            broker.now,
+            self._heard,
+            self._supervisor.end,
+            StateFiles(premises, self._book, self._deliveries).refresh,
         )
         self._pumping = asyncio.Lock()
         self._resting: set[int] = set()
