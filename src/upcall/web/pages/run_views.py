@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from upcall.domain.display import one_line, visible
 from upcall.domain.run import Run, RunState
 from upcall.runs.logs import LogLine, LogPage
-from upcall.web.pages.cards import hue
+from upcall.web.pages.colours import hue
 
 LONGEST_LINE = 4000
 MOST_LINES = 400

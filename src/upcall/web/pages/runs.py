@@ -3,7 +3,6 @@
 from starlette.responses import Response
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
-from upcall.domain.inquiry import Inquiry
 from upcall.ports import Query
 from upcall.runs.service import Runs
 from upcall.web.errors import STATUSES
@@ -82,7 +81,7 @@ class RunPages:
         seq = await self._broker.store.last_seq()
         number = run_number(visit)
         run = await self._runs.get(number)
-        asked = await self._asked(number, run.agent, run.created_at)
+        asked = (await self._broker.store.find(Query(run=number, limit=MOST_INQUIRIES))).items
         cards = [
             (
                 inquiry.is_open,
@@ -107,18 +106,6 @@ class RunPages:
             written=value(visit.form, "text"),
             count=await self._broker.store.count_open(),
         )
-
-    async def _asked(self, number: int, agent: str, since: float) -> list[Inquiry]:
-        """What a run has asked, the latest first."""
-        found: list[Inquiry] = []
-        cursor: str | None = None
-        while len(found) < MOST_INQUIRIES:
-            page = await self._broker.store.find(Query(agent=agent, limit=MOST_INQUIRIES, cursor=cursor))
-            found += [inquiry for inquiry in page.items if inquiry.origin.run == number]
-            cursor = page.next
-            if cursor is None or page.items[-1].asked_at < since:
-                break
-        return found
 
 
 def run_number(visit: Visit) -> int:

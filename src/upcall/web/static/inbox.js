@@ -2,6 +2,7 @@
 import { show } from "./badge.js";
 import { parse, take, tidy } from "./cards.js";
 import { keep, restore } from "./drafts.js";
+import "./filters.js";
 import { press } from "./keys.js";
 import { flash, send } from "./send.js";
 import "./times.js";
@@ -33,7 +34,10 @@ function hear(news) {
 
 /** Brings a page to life; what it returns takes in the news. */
 export function live() {
-  for (const card of document.querySelectorAll("article.card")) restore(card);
+  for (const card of document.querySelectorAll("article.card")) {
+    card.dataset.found = "";
+    restore(card);
+  }
   tidy();
   show(Number(document.querySelector("[data-count]").textContent));
   setInterval(tidy, TIDY_EVERY);
@@ -42,6 +46,5 @@ export function live() {
   document.addEventListener("submit", send);
   document.addEventListener("keydown", press);
   document.addEventListener("input", typed);
-  document.querySelector(".search")?.addEventListener("submit", (event) => event.preventDefault());
   return hear;
 }
