@@ -1,7 +1,7 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, SlackSettings
+from upcall.channel_settings import QUIET, ChannelSettings, MatrixSettings, SlackSettings
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -74,6 +74,14 @@ def _made(settings: ChannelSettings) -> Channel:
                 bot_token=settings.bot_token,
                 app_token=settings.app_token,
                 api_url=settings.api_url,
+                language=settings.language,
+            )
+        case MatrixSettings():
+            from upcall.channels.matrix import Matrix
+
+            return Matrix(
+                homeserver=settings.homeserver,
+                access_token=settings.access_token,
                 language=settings.language,
             )
         case _:
