@@ -144,9 +144,12 @@ class MatrixHouse:
     def said(self) -> Sequence[str]:
         """Every text of the bot's that is no question and no edit."""
         found = [event["content"] for event in self._seen.values() if event["sender"] == self.bot]
-        return [
-            content["body"] for content in found if "m.in_reply_to" in content.get("m.relates_to", {})
-        ]
+        return [content["body"] for content in found if "m.in_reply_to" in content.get("m.relates_to", {})]
+
+    def named(self, text: str) -> str:
+        """What the bot's message with this text is called."""
+        found = [name for name, event in self._seen.items() if event["content"].get("body") == text]
+        return f"{self.place}/{found[0]}"
 
     def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
         self._failing = how

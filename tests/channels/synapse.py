@@ -47,7 +47,10 @@ class Synapse:
         command = [str(self._python), "-m", "synapse.app.homeserver", "--config-path", str(settings)]
         seed = base64.b64encode(secrets.token_bytes(32)).decode().rstrip("=")
         (folder / "signing.key").write_text(f"ed25519 a_test {seed}\n")
-        with (folder / "output").open("wb") as output, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+        with (
+            (folder / "output").open("wb") as output,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready,
+        ):
             # It says when it is ready, as it would to systemd.
             ready.bind(str(folder / "ready"))
             ready.settimeout(SECONDS)

@@ -89,7 +89,7 @@ class Homeserver:
         elif not place.startswith("!"):
             raise Refused(f"{place} is no room: {HINTS['M_NOT_FOUND']}")
         found = await _tried(self._nio.room_get_state_event(room, "m.room.encryption"))
-        status = found.transport_response.status
+        status = _status(found)
         if status == 200:
             raise Refused("the room is encrypted, and Upcall is not: use a room without encryption")
         if status not in {403, 404}:
@@ -116,7 +116,7 @@ class Homeserver:
     async def event(self, room: str, event: str) -> Event | None:
         """An event; None if there is none that we may see."""
         found = await _tried(self._nio.room_get_event(room, event))
-        if isinstance(found, nio.ErrorResponse) and found.transport_response.status in {403, 404}:
+        if isinstance(found, nio.ErrorResponse) and _status(found) in {403, 404}:
             return None
         source: Event = _good(found).event.source
         return source
@@ -203,11 +203,15 @@ async def _tried(call: Awaitable[Any]) -> Any:
         raise Unavailable(f"Matrix cannot be reached: {type(error).__name__}") from error
 
 
+def _status(response: Any) -> int:
+    return int(response.transport_response.status)
+
+
 def _good(response: Any) -> Any:
     """What the homeserver says, unless it is a refusal."""
     if not isinstance(response, nio.ErrorResponse):
         return response
-    said, status = response.status_code, response.transport_response.status
+    said, status = response.status_code, _status(response)
     if status == 429 or said == "M_LIMIT_EXCEEDED":
         raise Unavailable("Matrix is busy", after=(response.retry_after_ms or 1000) / 1000)
     if status >= 500 or not said:

@@ -70,8 +70,8 @@ def body(view: View, words: Words) -> str:
     if view.outcome is not None:
         return "\n".join([*lines, view.outcome])
     if view.approval:
-        verdicts = zip(VERDICTS, view.questions[0].choices, strict=True)
-        lines.append("   ".join(f"{key} {choice.full}" for key, choice in verdicts))
+        choices = [choice.full for question in view.questions for choice in question.choices]
+        lines.append("   ".join(f"{key} {choice}" for key, choice in zip(VERDICTS, choices, strict=True)))
     if keys(view):
         lines.append(words["react"])
     return "\n".join([*lines, *(each for each in (view.progress, view.hint) if each)])
