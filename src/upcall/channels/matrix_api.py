@@ -9,9 +9,8 @@ from typing import Any
 
 import aiohttp
 
-# The library says nothing about its types, here and in the next line.
+# The library says nothing about its types.
 import nio  # type: ignore[import-untyped]
-from nio.api import RelationshipType  # type: ignore[import-untyped]
 
 from upcall.channel_ports import Refused, Unavailable
 
@@ -123,7 +122,7 @@ class Homeserver:
 
     async def reactions(self, room: str, event: str) -> Sequence[Event]:
         """Everybody's reactions to an event that are still there."""
-        kind = RelationshipType.annotation
+        kind = nio.api.RelationshipType.annotation
         related = self._nio.room_get_event_relations(room, event, kind, "m.reaction")
 
         async def collected() -> list[Event]:
