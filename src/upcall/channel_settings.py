@@ -57,6 +57,14 @@ class SlackSettings(ChannelSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSettings(ChannelSettings):
+    """An account on a Matrix homeserver."""
+
+    homeserver: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NtfySettings(ChannelSettings):
     """A server of ntfy's."""
 
@@ -80,6 +88,7 @@ class DesktopSettings(ChannelSettings):
 
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
+    "matrix": MatrixSettings,
     "ntfy": NtfySettings,
     "apprise": AppriseSettings,
     "desktop": DesktopSettings,

@@ -6,15 +6,8 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import (
-    QUIET,
-    AppriseSettings,
-    ChannelSettings,
-    DesktopSettings,
-    NtfySettings,
-    RouteSettings,
-    SlackSettings,
-)
+from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
+from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -110,41 +103,12 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
 
 def _channel(name: str, settings: ChannelSettings) -> Channel:
     try:
-        return _made(settings)
+        return channel(settings)
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
             hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-
-
-def _made(settings: ChannelSettings) -> Channel:
-    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
-    match settings:
-        case SlackSettings():
-            from upcall.channels.slack import Slack
-
-            return Slack(
-                bot_token=settings.bot_token,
-                app_token=settings.app_token,
-                signing_secret=settings.signing_secret,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case NtfySettings():
-            from upcall.channels.ntfy import Ntfy
-
-            return Ntfy(server=settings.server, token=settings.token, language=settings.language)
-        case AppriseSettings():
-            from upcall.channels.apprise import Apprise
-
-            return Apprise(url=settings.url)
-        case DesktopSettings():
-            from upcall.channels.desktop import Desktop
-
-            return Desktop(language=settings.language)
-        case _:
-            raise AssertionError(settings.kind)
 
 
 def _place(written: str) -> Place:

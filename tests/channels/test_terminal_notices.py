@@ -29,12 +29,11 @@ NOTICE = Notice(
 @pytest.mark.parametrize(
     ("code", "sequence"),
     [
-        ("9", "\x1b]9;up,call: claude needs input: Which\\ cache? (upcall answer a7)\x1b\\"),
-        ("777", "\x1b]777;notify;up,call;claude needs input: Which\\ cache? (upcall answer a7)\x1b\\"),
+        ("9", "\x1b]9;up,call: claude needs input: Which cache? (upcall answer a7)\x1b\\"),
+        ("777", "\x1b]777;notify;up,call;claude needs input: Which cache? (upcall answer a7)\x1b\\"),
         (
             "99",
-            "\x1b]99;i=a7:d=0;up,call\x1b\\"
-            "\x1b]99;i=a7:p=body;claude needs input: Which\\ cache? (upcall answer a7)\x1b\\",
+            "\x1b]99;i=a7:d=0;up,call\x1b\\\x1b]99;i=a7:p=body;claude needs input: Which cache? (upcall answer a7)\x1b\\",
         ),
     ],
 )
