@@ -21,6 +21,7 @@ from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
+from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
@@ -122,7 +123,13 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        dispatch = Dispatch(broker, People(store, broker.now), posts(config, url), routing)
+        dispatch = Dispatch(
+            broker,
+            People(store, broker.now),
+            posts(config, url),
+            routing,
+            listening_lease=LEASE if shared else None,
+        )
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         door = LateDoor(tools, access)

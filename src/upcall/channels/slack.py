@@ -1,6 +1,7 @@
 """Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside.
 
-Everything is acknowledged before it is dealt with, except a form, whose sender waits for what is wrong with it.
+What somebody did is acknowledged once it is kept, so that whoever is cut off in between hears of it: a message is sent
+again, and a button says that it did not work. Slack waits for three seconds, and so do we, almost.
 """
 
 import asyncio
@@ -24,8 +25,8 @@ from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
 
 CALL_SECONDS = 15
-FORM_SECONDS = 2.0
-"""How long the sender of a form may wait; Slack gives up after three seconds."""
+ACKNOWLEDGE_SECONDS = 2.0
+"""How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
 
 PASSING = {
     "fatal_error",
@@ -155,24 +156,22 @@ class Slack:
                 SocketModeResponse(envelope_id=request.envelope_id, payload=reply)
             )
             return
+        pressing = request.type == "interactive" and kind == "block_actions"
+        inbound = pressed(payload) if pressing else None
+        if request.type == "events_api":
+            inbound = written(payload)
+        taking: asyncio.Task[Heard] | None = None
+        if inbound is not None and not (pressing and _opens_form(payload)):
+            taking = asyncio.create_task(inbox.receive(inbound))
+            await asyncio.wait({taking}, timeout=ACKNOWLEDGE_SECONDS)
         await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
         try:
-            if request.type == "interactive" and kind == "block_actions":
-                await self._press(payload, inbox)
-            elif request.type == "events_api":
-                await self._write(payload, inbox)
+            if inbound is not None and taking is not None:
+                await self._tell_back(inbound, await taking)
+            elif inbound is not None:
+                await self._open_form(payload, inbound, inbox)
         except (Refused, Unavailable) as problem:
             log.warning("somebody could not be told: %s", problem)
-
-    async def _press(self, payload: Payload, inbox: Inbox) -> None:
-        inbound = pressed(payload)
-        if inbound is None:
-            return
-        if str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:"):
-            await self._open_form(payload, inbound, inbox)
-            return
-        heard = await inbox.receive(inbound)
-        await self._whisper(inbound, heard.line)
 
     async def _open_form(self, payload: Payload, inbound: Inbound, inbox: Inbox) -> None:
         view = await inbox.view(inbound.inquiry or "")
@@ -186,7 +185,7 @@ class Slack:
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
         """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
         try:
-            async with asyncio.timeout(FORM_SECONDS):
+            async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
                 heard = await inbox.receive(submitted(payload))
         except TimeoutError:
             heard = Heard(line=self._words["unavailable"], accepted=False)
@@ -195,12 +194,8 @@ class Slack:
         first = next(block["block_id"] for block in payload["view"]["blocks"] if block["type"] == "input")
         return {"response_action": "errors", "errors": {first: heard.line}}
 
-    async def _write(self, payload: Payload, inbox: Inbox) -> None:
-        inbound = written(payload)
-        if inbound is None:
-            return
-        heard = await inbox.receive(inbound)
-        if heard.line and inbound.message is None:
+    async def _tell_back(self, inbound: Inbound, heard: Heard) -> None:
+        if heard.line and inbound.words and inbound.message is None:
             text = blocks.escape(heard.line)
             await self._call("chat.postMessage", channel=inbound.place, text=text, parse="none")
         else:
@@ -230,6 +225,10 @@ class Slack:
             raise _failure(error) from error
         except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
             raise Unavailable(f"Slack cannot be reached: {type(error).__name__}") from error
+
+
+def _opens_form(payload: Payload) -> bool:
+    return str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:")
 
 
 def _failure(error: SlackApiError) -> Refused | Unavailable:
