@@ -31,6 +31,7 @@ from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Routing
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
@@ -123,13 +124,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        dispatch = Dispatch(
-            broker,
-            People(store, broker.now),
-            posts(config, url),
-            routing,
-            listening_lease=LEASE if shared else None,
-        )
+        dispatch = _dispatch(broker, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         door = LateDoor(tools, access)
@@ -190,6 +185,17 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
         pacing=Pacing(**asdict(config.rates)),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def _dispatch(broker: Broker, config: Config, url: str, routing: Routing) -> Dispatch:
+    """The channels; where daemons share a database, each of them is listened to by one at a time."""
+    return Dispatch(
+        broker,
+        People(broker.store, broker.now),
+        posts(config, url),
+        routing,
+        listening_lease=LEASE if is_postgres(config.database) else None,
     )
 
 
