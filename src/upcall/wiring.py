@@ -21,6 +21,7 @@ from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
@@ -124,7 +125,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        dispatch = _dispatch(broker, config, url, routing)
+        dispatch = _dispatch(broker, access, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
@@ -189,12 +190,12 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
     )
 
 
-def _dispatch(broker: Broker, config: Config, url: str, routing: Routing) -> Dispatch:
+def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
     """The channels; where daemons share a database, each of them is listened to by one at a time."""
     return Dispatch(
         broker,
         People(broker.store, broker.now),
-        posts(config, url),
+        posts(config, url, AnswerLinks(broker, access).path_in),
         routing,
         listening_lease=LEASE if is_postgres(config.database) else None,
     )
