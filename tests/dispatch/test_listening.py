@@ -51,6 +51,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.taken: list[str] = []
+        self.read_to = ""
 
     async def receive(self, inbound: Inbound) -> Heard:
         self.taken.append(inbound.id)
@@ -58,6 +59,15 @@ class Desk:
 
     async def view(self, inquiry: str) -> View | None:
         raise AssertionError(f"nobody opened a form of {inquiry}")
+
+    async def knows(self, user: str) -> bool:
+        raise AssertionError(f"nobody asked for {user}")
+
+    async def bookmark(self) -> str:
+        return self.read_to
+
+    async def keep(self, bookmark: str) -> None:
+        self.read_to = bookmark
 
 
 class Daemon:
@@ -98,7 +108,10 @@ async def daemons(
 
 async def test_one_listens_and_the_other_when_it_ends(tmp_path: Path) -> None:
     async with daemons(tmp_path, lease=3600) as (first, second, store):
-        assert (await (await first.listens()).receive(PRESS)).accepted
+        inbox = await first.listens()
+        assert (await inbox.receive(PRESS)).accepted
+        await inbox.keep("7")
+        assert await inbox.bookmark() == "7"
         (job,) = await store.jobs(JOB, "one")
         assert job.due > store.now() + 3000
         await first.end()
@@ -138,6 +151,9 @@ async def test_whoever_was_halted_takes_nothing_and_listens_no_more(
         (job,) = await store.claim([JOB], runner="", now=store.now() + 1e6, lease=LEASE - 1e6, limit=1)
         heard = await inbox.receive(PRESS)
         assert (heard.accepted, heard.again, heard.line) == (False, True, sentences("en")["unavailable"])
+        with pytest.raises(Unavailable, match="another daemon"):
+            await inbox.keep("7")
+        assert first.desk.read_to == ""
         await first.ear.until(lambda: first.ear.inbox is None)
         assert first.desk.taken == second.desk.taken == []
         assert "another daemon listens by now" in caplog.text

@@ -61,7 +61,7 @@ class Listener:
         held = await self._claimed(lease)
         log.info("listening to %s", self._post.name)
         turn = _Turn(self._store, held, lease, self._post, self._inbox)
-        tasks = [asyncio.create_task(self._hear(turn)), asyncio.create_task(turn.keep())]
+        tasks = [asyncio.create_task(self._hear(turn)), asyncio.create_task(turn.hold())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -123,7 +123,7 @@ class _Turn:
         self._post = post
         self._inbox = inbox
 
-    async def keep(self) -> None:
+    async def hold(self) -> None:
         """Renew the lease until it is lost, or nobody can say for its whole length whether it is."""
         time = asyncio.get_running_loop().time
         sure = time()
@@ -146,12 +146,7 @@ class _Turn:
 
     async def receive(self, inbound: Inbound) -> Heard:
         """Take what somebody did. Whoever was halted cannot know that it is another's turn by now, so the store is asked."""
-        try:
-            held = await self._renewed()
-        except StorageError as error:
-            log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
-            held = False
-        if not held:
+        if not await self._is_ours():
             log.warning("what came through %s was not taken: another daemon listens by now", self._post.name)
             return Heard(line=self._post.words["unavailable"], accepted=False, again=True)
         return await self._inbox.receive(inbound)
@@ -159,6 +154,31 @@ class _Turn:
     async def view(self, inquiry: str) -> View | None:
         """An inquiry as it would be shown now."""
         return await self._inbox.view(inquiry)
+
+    async def knows(self, user: str) -> bool:
+        """Whether somebody may answer."""
+        return await self._inbox.knows(user)
+
+    async def bookmark(self) -> str:
+        """Up to where this channel has been read."""
+        return await self._inbox.bookmark()
+
+    async def keep(self, bookmark: str) -> None:
+        """Remember up to where it was read, unless that is another's to say by now.
+
+        Raises:
+            Unavailable: if it is, or it cannot be kept.
+        """
+        if not await self._is_ours():
+            raise Unavailable("another daemon listens by now")
+        await self._inbox.keep(bookmark)
+
+    async def _is_ours(self) -> bool:
+        try:
+            return await self._renewed()
+        except StorageError as error:
+            log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
+            return False
 
     async def _renewed(self) -> bool:
         return await self._store.renew(self._held, self._store.now() + self._lease)
