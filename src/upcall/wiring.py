@@ -77,9 +77,9 @@ class Assembly:
     public_url: str
     agent_token: str
 
-    def sign_in_link(self) -> str:
+    async def sign_in_link(self) -> str:
         """A fresh link that lets the owner in, once."""
-        code = self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
+        code = await self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
         return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
@@ -98,9 +98,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
-        access = Access(store, store.now)
-        await access.load()
         shared = is_postgres(config.database)
+        access = Access(store, store.now, shared=shared)
+        await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
             leaving.callback(asyncio.create_task(_refresh(access)).cancel)
@@ -127,7 +127,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         dispatch = _dispatch(broker, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
-        door = LateDoor(tools, access)
+        door = LateDoor(tools, access, replica=config.replica)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
