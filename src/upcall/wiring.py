@@ -78,9 +78,9 @@ class Assembly:
     public_url: str
     agent_token: str
 
-    def sign_in_link(self) -> str:
+    async def sign_in_link(self) -> str:
         """A fresh link that lets the owner in, once."""
-        code = self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
+        code = await self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
         return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
@@ -99,9 +99,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
-        access = Access(store, store.now)
-        await access.load()
         shared = is_postgres(config.database)
+        access = Access(store, store.now, shared=shared)
+        await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
             leaving.callback(asyncio.create_task(_refresh(access)).cancel)
@@ -129,7 +129,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
-        door = LateDoor(tools, access)
+        door = LateDoor(tools, access, replica=config.replica)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
