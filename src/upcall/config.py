@@ -24,6 +24,9 @@ TEMPLATED = ("acp", "command")
 ALIASES = ("ask_user", "question")
 """What else `ask_human` may be called."""
 
+REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""What a daemon can be called among others: what a host can be called."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
@@ -104,6 +107,7 @@ class Config:
     database: str = ""
     database_direct: str = ""
     public_url: str = ""
+    replica: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
@@ -166,6 +170,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         problems.append(
             f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
         )
+    if config.replica and not REPLICA.fullmatch(config.replica):
+        problems.append(f"replica: up to 63 small letters, digits and -; got {config.replica!r}")
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
