@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     baselines,
     blocked,
+    channels,
     cycles,
     files,
     http_cycles,
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "files": files.run,
     "status": status.run,
     "restart": restart.run,
+    "channels": channels.run,
 }
 RESULTS = ROOT / "benchmarks" / "results"
 
