@@ -54,6 +54,7 @@ class Query:
     state: str | None = None
     agent: str | None = None
     kind: Kind | None = None
+    run: int | None = None
     closed_since: float | None = None
     limit: int = 50
     cursor: str | None = None

@@ -20,7 +20,7 @@ async def deny_open(
     reason: str = "worker_ended",
 ) -> Sequence[Inquiry]:
     """Deny the approvals that a run, or a session of an agent, left open; those that were, as they are now."""
-    query = Query(state="open", kind=Kind.APPROVAL, agent=agent, limit=PAGE)
+    query = Query(state="open", kind=Kind.APPROVAL, agent=agent, run=run, limit=PAGE)
     denied: list[Inquiry] = []
     while True:
         page = await broker.store.find(query)

@@ -24,13 +24,13 @@ class Deliveries:
     async def open(self, run: Run) -> list[Inquiry]:
         """The questions of a run that nobody has answered yet."""
         found: list[Inquiry] = []
-        query = Query(state="open", agent=run.agent, limit=PAGE)
+        query = Query(state="open", run=run.number, limit=PAGE)
         while True:
             page = await self._store.find(query)
-            found += [inquiry for inquiry in page.items if inquiry.origin.run == run.number]
+            found += page.items
             if page.next is None:
                 return found
-            query = Query(state="open", agent=run.agent, limit=PAGE, cursor=page.next)
+            query = replace(query, cursor=page.next)
 
     async def undelivered(self, run: Run) -> list[Inquiry]:
         """The questions of a run that were settled and of which it may not know."""

@@ -7,7 +7,7 @@ before they are made.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import suppress
 from dataclasses import replace
 
@@ -42,6 +42,7 @@ REUNION = 10.0
 
 LONGEST_NAP = 30.0
 AT_ONCE = 20
+PAGE = 200
 
 Begin = Callable[[int, Told], Awaitable[bool]]
 Adopt = Callable[[Inquiry], Awaitable[Run]]
@@ -114,11 +115,7 @@ class Resuming:
 
     async def again(self, run: Run) -> bool:
         """Try once more what was given up; False when there is nothing of the kind."""
-        failed = [
-            record
-            for record in (await self._store.records(RESUME, state="failed", limit=1000)).items
-            if record.body.get("run") == run.number
-        ]
+        failed = [record async for record in self._failed() if record.body.get("run") == run.number]
         for record in failed:
             job = Job(
                 id=f"{RESUME}:{record.key}",
@@ -132,6 +129,16 @@ class Resuming:
             await self._store.revise(RESUME, record.key, _writing(forgotten))
         self.wake()
         return bool(failed)
+
+    async def _failed(self) -> AsyncIterator[Record]:
+        cursor: str | None = None
+        while True:
+            page = await self._store.records(RESUME, state="failed", cursor=cursor, limit=PAGE)
+            for record in page.items:
+                yield record
+            cursor = page.next
+            if cursor is None:
+                return
 
     async def _work(self) -> None:
         while True:

@@ -276,10 +276,10 @@ class Runs:
             if self._closing:
                 return
             mine = self._premises.runner
-            running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
-            room = self._limit - len([run for run in running if run.runner == mine])
-            queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
-            waiting = [run for run in reversed(queued) if run.runner == mine and not self._rests(run)]
+            running = [run async for run in self._book.each(RunState.RUNNING.value) if run.runner == mine]
+            room = self._limit - len(running)
+            queued = [run async for run in self._book.each(RunState.QUEUED.value) if run.runner == mine]
+            waiting = [run for run in reversed(queued) if not self._rests(run)]
             for run in waiting[: max(room, 0)]:
                 told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
