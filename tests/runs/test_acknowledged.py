@@ -46,7 +46,9 @@ class Client:
 
     async def until_written(self) -> None:
         """Until the pipe has written something, which stays where it is."""
-        assert await asyncio.to_thread(lambda: select.select([self._process.stdout], [], [], 30)[0])
+        output = self._process.stdout
+        assert output is not None
+        assert await asyncio.to_thread(lambda: select.select([output], [], [], 30)[0])
 
     async def ask(self) -> None:
         self.say({"id": 0, "method": "initialize", "params": INITIALIZE})
