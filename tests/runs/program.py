@@ -26,8 +26,8 @@ def hang() -> None:
 
 
 def child(code: str) -> None:
-    """Start a process of its own."""
-    subprocess.Popen([sys.executable, "-c", code])
+    """Start a process of its own, which inherits everything, as the children of most programs do."""
+    subprocess.Popen([sys.executable, "-c", code], close_fds=False)
 
 
 how, session, words = sys.argv[1:]

@@ -1,11 +1,13 @@
 """Answers handed to sessions that were not started by us, through a real pipe: only what was taken counts as delivered."""
 
 import asyncio
+import fcntl
 import json
 import os
 import select
 import subprocess
 import sys
+import termios
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +51,12 @@ class Client:
         output = self._process.stdout
         assert output is not None
         assert await asyncio.to_thread(lambda: select.select([output], [], [], 30)[0])
+
+    def unread(self) -> int:
+        """How many bytes the pipe has written that nobody has read."""
+        assert self._process.stdout is not None
+        counted: bytes = fcntl.ioctl(self._process.stdout, termios.FIONREAD, bytes(4))
+        return int.from_bytes(counted, sys.byteorder)
 
     async def ask(self) -> None:
         self.say({"id": 0, "method": "initialize", "params": INITIALIZE})
@@ -133,8 +141,12 @@ async def test_a_reply_that_was_given_up_is_not_acknowledged(house: House) -> No
         asked = await opened(house)
         await house.answer(asked)
         await client.until_written()
+        before = client.unread()
         client.say({"method": "notifications/cancelled", "params": {"requestId": 1}})
         client.say({"id": 2, "method": "ping"})
+        async with asyncio.timeout(30):
+            while client.unread() == before:
+                await house.store.events(await house.store.last_seq(), wait=0.01)
         assert [(await client.read())["id"] for _ in range(2)] == [1, 2]
         await client.hang_up()
         run = await house.until_begun(1)

@@ -152,6 +152,23 @@ async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> 
 
 
 @pytest.mark.promise("spec/108")
+async def test_a_session_is_not_free_while_something_of_it_survives_its_keeper(house: House) -> None:
+    """The agent dies with its keeper, and what it has started does not: it may be the program's other half."""
+    task = f"child('import signal; signal.pause()'); {WAITS}"
+    run = await house.until_session(await house.begin(task))
+    await house.until(run, lambda current: current.turns == 1)
+    agent, child = sorted(house.processes())
+    os.kill(_parent(agent), signal.SIGKILL)
+    async with asyncio.timeout(30):
+        while agent in house.processes():
+            await house.store.events(await house.store.last_seq(), wait=0.02)
+    assert house.folder(run).is_kept()
+    assert (await house.runs.get(run.number)).alive
+    os.kill(child, signal.SIGKILL)
+    over = await house.until_state(run, *OVER)
+    assert over.reason == "signal SIGKILL"
+
+
 async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(house: House) -> None:
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='first')"
     run = await house.until_session(await house.begin(task))

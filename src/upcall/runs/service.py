@@ -24,6 +24,7 @@ from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, readable
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
+from upcall.runs.pruning import Pruning
 from upcall.runs.resuming import Resuming
 from upcall.runs.started import Told
 from upcall.runs.supervise import Supervisor
@@ -74,6 +75,7 @@ class Runs:
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
+        self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
         self._listening = Listening(
             broker.store,
             self._book,
@@ -255,6 +257,10 @@ class Runs:
         if not run.session:
             raise RunConflict(f"run {number} never told its session")
         return self._premises.agents(run.agent).attach(self._premises.session_of(run))
+
+    async def prune(self, before: float) -> int:
+        """Forget runs that were over before then, with their folders; how many."""
+        return await self._pruning.prune(before)
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
