@@ -24,12 +24,21 @@ class Acknowledging:
         self._output = output
         self._tell = tell
         self._changed = threading.Condition()
+        self._coming: dict[str, str] = {}
         self._written: dict[str, str] = {}
         self._watching = False
 
-    def wrote(self, request: str, inquiry: str) -> None:
-        """The answer to an inquiry was written as the reply to a request."""
+    def writing(self, request: str, inquiry: str) -> None:
+        """The answer to an inquiry is about to be written as the reply to a request."""
         with self._changed:
+            self._coming[request] = inquiry
+
+    def wrote(self, request: str) -> None:
+        """It was written; from now on it can be taken, or may have been given up already."""
+        with self._changed:
+            inquiry = self._coming.pop(request, None)
+            if inquiry is None:
+                return
             self._written[request] = inquiry
             if not self._watching:
                 self._watching = True
@@ -38,6 +47,7 @@ class Acknowledging:
     def given_up(self, request: str) -> None:
         """The agent waits for this reply no more: it may still read it, and will not use it."""
         with self._changed:
+            self._coming.pop(request, None)
             self._written.pop(request, None)
 
     def finish(self, within: float) -> None:

@@ -141,15 +141,18 @@ class Pipe:
             name = json.dumps(message["id"])
             with self.changed:
                 request = self.outstanding.pop(name, None)
+                inquiry = None if request is None else _answered_in(message)
+                if inquiry is not None and self._taking is not None:
+                    # Together with the above: what the agent gives up from now on was not given up before.
+                    self._taking.writing(name, inquiry)
                 if request is not None and request.method == "initialize" and "result" in message:
                     self.handshake = _as_handshake(request.line)
                 self.changed.notify_all()
             # One that is not outstanding was answered before or taken back.
             if request is not None:
                 self.write(line)
-                inquiry = _answered_in(message)
-                if inquiry is not None and self._taking is not None:
-                    self._taking.wrote(name, inquiry)
+                if self._taking is not None:
+                    self._taking.wrote(name)
 
     def opened(self, message: Message) -> None:
         """The daemon says which question a call became."""

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +71,7 @@ class Runs:
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
             held=held,
             is_kept=lambda number: premises.folder(number).is_kept(),
+            room=self._room,
             template=premises.resume_message,
         )
         self._held = held
@@ -289,13 +291,22 @@ class Runs:
             if self._closing:
                 return
             mine = self._premises.runner
-            running = [run async for run in self._book.each(RunState.RUNNING.value) if run.runner == mine]
-            room = self._limit - len(running)
+            # Those whose answer is there were begun earlier than anybody who is queued.
+            room = self._limit - await self._at_work() - self._resuming.without_room
             queued = [run async for run in self._book.each(RunState.QUEUED.value) if run.runner == mine]
             waiting = [run for run in reversed(queued) if not self._rests(run)]
             for run in waiting[: max(room, 0)]:
                 told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
+
+    async def _at_work(self) -> int:
+        mine = self._premises.runner
+        return len([run async for run in self._book.each(RunState.RUNNING.value) if run.runner == mine])
+
+    @asynccontextmanager
+    async def _room(self) -> AsyncIterator[bool]:
+        async with self._pumping:
+            yield await self._at_work() < self._limit
 
     def _rests(self, run: Run) -> bool:
         """Whether a session has to be left alone; it is thought of again when that is over."""
@@ -320,6 +331,7 @@ class Runs:
             await self._leave_nothing_open(run)
         else:
             await self._resuming.ended(run)
+        await self._resuming.room_made()
         await self._pump()
 
     def _let_go(self, session: str) -> None:
@@ -327,6 +339,7 @@ class Runs:
 
     async def _heard(self) -> None:
         self._resuming.wake()
+        await self._resuming.room_made()
         await self._pump()
 
     async def _given_up(self, run: Run) -> None:
