@@ -38,4 +38,4 @@ if how == "resume":
 else:
     tell(session=session)
 # What it is told to do is the test's own.
-exec(words, {"tell": tell, "hang": hang, "child": child, "os": os, "time": time, "Path": Path})
+exec(words, {"tell": tell, "hang": hang, "child": child, "os": os, "sys": sys, "time": time, "Path": Path})

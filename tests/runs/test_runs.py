@@ -53,6 +53,20 @@ async def test_why_a_run_failed_is_read_from_its_end(house: House, task: str, re
     assert (over.state, over.reason) == (RunState.FAILED, reason)
 
 
+async def test_the_log_of_a_run_that_failed_ends_with_its_complaints(house: House) -> None:
+    task = "tell(said='I try'); sys.stderr.write('no credit left\\n'); sys.exit(3)"
+    run = await house.until_state(await house.begin(task), *OVER)
+    lines, after, over = [], 0, False
+    while not over:
+        page = await house.runs.log(run.number, after)
+        lines, after, over = [*lines, *page.lines], page.next_after, page.over
+    assert [(line.kind, line.text) for line in lines][-2:] == [
+        ("said", "I try"),
+        ("stderr", "no credit left"),
+    ]
+    assert all(line.kind == "raw" for line in (await house.runs.log(run.number, 0, raw=True)).lines)
+
+
 async def test_what_an_agent_writes_by_mistake_does_no_harm(house: House) -> None:
     run = await house.begin("print('not json'); print('{', end='', flush=True); tell(result='ok')")
     over = await house.until_state(run, *OVER)

@@ -22,7 +22,7 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, readable
+from upcall.runs.logs import LogPage, complaints, readable
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
@@ -243,7 +243,10 @@ class Runs:
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
         lines = readable(reader, begins, data, raw=raw)
-        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=run.is_over and not data)
+        over = run.is_over and not data
+        if over and not raw and run.state is RunState.FAILED:
+            lines += await asyncio.to_thread(complaints, folder, begins)
+        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=over)
 
     async def attach(self, number: int) -> Command:
         """How a person takes a run's session over in a terminal.
