@@ -64,9 +64,9 @@ def ended_with_a_question(here: Scene, work: Path) -> tuple[int, str]:
 
 def until(scene: Scene, number: int, wanted: Callable[[Json], bool]) -> Json:
     """A run as soon as something is true of it, which the log of events tells."""
-    after = 0
+    after, run = 0, Json()
     for _ in range(30):
-        run: Json = scene.person.get(run_path(number))
+        run = scene.person.get(run_path(number))
         if wanted(run):
             return run
         events = scene.person.get("/v1/events", patience=30, after=after, wait=3)["items"]
