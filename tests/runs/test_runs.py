@@ -15,6 +15,7 @@ from upcall.domain.inquiry import Answered
 from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
+from upcall.runs.logs import LogLine
 from upcall.ports import Query
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +57,7 @@ async def test_why_a_run_failed_is_read_from_its_end(house: House, task: str, re
 async def test_the_log_of_a_run_that_failed_ends_with_its_complaints(house: House) -> None:
     task = "tell(said='I try'); sys.stderr.write('no credit left\\n'); sys.exit(3)"
     run = await house.until_state(await house.begin(task), *OVER)
-    lines, after, over = [], 0, False
+    lines, after, over = list[LogLine](), 0, False
     while not over:
         page = await house.runs.log(run.number, after)
         lines, after, over = [*lines, *page.lines], page.next_after, page.over

@@ -64,7 +64,8 @@ def ended_with_a_question(here: Scene, work: Path) -> tuple[int, str]:
 
 def until(scene: Scene, number: int, wanted: Callable[[Json], bool]) -> Json:
     """A run as soon as something is true of it, which the log of events tells."""
-    after, run = 0, Json()
+    after = 0
+    run: Json = {}
     for _ in range(30):
         run = scene.person.get(run_path(number))
         if wanted(run):
