@@ -15,8 +15,8 @@ from upcall.domain.inquiry import Answered
 from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
-from upcall.runs.logs import LogLine
 from upcall.ports import Query
+from upcall.runs.logs import LogLine
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
