@@ -20,7 +20,7 @@ from upcall.domain.inquiry import (
     Cancelled,
     Change,
     Closing,
-    Expired,
+    Failed,
     Inquiry,
     Kind,
     OnExpiry,
@@ -68,6 +68,7 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
+    first_vote_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +186,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)
@@ -247,6 +248,11 @@ class Broker:
         """Deny an approval in nobody's name, because nothing could come of a yes any more."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
         return _settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
+
+    async def fail(self, name: str, *, via: str, reason: str) -> Settled:
+        """End a question that can be put to nobody."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return _settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -317,6 +323,7 @@ class Broker:
             expires_at=now + (self.policy.ttl if draft.ttl is None else draft.ttl),
             on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
             default=draft.default,
+            labels=draft.labels,
             secret=draft.secret,
             redacted=draft.redacted,
             digest=draft.digest,

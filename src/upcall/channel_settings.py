@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from typing_extensions import override
 
 from upcall.settings_reading import (
     EXACT,
@@ -28,14 +31,26 @@ class ChannelSettings:
     kind: str = ""
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
 
+    def problem(self) -> str:
+        """What is wrong with these settings together."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings(ChannelSettings):
     """A Slack app."""
 
     bot_token: str = field(default="", metadata=SECRET | NEEDED)
-    app_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_token: str = field(default="", metadata=SECRET)
+    signing_secret: str = field(default="", metadata=SECRET)
     api_url: str = ""
+
+    @override
+    def problem(self) -> str:
+        """Slack is listened to, or it calls."""
+        if self.app_token or self.signing_secret:
+            return ""
+        return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
 
 
 KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
@@ -50,10 +65,13 @@ class RouteSettings:
     agent: str = ""
     workspace: str = ""
     kind: Literal["", "text", "approval", "ask_user_question"] = ""
+    label: str = ""
+    order: Literal["all", "round_robin"] = "all"
     remind: float = field(default=600.0, metadata=SECONDS)
     remind_most: int = 3
     escalate_after: float = field(default=0.0, metadata=SECONDS)
     quiet: str = ""
+    zone: str = ""
 
 
 def channel_keys() -> Iterator[tuple[str, str, object]]:
@@ -87,6 +105,8 @@ def read_channels(
             problems.append(f"{key}.kind: one of {', '.join(KINDS)}; got {kind!r}")
             continue
         channels[name] = fill_named(settings, table, environment, f"{key}.", problems)
+        if problem := channels[name].problem():
+            problems.append(f"{key}.{problem}")
     return channels
 
 
@@ -107,5 +127,15 @@ def read_routes(given: object, channels: Table, problems: list[str]) -> tuple[Ro
                 problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
         if route.quiet and not QUIET.fullmatch(route.quiet):
             problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
+        if route.zone and not _is_zone(route.zone):
+            problems.append(f'{key}: zone: a time zone such as "Europe/Berlin", got {route.zone!r}')
         routes.append(route)
     return tuple(routes)
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
+    return True

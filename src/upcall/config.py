@@ -76,6 +76,17 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Notifications:
+    """How the owner of the home is told that somebody asks, besides channels."""
+
+    title: str = "upcall"
+    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
+    terminal_bell: bool = False
+    macos_notification: bool = False
+    webhook_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """For how many days what is over is kept; 0 is for ever."""
 
@@ -104,14 +115,18 @@ class Config:
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
+    inbox: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
+    marker: str = ""
+    advice: str = ""
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
+    notifications: Notifications = Notifications()
     retention: Retention = Retention()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
@@ -133,11 +148,18 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    if not config.inbox and not config.routes:
+        problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [
         f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
+    hook = config.notifications.webhook_url
+    if hook and not hook.startswith(("https://", "http://")):
+        problems.append(
+            f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
+        )
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
