@@ -20,7 +20,6 @@ from upcall.domain.inquiry import (
     Cancelled,
     Change,
     Closing,
-    Expired,
     Failed,
     Inquiry,
     Kind,
@@ -69,6 +68,7 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
+    first_vote_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)

@@ -28,6 +28,7 @@ from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
 from upcall.runs.resuming import Resuming
 from upcall.runs.started import Told
+from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
 
 LONGEST_TASK = 1024 * 1024
@@ -86,6 +87,7 @@ class Runs:
             broker.now,
             self._heard,
             self._supervisor.end,
+            StateFiles(premises, self._book, self._deliveries).refresh,
         )
         self._pumping = asyncio.Lock()
         self._resting: set[int] = set()
