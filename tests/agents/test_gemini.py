@@ -86,7 +86,12 @@ def waiting_on(heard: Conversation) -> Turn:
     if parked is not None:
         return Call("wait_for_answer", {"id": parked[1]})
     done = len(heard.results) - heard.results.index(next(r for r in heard.results if "Memcached" in r)) - 1
-    return [Call("run_shell_command", TOUCH), Call("run_shell_command", OTHER), Say("I go on.")][done]
+    rest: tuple[Turn, ...] = (
+        Call("run_shell_command", TOUCH),
+        Call("run_shell_command", OTHER),
+        Say("I go on."),
+    )
+    return rest[done]
 
 
 @pytest.mark.anyio
