@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.runs.house import ANA, House, a_house
-from upcall.broker import Reply
+from upcall.broker import Policy, Reply
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.run import RunState
+from upcall.doors.tools import Asker, Tools
 from upcall.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
@@ -213,3 +215,36 @@ async def test_two_answers_at_once_start_it_once(house: House) -> None:
 
 def _expire(inquiry: Inquiry) -> Change | None:
     return lifecycle.expire(inquiry, inquiry.expires_at)
+
+
+async def test_a_run_that_has_blocked_for_as_long_as_it_may_is_ended_and_its_question_stays(
+    tmp_path: Path,
+) -> None:
+    """Under `on_block_end = "end_run"`; the answer brings it back, in the words of the settings."""
+    async with a_house(tmp_path, resume_message="Asked {question} got {answer} {question}") as house:
+        house.broker.policy = Policy(block_timeout=0.05, on_block_end="end_run")
+        run = await house.until_session(await house.begin(WAITS))
+        asker = Asker(caller=run.caller, session="s", door="mcp-pipe", wait=60)
+        parked = await Tools(house.broker, runner="here").call(
+            "ask_human", {"question": "Red {answer}?"}, asker
+        )
+        assert parked.structured["status"] == "parked"
+        over = await house.until(run, lambda current: not current.alive)
+        assert (over.state, house.processes()) == (RunState.WAITING, [])
+        asked = await house.store.get(str(parked.structured["id"]))
+        assert asked.is_open
+        await house.answer(asked, "{question}")
+        await house.until_state(run, *OVER)
+        (heard,) = [line["heard"] for line in house.output(run) if "heard" in line]
+        assert heard == "Asked Red {answer}? got {question} Red {answer}?"
+
+
+async def test_a_run_that_was_answered_at_the_last_moment_is_not_ended(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    await house.store.record(Happening(type="block_ended", at=0.0, data={}, inquiry=asked.id))
+    other = await house.ask(run, "And now?")
+    await house.until_state(run, RunState.WAITING)
+    assert (await house.runs.get(run.number)).alive
+    assert other.is_open
