@@ -14,6 +14,7 @@ from typing import Any, Literal
 from upcall.channel_settings import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.limits import Limits
+from upcall.domain.thread import ThreadRules
 from upcall.home import Home
 from upcall.presets import NAMES, below, preset_table
 from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
@@ -110,6 +111,7 @@ class Config:
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
+    threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
     retention: Retention = Retention()

@@ -18,11 +18,12 @@ from upcall.domain import delivery
 from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError, UnknownChannel, UnknownInquiry
 from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
+from upcall.domain.lifecycle import ACTIVATED
 from upcall.domain.records import NOTHING, Effects, Job, Record
 from upcall.domain.routing import ESCALATE, TEST_DOOR, Place, Routing, rested, show_job
 from upcall.domain.showing import Finding
 
-WAKES = {"asked", "voted", *STATE_NAMES.values()}
+WAKES = {"asked", ACTIVATED, "voted", *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
 
 LEASE = 30.0

@@ -277,9 +277,7 @@ def _state_in(name: str, read: Json) -> State:
 
 
 def _open_in(read: Json) -> Open:
-    return Open(
-        snoozed_until=read.get("snoozed_until"), votes=_votes_in(read), queued=read.get("queued")
-    )
+    return Open(snoozed_until=read.get("snoozed_until"), votes=_votes_in(read), queued=read.get("queued"))
 
 
 def _answered_in(closing: Closing, read: Json) -> Answered:

@@ -37,6 +37,7 @@ from upcall.testing.store_harness import (
 )
 from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
+from upcall.testing.store_threads import ThreadContract
 
 
 class AddingContract(StoreHarness):
@@ -368,6 +369,12 @@ class BackupContract(StoreHarness):
 
 
 class StoreContract(
-    AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract, LedgerContract
+    AddingContract,
+    DecidingContract,
+    ListingContract,
+    LogContract,
+    KeepingContract,
+    LedgerContract,
+    ThreadContract,
 ):
     """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""

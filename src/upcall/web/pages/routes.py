@@ -5,6 +5,7 @@ from starlette.routing import BaseRoute
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.threads import Threads
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
 from upcall.web.documents import Documents
@@ -21,7 +22,7 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
     """The routes of the inbox."""
     site = Site(broker, access, settings)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
-    inquiries = Inquiries(broker, Documents())
+    inquiries = Inquiries(broker, Documents(), Threads(broker))
 
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))
