@@ -22,6 +22,7 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert load(Home(tmp_path / "nowhere"), {}) == Config()
 
 
+@pytest.mark.promise("spec/2")
 def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path: Path) -> None:
     home = a_home(tmp_path, 'ttl = "2h"\nport = 7000\n[limits]\nlabel = 30\n[rates]\nburst = 10\n')
 
@@ -119,6 +120,7 @@ def test_agents_are_tables_by_name_and_their_words_are_kept_as_they_are(tmp_path
     assert agents["claude"] == AgentSettings(permission="autonomous", arguments=("--model", "opus"))
 
 
+@pytest.mark.promise("spec/156")
 def test_every_setting_has_a_key_and_a_variable() -> None:
     known = {key: variable for key, variable, _ in keys()}
 
@@ -150,6 +152,7 @@ def test_channels_take_their_secrets_from_variables_and_routes_keep_their_order(
     )
 
 
+@pytest.mark.promise("spec/1")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_preset_can_be_used_and_says_something(tmp_path: Path, name: str) -> None:
     by_file = load(a_home(tmp_path, f"preset = '{name}'"), {})

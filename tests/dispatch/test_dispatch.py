@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
 from upcall.channel_ports import Refused, Unavailable
@@ -13,7 +15,7 @@ from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.worker import Post
 from upcall.domain.asking import draft
-from upcall.domain.inquiry import Inquiry, Origin
+from upcall.domain.inquiry import Failed, Inquiry, Origin
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import Place, Route, Routing
 from upcall.stores.sqlite import SqliteStore
@@ -45,9 +47,9 @@ async def no_link(_inquiry: Inquiry, _address: str) -> str:
 
 
 @asynccontextmanager
-async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
+async def a_hall(folder: Path, *routes: Route, inbox: bool = True) -> AsyncIterator[Hall]:
     store = await SqliteStore.open(folder / "upcall.db")
-    routing = Routing(routes=routes, channels=("one", "two"))
+    routing = Routing(routes=routes, channels=("one", "two"), inbox=inbox)
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
@@ -65,6 +67,7 @@ async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
         await store.close()
 
 
+@pytest.mark.promise("spec/6", "spec/73")
 async def test_the_first_answer_is_seen_in_every_channel(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE, TWO))) as hall:
         inquiry = await hall.ask()
@@ -75,6 +78,7 @@ async def test_the_first_answer_is_seen_in_every_channel(tmp_path: Path) -> None
             await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])  # noqa: B023 - awaited here
 
 
+@pytest.mark.promise("spec/85")
 async def test_an_answer_during_the_sending_leaves_nothing_to_press(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
         hall.one.hold.clear()
@@ -101,6 +105,7 @@ async def test_a_channel_that_hangs_delays_neither_another_nor_the_agent(tmp_pat
         assert hall.one.shown == {}
 
 
+@pytest.mark.promise("spec/86")
 async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Refused("no such place")]
@@ -112,6 +117,45 @@ async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) ->
         assert hall.one.attempts == 1
 
 
+@pytest.mark.promise("spec/87")
+async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,)), inbox=False) as hall:
+        hall.one.failures = [Refused("no such place")]
+        hall.two.failures = [Refused("cannot ask there")]
+        inquiry = await hall.ask()
+        failed = await hall.broker.wait(inquiry, SECONDS)
+        assert isinstance(failed.state, Failed)
+        reason = "nobody could be asked: one:C1: no such place; two:C2: cannot ask there"
+        assert failed.state.closing.reason == reason
+
+
+async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO)), inbox=False) as hall:
+        hall.one.failures = [Refused("no such place")]
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        await hall.answer(inquiry)
+
+
+async def test_a_question_without_a_route_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,), agent="somebody-else"), inbox=False) as hall:
+        failed = await hall.broker.wait(await hall.ask(), SECONDS)
+        assert isinstance(failed.state, Failed)
+        assert failed.state.closing.reason == "nobody could be asked: no route leads anywhere"
+
+
+@pytest.mark.promise("spec/91")
+async def test_people_who_take_turns_get_one_question_each(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO), in_turn=True)) as hall:
+        for number in range(4):
+            await hall.ask(f"question {number}")
+            channel = (hall.one, hall.two)[number % 2]
+            await channel.until(lambda: len(channel.shown) == number // 2 + 1)  # noqa: B023 - awaited here
+        assert hall.one.questions == ["question 0", "question 2"]
+        assert hall.two.questions == ["question 1", "question 3"]
+
+
+@pytest.mark.promise("spec/88")
 async def test_an_unavailable_channel_is_tried_again_while_the_next_route_is_taken(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Unavailable("down")]
@@ -142,6 +186,7 @@ async def test_a_busy_channel_keeps_its_order_and_takes_no_other_route(tmp_path:
         assert hall.two.shown == {}
 
 
+@pytest.mark.promise("spec/92")
 async def test_silence_takes_the_next_route_and_reminds_as_often_as_it_should(tmp_path: Path) -> None:
     first = Route(places=(ONE,), escalate_after=0.05, remind=0.05, remind_most=2)
     async with a_hall(tmp_path, first, Route(places=(TWO,), remind_most=0)) as hall:
@@ -185,6 +230,7 @@ async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_pat
         await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
 
 
+@pytest.mark.promise("spec/89")
 async def test_without_channels_nothing_is_left_to_be_done(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "upcall.db")
     broker = Broker(store)

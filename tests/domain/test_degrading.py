@@ -40,6 +40,7 @@ def options(count: int) -> list[str]:
     return [f"o{number}" for number in range(count)]
 
 
+@pytest.mark.promise("spec/74")
 @pytest.mark.parametrize(
     ("can", "fields", "control", "labels"),
     [
@@ -51,11 +52,12 @@ def options(count: int) -> list[str]:
         (SLACK, {"kind": "approval"}, Control.BUTTONS, "Approve Deny"),
         (SLACK, {"kind": "text"}, Control.INPUT, ""),
         (THREE_BUTTONS, {"options": options(3)}, Control.BUTTONS, "o0 o1 o2"),
-        (THREE_BUTTONS, {"options": options(4)}, Control.WORDS, "1 2 3 4"),
+        (THREE_BUTTONS, {"options": options(4)}, Control.WORDS, "1 2 3 4 5"),
         (THREE_BUTTONS, {"options": [LONG, "no"]}, Control.BUTTONS, "1 2"),
         (THREE_BUTTONS, {"options": options(2), "multiSelect": True}, Control.WORDS, "1 2"),
         (THREE_BUTTONS, {"kind": "text"}, Control.WORDS, ""),
-        (PLAIN, {"options": options(2)}, Control.WORDS, "1 2"),
+        (PLAIN, {"options": options(2)}, Control.WORDS, "1 2 3"),
+        (PLAIN, {"options": options(2), "custom": False}, Control.WORDS, "1 2"),
         (PLAIN, {"kind": "approval"}, Control.WORDS, "1 2"),
     ],
 )
@@ -89,6 +91,7 @@ def test_people_are_told_what_else_they_can_do(can: Capabilities, fields: dict[s
     assert shown(can, **fields).hint == hint
 
 
+@pytest.mark.promise("pynchy/53")
 def test_several_questions_are_a_form_where_there_are_forms() -> None:
     questions = [{"question": f"q{number}", "options": ["a", "b"]} for number in range(4)]
     assert shown(SLACK, questions=questions).form
