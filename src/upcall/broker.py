@@ -263,7 +263,7 @@ class Broker:
     async def fail(self, name: str, *, via: str, reason: str) -> Settled:
         """End a question that can be put to nobody."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
-        return _settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
+        return settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
