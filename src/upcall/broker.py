@@ -19,7 +19,6 @@ from upcall.domain.inquiry import (
     Cancelled,
     Change,
     Closing,
-    Expired,
     Failed,
     Inquiry,
     Kind,
@@ -195,7 +194,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
             if inquiry.is_queued:
                 raise NotItsTurn(inquiry.ref)

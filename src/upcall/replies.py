@@ -23,6 +23,7 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
+    first_vote_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,11 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.threads import Threads
+from upcall.web.answer_links_api import AnswerLinkHandlers
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
 from upcall.web.callbacks import callback_routes
@@ -65,7 +67,7 @@ def api_routes(
     threads = Threads(broker)
     inquiries, live = Inquiries(broker, documents, threads), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
-    rules = Rules(broker)
+    rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -80,6 +82,7 @@ def api_routes(
         Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
+        Resource(access, {"POST": answer_links.create}).at(f"{one}/links"),
         *run_routes(broker, access, runs),
         *thread_routes(access, ThreadHandlers(broker, access, threads, documents)),
         *channel_routes(broker, access, dispatch),
