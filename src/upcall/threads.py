@@ -170,7 +170,10 @@ class Threads:
         return left
 
     async def resolve(self, name: str, caller: Caller, prompt: str, reply: Reply) -> Settled | None:
-        """Answer the prompt whose turn it is; None if that is not the one meant, which is then left alone."""
+        """Answer the prompt whose turn it is; None if that is not the one meant, which is then left alone.
+
+        `prompt` is its id, or the id of the tool call that asked it.
+        """
         require_person(caller, "answer")
         inquiry = await self._meant(await self.get(name, caller), prompt)
         return None if inquiry is None else await self._broker.receive(inquiry.id, reply, caller)
@@ -280,7 +283,8 @@ class Threads:
 
     async def _meant(self, known: Thread, prompt: str) -> Inquiry | None:
         inquiry = await self._last_prompt(known)
-        return inquiry if inquiry is not None and prompts.prompt_id(inquiry) == prompt else None
+        names = () if inquiry is None else (prompts.prompt_id(inquiry), inquiry.origin.request_key)
+        return inquiry if prompt in names else None
 
     async def _last_prompt(self, known: Thread) -> Inquiry | None:
         if not known.active:

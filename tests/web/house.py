@@ -73,6 +73,9 @@ class House:
         )
         house = cls(store, broker, access, runs, app, clock)
         for name, role in ROLES.items():
+            # In a folder that was somebody's before, they come with new ones.
+            await store.drop_token(name)
+            await access.load()
             house.secrets[name] = await access.create(name, role)
         try:
             yield house

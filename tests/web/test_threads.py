@@ -379,10 +379,12 @@ async def captured(folder: Path, rules: ThreadRules) -> None:
         assert (await post(house, "ana", text="1", metadata=named)).json()["answered"]
 
 
+@pytest.mark.promise("spec/127")
 async def test_a_message_is_refused_while_a_question_is_open_if_so_set(tmp_path: Path) -> None:
     await captured(tmp_path, ThreadRules(capture="gate"))
 
 
+@pytest.mark.promise("spec/127")
 async def test_a_message_waits_for_the_next_turn_while_a_question_is_open_if_so_set(tmp_path: Path) -> None:
     await captured(tmp_path, ThreadRules(capture="ignore"))
 

@@ -115,6 +115,15 @@ def _settling(summary: str, named: str, example: Document) -> Document:
 def thread_schemas() -> dict[str, Schema]:
     """Every named schema about threads."""
     part = form({"type": {"const": "text"}, "text": TEXT}, required=("type", "text"))
+    named: dict[str, Schema] = {
+        "prompt_id": TEXT,
+        "tool_call_id": {
+            "type": "string",
+            "description": "The `request_key` of the call that asked, instead.",
+        },
+        "key": TEXT,
+    }
+    one_of_them = [{"required": ["prompt_id"]}, {"required": ["tool_call_id"]}]
     answers = list_of({"oneOf": [list_of(TEXT), {"type": "object", "required": ["answer"]}]})
     return {
         "Thread": _thread(),
@@ -157,11 +166,8 @@ def thread_schemas() -> dict[str, Schema]:
                 "item": {"oneOf": [ref("ThreadItem"), {"type": "null"}]},
             }
         ),
-        "ResolveForm": form(
-            {"prompt_id": TEXT, "text": TEXT, "answers": answers, "key": TEXT, "via": TEXT},
-            required=("prompt_id",),
-        ),
-        "RejectForm": form({"prompt_id": TEXT, "reason": TEXT, "key": TEXT}, required=("prompt_id",)),
+        "ResolveForm": form({**named, "text": TEXT, "answers": answers, "via": TEXT}, anyOf=one_of_them),
+        "RejectForm": form({**named, "reason": TEXT}, anyOf=one_of_them),
         "PromptSettled": record(
             {"accepted": {"type": "boolean"}, "inquiry": {"oneOf": [ref("Inquiry"), {"type": "null"}]}}
         ),

@@ -77,10 +77,12 @@ class ThreadHandlers:
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
         await self._threads.get(call.name, call.caller)
-        async with Presence(call.receive, self._broker.closing) as presence:
-            work = self._threads.items(call.name, after=after, limit=limit, wait=wait)
-            found = await presence.during(work) or ()
-        self._access.identify(bearer(call.scope))
+        found = await self._threads.items(call.name, after=after, limit=limit)
+        if not found and wait:
+            async with Presence(call.receive, self._broker.closing) as presence:
+                work = self._threads.items(call.name, after=after, limit=limit, wait=wait)
+                found = await presence.during(work) or ()
+            self._access.identify(bearer(call.scope))
         known = await self._threads.get(call.name, call.caller)
         shown = await self._documents.items(found, known)
         return Json({"items": shown, "next_after": found[-1].seq if found else after})
@@ -114,7 +116,7 @@ class ThreadHandlers:
     async def resolve(self, call: Call) -> Response:
         """Answer the prompt whose turn it is."""
         body = await call.body()
-        prompt = fields.required_text(body, "prompt_id", example='{"prompt_id": "prm_…", "text": "1"}')
+        prompt = _named(body)
         given = _answers(body.get("answers"))
         text = fields.text(body, "text", most=self._broker.policy.limits.answer)
         if (text is None) == (given is None):
@@ -125,7 +127,7 @@ class ThreadHandlers:
     async def reject(self, call: Call) -> Response:
         """Decline to answer the prompt whose turn it is."""
         body = await call.body()
-        prompt = fields.required_text(body, "prompt_id", example='{"prompt_id": "prm_…"}')
+        prompt = _named(body)
         reason = fields.text(body, "reason", most=self._broker.policy.limits.reason)
         key = fields.text(body, "key")
         return await self._settled(
@@ -136,6 +138,12 @@ class ThreadHandlers:
         if settled is None:
             return Json({"accepted": False, "inquiry": None})
         return await self._inquiries.settled(settled)
+
+
+def _named(body: Body) -> str:
+    """The prompt that is meant, by its own id or by that of the tool call that asked it."""
+    call = fields.text(body, "tool_call_id")
+    return call or fields.required_text(body, "prompt_id", example='{"prompt_id": "prm_…", "text": "1"}')
 
 
 def _permissions(body: Body) -> Permissions:

@@ -53,29 +53,30 @@ class Live:
                 found = await presence.during(self._store.events(after, wait=left))
                 if found is None or not self._is_known(visit):
                     break
-                text = await self._frames(visit, found)
+                text = await self.frames(visit, found)
                 if is_behind(after, found):
                     # What is missing cannot be drawn any more: the page is asked for anew.
-                    text = _frame("reset", "pruned", found[0].seq - 1) + text
+                    text = frame("reset", "pruned", found[0].seq - 1) + text
                 after = found[-1].seq if found else after
                 if text or loop.time() >= due:
                     await _write(send, text or ": still here\n\n")
                     due = loop.time() + beat
 
-    async def _frames(self, visit: Visit, events: Sequence[Event]) -> str:
+    async def frames(self, visit: Visit, events: Sequence[Event]) -> str:
+        """What these events change in the page."""
         last = {event.inquiry: event for event in events if event.inquiry is not None}
         frames = [await self._frame(visit, event) for event in last.values()]
         if frames:
-            frames.append(_frame("count", str(await self._store.count_open())))
+            frames.append(frame("count", str(await self._store.count_open())))
         return "".join(frames)
 
     async def _frame(self, visit: Visit, event: Event) -> str:
         inquiry = event.subject or await self._inquiry(event)
-        if inquiry is None:
+        if inquiry is None or inquiry.is_queued:
             return ""
-        view = "one" if visit.query("view") == "one" else "inbox"
+        view = visit.query("view") if visit.query("view") in {"one", "thread"} else "inbox"
         html = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
-        return _frame(event.type, html, event.seq)
+        return frame(event.type, html, event.seq)
 
     async def _inquiry(self, event: Event) -> Inquiry | None:
         try:
@@ -117,7 +118,8 @@ def _change(visit: Visit, event: Event) -> str:
     return visit.words.say(name, who=one_line(str(event.data.get("by", "")), 60)) if name in known else ""
 
 
-def _frame(kind: str, text: str, seq: int | None = None) -> str:
+def frame(kind: str, text: str, seq: int | None = None) -> str:
+    """One event of a stream."""
     number = "" if seq is None else f"id: {seq}\n"
     # Only these three end a line here, and a card has no need of the last two.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -16,6 +16,7 @@ from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
+from upcall.web.pages.threads import ThreadLive, ThreadPages
 from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
@@ -35,6 +36,7 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"GET": live.stream}).at("/inbox/stream"),
         Page(site, {"GET": live.here}).at("/inbox/here"),
         Page(site, {"GET": inbox.history}).at("/history"),
+        *thread_pages(site),
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
@@ -52,4 +54,17 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"POST": sign_in.leave}).at("/sign-out"),
         Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
         Page(site, {"GET": assets.serve}, public=True).at("/static/{name}"),
+    ]
+
+
+def thread_pages(site: Site) -> list[BaseRoute]:
+    """The routes of threads."""
+    threads = Threads(site.broker)
+    pages = ThreadPages(site, threads)
+    one = "/threads/{name}"
+    return [
+        Page(site, {"GET": pages.list}).at("/threads"),
+        Page(site, {"GET": pages.one}).at(one),
+        Page(site, {"POST": pages.say}).at(f"{one}/say"),
+        Page(site, {"GET": ThreadLive(site, threads, pages).stream}).at(f"{one}/stream"),
     ]

@@ -2,12 +2,12 @@
 //
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
 // tabs cannot agree on one (an address that is not secure), each has its own.
-const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "voted", "collected"];
+const KINDS = ["asked", "activated", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "voted", "collected"];
 const PAUSES = [500, 1000, 2000, 4000];
 const { body } = document;
 
 export function follow(hear) {
-  const alone = body.dataset.view === "one" || !navigator.locks;
+  const alone = body.dataset.view !== "inbox" || !navigator.locks;
   const channel = alone ? undefined : new BroadcastChannel("upcall");
   let leading = alone;
 
@@ -47,7 +47,7 @@ function connect(tell) {
   function open(since = body.dataset.seq) {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource(`/inbox/stream?after=${since}&view=${body.dataset.view}`);
+    source = new EventSource(`${body.dataset.stream ?? "/inbox/stream"}?after=${since}&view=${body.dataset.view}`);
     source.addEventListener("open", () => {
       failures = 0;
       tell({ kind: "state", connected: true });
@@ -56,6 +56,9 @@ function connect(tell) {
     source.addEventListener("error", lost);
     for (const kind of KINDS) {
       source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind: "card", html: data, seq: Number(lastEventId) }));
+    }
+    for (const kind of ["item", "composer"]) {
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: kind === "item" ? Number(lastEventId) : 0 }));
     }
     // What was missed is not in the log any more.
     source.addEventListener("reset", ({ lastEventId }) => tell({ kind: "reset", seq: Number(lastEventId) }));
