@@ -179,6 +179,7 @@ async def test_an_agent_waits_for_its_next_turn(house: House) -> None:
     assert [item["content"][0]["text"] for item in told[0].json()["items"]] == ["go on"]
 
 
+@pytest.mark.promise("spec/159")
 async def test_items_are_waited_for(house: House) -> None:
     await begun(house)
     found: list[dict[str, Any]] = []
