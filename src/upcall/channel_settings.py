@@ -53,7 +53,15 @@ class SlackSettings(ChannelSettings):
         return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
 
 
-KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSettings(ChannelSettings):
+    """An account on a Matrix homeserver."""
+
+    homeserver: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings, "matrix": MatrixSettings}
 """Every kind of channel that there is."""
 
 

@@ -6,7 +6,7 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings, SlackSettings
+from upcall.channel_settings import QUIET, ChannelSettings, MatrixSettings, RouteSettings, SlackSettings
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -120,6 +120,14 @@ def _made(settings: ChannelSettings) -> Channel:
                 app_token=settings.app_token,
                 signing_secret=settings.signing_secret,
                 api_url=settings.api_url,
+                language=settings.language,
+            )
+        case MatrixSettings():
+            from upcall.channels.matrix import Matrix
+
+            return Matrix(
+                homeserver=settings.homeserver,
+                access_token=settings.access_token,
                 language=settings.language,
             )
         case _:

@@ -6,6 +6,7 @@ from starlette.routing import BaseRoute
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.runs.service import Runs
 from upcall.threads import Threads
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
@@ -14,6 +15,8 @@ from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
+from upcall.web.pages.run_live import RunLive
+from upcall.web.pages.runs import RunPages
 from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
 from upcall.web.pages.threads import ThreadLive, ThreadPages
@@ -21,7 +24,7 @@ from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
 
-def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
+def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
     """The routes of the inbox."""
     site = Site(broker, access, settings)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
@@ -36,7 +39,7 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"GET": live.stream}).at("/inbox/stream"),
         Page(site, {"GET": live.here}).at("/inbox/here"),
         Page(site, {"GET": inbox.history}).at("/history"),
-        *thread_pages(site),
+        *_thread_routes(site, live),
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
@@ -50,6 +53,7 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"GET": answering.attachment}, public=True, untold=True).at(
             "/a/{token}/attachments/{number}"
         ),
+        *_run_routes(site, runs, live),
         Page(site, {"GET": sign_in.sessions, "POST": sign_in.revoke}).at("/sessions"),
         Page(site, {"POST": sign_in.leave}).at("/sign-out"),
         Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
@@ -57,14 +61,27 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
     ]
 
 
-def thread_pages(site: Site) -> list[BaseRoute]:
-    """The routes of threads."""
+def _run_routes(site: Site, runs: Runs, live: Live) -> list[BaseRoute]:
+    pages, moving = RunPages(site, runs), RunLive(site, runs, live)
+    one = "/runs/{number}"
+    return [
+        Page(site, {"GET": pages.all}).at("/runs"),
+        Page(site, {"GET": moving.all}).at("/runs/stream"),
+        Page(site, {"GET": pages.one}).at(one),
+        Page(site, {"GET": moving.one}).at(f"{one}/stream"),
+        Page(site, {"POST": pages.cancel}).at(f"{one}/cancel"),
+        Page(site, {"POST": pages.retry}).at(f"{one}/retry"),
+        Page(site, {"POST": pages.say}).at(f"{one}/say"),
+    ]
+
+
+def _thread_routes(site: Site, live: Live) -> list[BaseRoute]:
     threads = Threads(site.broker)
     pages = ThreadPages(site, threads)
     one = "/threads/{name}"
     return [
-        Page(site, {"GET": pages.list}).at("/threads"),
+        Page(site, {"GET": pages.all}).at("/threads"),
         Page(site, {"GET": pages.one}).at(one),
         Page(site, {"POST": pages.say}).at(f"{one}/say"),
-        Page(site, {"GET": ThreadLive(site, threads, pages).stream}).at(f"{one}/stream"),
+        Page(site, {"GET": ThreadLive(site, threads, pages, live).one}).at(f"{one}/stream"),
     ]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from starlette.responses import Response
-from typing_extensions import override
 
 from upcall.domain import prompts
 from upcall.domain.display import one_line, visible
@@ -16,13 +15,13 @@ from upcall.domain.thread import ITEM, ItemType, Thread
 from upcall.ports import Event
 from upcall.threads import Threads, Words as Said
 from upcall.web.pages.forms import VIA, value
-from upcall.web.pages.live import Live, frame
+from upcall.web.pages.live import Live
 from upcall.web.pages.site import Site, problem
+from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 THREADS_PAGE = 50
 ITEMS_PAGE = 100
-HUES = 8
 LATEST = 2**62
 
 
@@ -50,7 +49,7 @@ class ThreadPages:
         self._broker = site.broker
         self._threads = threads
 
-    async def list(self, visit: Visit) -> Response:
+    async def all(self, visit: Visit) -> Response:
         """All threads, the newest first."""
         found, following = await self._threads.page(visit.caller, visit.query("cursor") or None, THREADS_PAGE)
         rows = [(known, await self._threads.prompt(known)) for known in found]
@@ -99,6 +98,7 @@ class ThreadPages:
             "thread.html",
             status,
             view="thread",
+            stream=f"/threads/{known.id}/stream",
             seq=seq,
             flash="",
             thread=known,
@@ -134,7 +134,7 @@ class ThreadPages:
     async def composer(self, visit: Visit, known: Thread) -> str:
         """What the next message will do, as HTML."""
         composing = await self._composing(known)
-        return self._site.rendering.page("composing.html", visit.words, visit.caller, composing=composing)
+        return self._site.part(visit, "composing.html", composing=composing)
 
     async def _composing(self, known: Thread) -> str:
         inquiry = await self._threads.prompt(known)
@@ -151,44 +151,42 @@ class ThreadPages:
         return await self._site.card(visit, inquiry, view="thread")
 
 
-class ThreadLive(Live):
-    """The handler of `/threads/{name}/stream`: new items, the question's card, and what the next message will do."""
+class ThreadLive:
+    """The handler of `/threads/NAME/stream`: new items, the question's card, and what the next message will do."""
 
-    def __init__(self, site: Site, threads: Threads, pages: ThreadPages) -> None:
-        super().__init__(site)
+    def __init__(self, site: Site, threads: Threads, pages: ThreadPages, live: Live) -> None:
+        self._site = site
         self._threads = threads
         self._pages = pages
+        self._live = live
 
-    @override
-    async def stream(self, visit: Visit) -> Response:
-        """Items, from the event that the page was rendered at."""
+    async def one(self, visit: Visit) -> Response:
+        """What happens in a thread, from the event that the page was rendered at."""
         await self._threads.get(visit.name, visit.caller)
-        return await super().stream(visit)
 
-    @override
-    async def frames(self, visit: Visit, events: Sequence[Event]) -> str:
-        """What happened in this thread, in order."""
+        async def frames(events: Sequence[Event]) -> str:
+            return await self._frames(visit, events)
+
+        after = known_to(visit, await self._site.broker.store.last_seq())
+        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames))
+
+    async def _frames(self, visit: Visit, events: Sequence[Event]) -> str:
         known = await self._threads.get(visit.name, visit.caller)
         made: list[str] = []
         for event in events:
             if event.type == ITEM and event.data["thread"] == known.id:
                 item = await self._pages.item(visit, event, known)
-                html = self._site.rendering.page(
-                    "thread_item.html", visit.words, visit.caller, item=item, now=self._site.broker.now()
-                )
-                made.append(frame("item", html, event.seq))
-            elif event.inquiry is not None:
-                made.append(await self._of_inquiry(visit, event, known))
+                made.append(frame("item", self._site.part(visit, "thread-item.html", item=item), event.seq))
+            elif event.inquiry is not None and await self._is_here(event, known):
+                made.append(await self._live.card(visit, event))
         if any(made):
             made.append(frame("composer", await self._pages.composer(visit, known)))
-            made.append(frame("count", str(await self._store.count_open())))
+            made.append(frame("count", str(await self._site.broker.store.count_open())))
         return "".join(made)
 
-    async def _of_inquiry(self, visit: Visit, event: Event, known: Thread) -> str:
-        inquiry = event.subject or await self._inquiry(event)
-        if inquiry is None or inquiry.origin.thread != known.id or inquiry.is_queued:
-            return ""
-        return await self._frame(visit, event)
+    async def _is_here(self, event: Event, known: Thread) -> bool:
+        inquiry = event.subject or await self._live.inquiry(event)
+        return inquiry is not None and inquiry.origin.thread == known.id
 
 
 def _row(known: Thread, inquiry: Inquiry | None) -> dict[str, object]:

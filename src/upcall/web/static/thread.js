@@ -1,12 +1,8 @@
 // A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
-import { show } from "./badge.js";
-import { parse, take } from "./cards.js";
-import { keep, restore } from "./drafts.js";
-import { press } from "./keys.js";
-import { flash, send } from "./send.js";
+import { restore } from "./drafts.js";
+import { live } from "./inbox.js";
 import { follow } from "./stream.js";
 import { say } from "./words.js";
-import "./times.js";
 
 const form = document.querySelector("[data-compose]");
 const field = form.elements.text;
@@ -78,42 +74,22 @@ function compose(html) {
 try {
   field.value ||= sessionStorage.getItem(key) ?? "";
 } catch { /* see above */ }
-for (const card of document.querySelectorAll("article.card")) restore(card);
-show(Number(document.querySelector("[data-count]").textContent));
 form.addEventListener("submit", post);
 field.addEventListener("input", () => remember(field.value));
-document.addEventListener("submit", send);
 document.addEventListener("keydown", (event) => {
+  const held = event.ctrlKey || event.metaKey;
   if (event.target === field) {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) form.requestSubmit();
+    if (event.key === "Enter" && held && !event.isComposing) form.requestSubmit();
     if (event.key === "Escape") field.blur();
-    return;
-  }
-  const typing = event.target.matches("textarea, input[type=search]");
-  if (event.key === "c" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  } else if (event.key === "c" && !held && !event.altKey && !event.target.matches("textarea, input[type=search]")) {
     event.preventDefault();
     field.focus();
-    return;
   }
-  press(event);
-});
-document.addEventListener("input", ({ target }) => {
-  const answer = target.closest("[data-answer]");
-  if (!answer) return;
-  if (target.matches("[data-own]") && target.value) target.closest(".option").querySelector("[data-other]").checked = true;
-  if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
-  flash("");
-  keep(answer);
 });
 
+const hear = live();
 follow((news) => {
   if (news.kind === "item") put(news.html);
-  if (news.kind === "composer") compose(news.html);
-  if (news.kind === "card") take(parse(news.html));
-  if (news.kind === "count") show(news.count);
-  if (news.kind === "reset") location.reload();
-  if (news.kind === "state") {
-    document.querySelector("[data-offline]").hidden = news.connected;
-    document.body.dataset.connected = news.connected;
-  }
+  else if (news.kind === "composer") compose(news.html);
+  else hear(news);
 });
