@@ -95,6 +95,7 @@ def api_routes(
         Resource(access, {"POST": service.backup}).at("/v1/backup"),
         Resource(access, {"GET": service.metrics}).at("/metrics"),
         Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),
+        Resource(access, {"GET": service.alive, "HEAD": service.alive}, public=True).at("/livez"),
         Resource(access, {"GET": service.openapi}, public=True).at("/v1/openapi.json"),
     ]
 

@@ -261,6 +261,13 @@ def _service() -> Document:
                 "security": [],
             },
         },
+        "/livez": {
+            "get": {**operation("Does it run", {"200": health["200"]}, tag="service"), "security": []},
+            "head": {
+                **operation("Does it run, in a word", {"200": {"description": "It runs."}}, tag="service"),
+                "security": [],
+            },
+        },
         "/v1/openapi.json": {
             "get": {**operation("What there is", {"200": document}, tag="service"), "security": []}
         },
