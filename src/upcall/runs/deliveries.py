@@ -22,9 +22,12 @@ class Deliveries:
         self._store = broker.store
 
     async def open(self, run: Run) -> list[Inquiry]:
-        """The questions of a run that nobody has answered yet."""
+        """The questions of a run that nobody has answered yet, those included that wait for their turn."""
+        return [inquiry for state in ("open", "queued") for inquiry in await self._in_state(run, state)]
+
+    async def _in_state(self, run: Run, state: str) -> list[Inquiry]:
         found: list[Inquiry] = []
-        query = Query(state="open", run=run.number, limit=PAGE)
+        query = Query(state=state, run=run.number, limit=PAGE)
         while True:
             page = await self._store.find(query)
             found += page.items
