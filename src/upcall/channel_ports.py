@@ -33,6 +33,10 @@ class Inbox(Protocol):
         """An inquiry as the channel would show it now, for a form that is opened; None if there is none."""
         ...
 
+    async def refusal(self, user: str) -> str:
+        """What somebody is told who may not answer here; nothing if they may. For what is no answer yet."""
+        ...
+
 
 class Channel(Protocol):
     """One account with one vendor."""

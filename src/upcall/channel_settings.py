@@ -38,7 +38,16 @@ class SlackSettings(ChannelSettings):
     api_url: str = ""
 
 
-KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelegramSettings(ChannelSettings):
+    """A Telegram bot."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    webhook_secret: str = field(default="", metadata=SECRET)
+    api_url: str = ""
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings, "telegram": TelegramSettings}
 """Every kind of channel that there is."""
 
 

@@ -1,7 +1,7 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, SlackSettings
+from upcall.channel_settings import QUIET, ChannelSettings, SlackSettings, TelegramSettings
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -49,14 +49,21 @@ def posts(config: Config, url: str) -> list[Post]:
         return f"{base}/i/{inquiry.id}"
 
     return [
-        Post(name=name, channel=_channel(name, settings), words=sentences(settings.language), link=link)
+        Post(
+            name=name,
+            channel=_channel(name, settings, f"{base}/channels/{name}"),
+            words=sentences(settings.language),
+            link=link,
+        )
         for name, settings in config.channels.items()
     ]
 
 
-def _channel(name: str, settings: ChannelSettings) -> Channel:
+def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
     try:
-        return _made(settings)
+        return _made(settings, url)
+    except ValueError as error:
+        raise InvalidSetting(f"channels.{name}: {error}") from error
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
@@ -64,8 +71,8 @@ def _channel(name: str, settings: ChannelSettings) -> Channel:
         ) from error
 
 
-def _made(settings: ChannelSettings) -> Channel:
-    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
+def _made(settings: ChannelSettings, url: str) -> Channel:
+    """A channel of its kind, which its vendor can call at `url`. Each is imported here alone: not everybody has its library, and loading one takes time."""
     match settings:
         case SlackSettings():
             from upcall.channels.slack import Slack
@@ -73,6 +80,16 @@ def _made(settings: ChannelSettings) -> Channel:
             return Slack(
                 bot_token=settings.bot_token,
                 app_token=settings.app_token,
+                api_url=settings.api_url,
+                language=settings.language,
+            )
+        case TelegramSettings():
+            from upcall.channels.telegram import Telegram
+
+            return Telegram(
+                bot_token=settings.bot_token,
+                webhook_secret=settings.webhook_secret,
+                url=url,
                 api_url=settings.api_url,
                 language=settings.language,
             )

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from upcall.channel_settings import RouteSettings, SlackSettings
+from upcall.channel_settings import RouteSettings, SlackSettings, TelegramSettings
 from upcall.channels.slack import Slack
 from upcall.config import Config
 from upcall.domain import resume
@@ -42,3 +42,14 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
         posts(CONFIG, "http://127.0.0.1:1")
     assert caught.value.hint == "pip install 'upcall[slack]'"
     assert caught.value.message.startswith("channels.chat: slack needs a library")
+
+
+def test_settings_of_a_channel_that_cannot_work_are_named() -> None:
+    wrong = Config(channels={"phone": TelegramSettings(kind="telegram", bot_token="no token")})
+    with pytest.raises(InvalidSetting) as caught:
+        posts(wrong, "http://127.0.0.1:1")
+    assert caught.value.message.startswith("channels.phone: bot_token looks like 123456789:AAE")
+    settings = TelegramSettings(kind="telegram", bot_token="1:a", webhook_secret="s")
+    assert len(posts(Config(public_url="https://x.example", channels={"phone": settings}), "http://x")) == 1
+    with pytest.raises(InvalidSetting, match="webhook_secret needs public_url"):
+        posts(Config(channels={"phone": settings}), "http://127.0.0.1:1")

@@ -71,10 +71,10 @@ def test_each_question_gets_the_best_that_the_channel_has(
 @pytest.mark.parametrize(
     ("can", "fields", "hint"),
     [
-        (SLACK, {"options": options(2)}, "Or reply in the thread in your own words."),
+        (SLACK, {"options": options(2)}, "Or reply to this message in your own words."),
         (SLACK, {"options": options(2), "custom": False}, ""),
         (SLACK, {"kind": "approval"}, ""),
-        (SLACK, {"kind": "text"}, "You can also reply in the thread."),
+        (SLACK, {"kind": "text"}, "You can also reply to this message."),
         (PLAIN, {"kind": "approval"}, "Reply yes (1) to approve or no (2) to deny."),
         (PLAIN, {"kind": "text"}, "Reply with free text."),
         (PLAIN, {"options": options(2)}, "Reply with a number, the option text, or free text."),

@@ -85,6 +85,11 @@ class Reception:
         except (UnknownInquiry, degrading.TooLong):
             return None
 
+    async def refusal(self, user: str) -> str:
+        """Nothing for somebody who may answer."""
+        known = await self._people.holder(self._name, user)
+        return "" if known is not None else self._words["unknown_person"]
+
     async def _take(self, inbound: Inbound) -> Heard:
         person = await self._people.holder(self._name, inbound.user)
         if inbound.inquiry is None and inbound.message is None and _CODE.fullmatch(inbound.words.strip()):

@@ -36,7 +36,15 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
     several = len(inquiry.questions) > 1
     form = several and len(inquiry.questions) <= can.form
     approval = inquiry.kind is Kind.APPROVAL
-    asked = tuple(_asked(inquiry, question, can, words, alone=not several) for question in inquiry.questions)
+    # Several questions without a form are answered in words: there is nothing to press for each of them.
+    offered = (
+        can
+        if form or not several
+        else replace(can, buttons=0, radio=0, select=0, checkboxes=0, multi_select=0)
+    )
+    asked = tuple(
+        _asked(inquiry, question, offered, words, alone=not several) for question in inquiry.questions
+    )
     shown = View(
         inquiry=inquiry.id,
         ref=inquiry.ref,
@@ -130,7 +138,7 @@ def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: 
         return ""
     question = inquiry.questions[0]
     if not question.options:
-        return words["reply.text"] if by_hand else (words["hint.thread"] if can.replies else "")
+        return words["reply.text"] if by_hand else (words["hint.reply"] if can.replies else "")
     if by_hand:
         return words[f"reply.{'multi' if question.multi else 'one'}{'.custom' if question.custom else ''}"]
     return words["hint.other"] if question.custom and can.replies else ""
@@ -190,7 +198,7 @@ def _cut(text: str, size: int, note: str) -> str:
 def _size(shown: View | Asked | Choice | str) -> int:
     match shown:
         case str():
-            return len(json.dumps(shown, ensure_ascii=False)) - 2
+            return len(json.dumps(shown, ensure_ascii=False).encode("utf-16-le", "surrogatepass")) // 2 - 2
         case Choice():
             # The label is on the control and, where it is numbered, the whole of it in the text.
             return _size(shown.label) + _size(shown.full) + _size(shown.description)

@@ -25,7 +25,7 @@ class Control(StrEnum):
 class Capabilities:
     """What a channel can show: how many options of each sort (0 is none at all), and how much text.
 
-    `body` counts the characters of everything that is shown, as JSON; `form` is how many questions one form takes.
+    `body` counts everything that is shown, as JSON in UTF-16; `form` is how many questions one form takes.
     """
 
     buttons: int = 0

@@ -236,7 +236,9 @@ class ChannelContract:
 
     async def test_it_says_of_itself_whether_it_can_be_used(self, vendor: Vendor, tmp_path: Path) -> None:
         """A check finds nothing wrong with what works."""
-        findings = await vendor.channel().check()
+        channel = vendor.channel()
+        findings = await channel.check()
+        await channel.close()
         assert findings
         assert [finding for finding in findings if not finding.ok] == []
 
