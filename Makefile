@@ -53,12 +53,13 @@ up: $(RUNTIME) ## run the daemon in the foreground
 test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
 	$(BIN)/pytest $(ARGS)
 
-check: $(DEV) ## lint, formatting, types (twice), layers
+check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.repository.promises
 
 pictures: $(DEV) ## take the pictures of the inbox in docs/
 	@$(BIN)/python -m docs.pictures

@@ -15,10 +15,14 @@ from upcall.channel_settings import ChannelSettings, RouteSettings, read_channel
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.limits import Limits
 from upcall.home import Home
+from upcall.presets import NAMES, below, preset_table
 from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
 
 TEMPLATED = ("acp", "command")
 """Adapters that know no program of their own."""
+
+ALIASES = ("ask_user", "question")
+"""What else `ask_human` may be called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class Retention:
 class Config:
     """Everything that can be set."""
 
+    preset: Literal["", "pynchy", "poietai", "deepchat", "gza", "blobhub"] = ""
     host: str = "127.0.0.1"
     port: int = 0
     database: str = ""
@@ -92,13 +97,15 @@ class Config:
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
     hook_wait: float = field(default=30 * 60.0, metadata=SECONDS)
     slice: float = field(default=50.0, metadata=SECONDS)
-    on_block_end: Literal["park", "error"] = "park"
+    on_block_end: Literal["park", "error", "end_run"] = "park"
     on_expiry: Literal["expire", "deny", "fail"] = "expire"
     on_restart: Literal["keep", "cancel", "fail"] = "keep"
     unknown_approval: Literal["deny", "reask"] = "deny"
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
+    resume_message: str = ""
+    tool_aliases: tuple[str, ...] = ()
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
@@ -118,7 +125,7 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     """
     environment = os.environ if environment is None else environment
     problems: list[str] = []
-    table = _read_file(home, problems)
+    table = _with_preset(_read_file(home, problems), environment)
     channels = as_table(table.get("channels", {}), "channels", problems)
     named = {
         "agents": _agents(as_table(table.get("agents", {}), "agents", problems), problems),
@@ -126,17 +133,22 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    problems += [
+        f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
+        for alias in config.tool_aliases
+        if alias not in ALIASES
+    ]
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
 
 
-def keys() -> Iterator[tuple[str, str, object]]:
-    """Every setting as (key, variable, default), for the documentation and for `config check`.
+def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
+    """Every setting as (key, variable, value), the defaults unless told otherwise, for the documentation.
 
     Tables that their owner names, `[agents.NAME]`, have neither a default nor variables.
     """
-    yield from _keys(Config(), "")
+    yield from _keys(config or Config(), "")
 
 
 def agent_keys() -> Iterator[tuple[str, object]]:
@@ -163,6 +175,12 @@ def _read_file(home: Home, problems: list[str]) -> Table:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         problems.append(f"{home.config_file.name}: cannot be read: {problem}")
         return {}
+
+
+def _with_preset(table: Table, environment: Mapping[str, str]) -> Table:
+    """A name that is no preset is reported with everything else that cannot be used."""
+    name = environment.get(variable_of("preset"), table.get("preset"))
+    return below(table, preset_table(str(name))) if name in NAMES else table
 
 
 def _agents(tables: Table, problems: list[str]) -> Mapping[str, AgentSettings]:

@@ -168,6 +168,7 @@ def _tools(broker: Broker, config: Config, desk_for: DeskFor, runner: str) -> To
     return Tools(
         broker,
         slice_seconds=config.slice,
+        aliases=config.tool_aliases,
         desk_for=desk_for,
         runner=runner,
         resumes_all=config.resume == "auto",
@@ -205,6 +206,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         agents=lambda name: agent_named(name, config.agents),
         desks=desk,
         wait=config.block_timeout,
+        resume_message=config.resume_message,
     )
     return Runs(
         premises,

@@ -70,6 +70,7 @@ def test_another_package_brings_an_agent_and_settings_change_it() -> None:
     assert {"robot", *BUILT_IN} <= set(agent_names({}))
 
 
+@pytest.mark.promise("spec/107")
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_built_in_agent_is_found_and_takes_the_program_of_its_settings(name: str) -> None:
     assert agent_named(name, {}).program() == name

@@ -169,6 +169,7 @@ def test_any_other_is_told_which_works(printed: str) -> None:
     assert "2.1.325" in (ClaudeCode().version_problem(printed) or "")
 
 
+@pytest.mark.promise("spec/104")
 def test_everything_is_noticed_in_its_order() -> None:
     assert noticed(*TestClaudeCode.sample) == [
         SessionSeen(id=SESSION),

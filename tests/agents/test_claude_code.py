@@ -167,6 +167,7 @@ def test_what_it_asks_through_our_door_is_answered(supervisor: Supervisor, model
     assert end_of(noticed).ok
 
 
+@pytest.mark.promise("pynchy/1")
 def test_its_own_question_tool_is_answered_through_the_hook(supervisor: Supervisor, model: Model) -> None:
     model.play(Call("AskUserQuestion", DATABASE), say_back)
     work = supervisor.start("Set up the database.")
@@ -179,6 +180,7 @@ def test_its_own_question_tool_is_answered_through_the_hook(supervisor: Supervis
     assert end_of(noticed).ok, work.report()
 
 
+@pytest.mark.promise("spec/112")
 def test_a_command_runs_once_a_person_has_seen_and_allowed_it(supervisor: Supervisor, model: Model) -> None:
     model.play(Call("Bash", {"command": "touch 'made here'", "description": "Make it"}), say_back)
     work = supervisor.start("Make the file.")
@@ -294,6 +296,7 @@ def test_a_subagent_asks_through_our_door(supervisor: Supervisor, model: Model) 
     assert "The user answered: Redis" in end_of(noticed).text
 
 
+@pytest.mark.promise("spec/112")
 def test_autonomous_it_acts_without_asking_and_still_asks_its_questions(
     supervisor: Supervisor, model: Model
 ) -> None:
@@ -308,6 +311,7 @@ def test_autonomous_it_acts_without_asking_and_still_asks_its_questions(
     assert end_of(supervisor.read(work)).ok
 
 
+@pytest.mark.promise("spec/65")
 def test_the_model_is_offered_our_tools_and_nothing_that_nobody_could_answer(
     supervisor: Supervisor, model: Model
 ) -> None:

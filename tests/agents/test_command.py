@@ -51,6 +51,7 @@ class TestCommandAgentOnStandardInput(TestCommandAgent):
         )
 
 
+@pytest.mark.promise("spec/197")
 def test_places_are_filled_in_once_and_only_ours() -> None:
     agent = CommandAgent(("mybot", "{cwd}/{session}:{task}", "{other}"), resume=("mybot", "{message}{task}"))
 
@@ -75,6 +76,7 @@ def test_without_a_marker_the_task_is_the_task_and_nothing_else() -> None:
     assert "<<GZA_QUESTION>>" in told
 
 
+@pytest.mark.promise("spec/197")
 def test_a_file_takes_the_message() -> None:
     def files(name: str) -> dict[str, str]:
         agent = CommandAgent(("mybot",), resume=("mybot",), resume_file=name)
@@ -94,6 +96,7 @@ def test_one_that_was_not_told_how_cannot_be_resumed() -> None:
     assert "[agents.mybot]" in str(refused.value.hint)
 
 
+@pytest.mark.promise("spec/197")
 def test_a_session_is_told_once_and_a_question_asked_once() -> None:
     reader = CommandAgent(("mybot",), session_pattern=PATTERN, marker="UPCALL_QUESTION").reader()
     half = len(MARKED) // 2
@@ -105,6 +108,7 @@ def test_a_session_is_told_once_and_a_question_asked_once() -> None:
     assert noticed == [SessionSeen(id="a"), Asked(fields={"question": "Which cache?"})]
 
 
+@pytest.mark.promise("gza/37")
 def test_a_marker_with_something_else_inside_is_a_warning() -> None:
     reader = CommandAgent(("mybot",), marker="UPCALL_QUESTION").reader()
 
@@ -122,6 +126,7 @@ def test_a_pattern_is_not_tried_on_a_whole_long_line() -> None:
     assert list(reader.notice("session: a " + "x" * SEARCHED_CHARACTERS)) == [SessionSeen(id="a")]
 
 
+@pytest.mark.promise("spec/107")
 def test_a_real_program_gets_its_words_to_the_letter(tmp_path: Path) -> None:
     script = "import sys; print('session: s-9'); print(repr(sys.argv[1:]))"
     agent = CommandAgent((sys.executable, "-c", script, "--task={task}"), session_pattern=PATTERN)

@@ -47,6 +47,7 @@ def by_name(program: Program) -> str:
     return program.name
 
 
+@pytest.mark.promise("spec/62")
 def test_claudes_own_question_is_answered_while_it_waits(model: Model, desk: Desk, boss: Boss) -> None:
     model.play(ASKED, say_back)
     run = boss.run(CLAUDE, desk, TASK)
@@ -79,6 +80,7 @@ def test_claudes_own_question_is_put_off_and_its_answer_brings_it_back(
     assert len(model.conversations) == 2
 
 
+@pytest.mark.promise("spec/64")
 def test_opencodes_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
     model.play(Call("question", {"questions": [{**QUESTION, "multiple": False}]}), say_back)
     run = boss.run(OPENCODE, desk, TASK)
@@ -88,6 +90,7 @@ def test_opencodes_own_question_is_answered(model: Model, desk: Desk, boss: Boss
     assert "Memcached" in model.conversations[-1].results[-1]
 
 
+@pytest.mark.promise("spec/63")
 def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
     """Where its owner has switched that tool on."""
     questions = [{**QUESTION, "id": "cache"}]
@@ -99,6 +102,7 @@ def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) ->
     assert "Memcached" in model.conversations[-1].results[-1]
 
 
+@pytest.mark.promise("spec/62")
 @pytest.mark.parametrize("program", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=by_name)
 def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
     program: Program, model: Model, desk: Desk, boss: Boss

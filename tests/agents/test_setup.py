@@ -53,6 +53,7 @@ def settings(desk: Desk) -> str:
     return "".join(file.read_text("utf-8") for name in SETTINGS if (file := desk.home / name).exists())
 
 
+@pytest.mark.promise("spec/71")
 @every_program
 def test_a_program_that_was_set_up_asks_when_it_is_started_plainly(
     program: Program, model: Model, desk: Desk, person: Person
@@ -89,6 +90,7 @@ def doctor(desk: Desk, person: Person, program: Program, *words: str) -> tuple[i
     return done.returncode, {check["name"]: check for check in checks if check["about"] == program.name}
 
 
+@pytest.mark.promise("spec/72")
 @pytest.mark.parametrize("program", [CLAUDE, CODEX], ids=lambda program: program.name)
 def test_the_doctor_has_a_program_ask_and_answers_it(
     program: Program, model: Model, desk: Desk, person: Person
@@ -122,6 +124,7 @@ def test_the_doctor_says_so_when_a_program_does_not_ask(model: Model, desk: Desk
     assert "upcall setup codex" in checks["test question"]["next"]
 
 
+@pytest.mark.promise("spec/155")
 @pytest.mark.parametrize("program", [CLAUDE, GEMINI], ids=lambda program: program.name)
 def test_what_is_printed_for_a_ci_job_works_with_a_daemon_elsewhere(
     program: Program, model: Model, desk: Desk, person: Person, tmp_path: Path

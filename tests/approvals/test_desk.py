@@ -31,6 +31,7 @@ async def test_an_approved_action_is_allowed(office: Office) -> None:
     assert await deciding == Verdict(allowed=True, reason="The user approved this.", inquiry=inquiry.id)
 
 
+@pytest.mark.promise("spec/118")
 @pytest.mark.parametrize(
     ("reply", "said"), [("no", "denied this"), ("no, push to staging instead", "push to staging instead")]
 )
@@ -72,6 +73,7 @@ async def test_one_that_nobody_decides_in_time_is_open_and_not_a_yes(office: Off
     assert again.allowed, "the same call, taken up again, has its answer"
 
 
+@pytest.mark.promise("spec/116")
 async def test_another_action_under_the_same_key_is_denied(office: Office) -> None:
     await office.desk().approve(a_command(), "call-1", wait=0)
     (inquiry,) = await office.waiting()
@@ -81,6 +83,7 @@ async def test_another_action_under_the_same_key_is_denied(office: Office) -> No
     assert "different" in verdict.reason
 
 
+@pytest.mark.promise("spec/118")
 async def test_what_was_denied_is_not_asked_again_in_that_turn(office: Office) -> None:
     deciding = await put(office, a_command())
     (inquiry,) = await office.waiting()
@@ -104,6 +107,7 @@ async def test_an_autonomous_run_is_not_kept_waiting_and_leaves_a_trace(office: 
     assert "abcdef1234567890" not in str(event.data)
 
 
+@pytest.mark.promise("spec/114")
 async def test_where_nobody_could_approve_it_is_denied_at_once(office: Office) -> None:
     verdict = await office.desk(has_people=lambda: False).approve(a_command(), "c")
     assert not verdict.allowed
@@ -124,6 +128,7 @@ async def ask(office: Office, fields: dict[str, object], key: str = "q-1") -> as
     return task
 
 
+@pytest.mark.promise("spec/21")
 async def test_a_native_question_is_never_refused_for_its_length(office: Office) -> None:
     long = "Which one? " * 1000
     options = [{"label": f"{number} " + "x" * 500, "description": "y" * 5000} for number in range(30)]

@@ -38,6 +38,7 @@ async def test_what_was_remembered_is_allowed_without_asking(office: Office) -> 
     assert (await office.desk().approve(a_command("git push; reboot"), "e", wait=0)).open
 
 
+@pytest.mark.promise("spec/117")
 async def test_a_revoked_rule_and_an_expired_one_allow_nothing(office: Office) -> None:
     rule = await remembered(office, "exact")
     book = Rulebook(office.broker)

@@ -24,6 +24,7 @@ async def put(office: Office, key: str = "c") -> Inquiry:
     return (await office.waiting())[0]
 
 
+@pytest.mark.promise("spec/119")
 async def test_it_takes_as_many_people_as_the_quorum(open_office: Callable[..., Any]) -> None:
     office = await open_office(quorum=2)
     inquiry = await put(office)
@@ -91,6 +92,7 @@ async def test_a_question_takes_one_person_whatever_the_quorum(open_office: Call
     assert not (await office.broker.receive(asked.id, Reply(text="x"), ANA)).inquiry.is_open
 
 
+@pytest.mark.promise("spec/119")
 async def test_whoever_started_the_run_can_only_deny(open_office: Callable[..., Any]) -> None:
     office = await open_office(asker_may_approve=False)
     run = Run(number=7, agent="claude", task="t", cwd=CWD, by="ana", runner="here", created_at=0.0)
@@ -106,6 +108,7 @@ async def test_whoever_started_the_run_can_only_deny(open_office: Callable[..., 
     assert (await office.broker.receive(other.id, Reply(text="no"), ANA)).accepted
 
 
+@pytest.mark.promise("spec/114")
 async def test_what_a_run_leaves_open_is_denied(office: Office) -> None:
     mine = await put(office)
     question = await office.desk().ask({"question": "Which?"}, "q", wait=0)

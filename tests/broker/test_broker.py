@@ -75,6 +75,7 @@ async def test_waiting_for_what_is_settled_returns_at_once(broker: Broker) -> No
     assert stale.state_name == "answered"
 
 
+@pytest.mark.promise("spec/30")
 async def test_a_wait_that_ends_leaves_the_question_open(broker: Broker) -> None:
     inquiry = await asked(broker)
 
@@ -93,6 +94,7 @@ async def test_a_waiter_that_is_cancelled_leaves_nothing_behind(broker: Broker) 
     assert (await broker.get(inquiry.id, ANA)).is_open
 
 
+@pytest.mark.promise("spec/40")
 async def test_closing_settles_every_waiter_with_the_open_inquiry(broker: Broker) -> None:
     waiters = [await waiting_for(broker, await asked(broker)) for _ in range(3)]
 
@@ -101,6 +103,7 @@ async def test_closing_settles_every_waiter_with_the_open_inquiry(broker: Broker
     assert [inquiry.is_open for inquiry in await asyncio.gather(*waiters)] == [True] * 3
 
 
+@pytest.mark.promise("spec/5")
 async def test_the_second_answer_is_told_the_first(broker: Broker) -> None:
     inquiry = await asked(broker)
 
@@ -170,6 +173,7 @@ async def test_an_agent_sees_only_its_own(broker: Broker) -> None:
         await broker.collect(other.id, AGENT, "acknowledged")
 
 
+@pytest.mark.promise("spec/175")
 async def test_the_asker_cancels_people_reject_and_admins_do_both(broker: Broker) -> None:
     cancelled = await broker.cancel((await asked(broker)).id, AGENT, reason="found out myself")
     rejected = await broker.reject((await asked(broker)).id, ANA, reason="not now")
@@ -183,6 +187,7 @@ async def test_the_asker_cancels_people_reject_and_admins_do_both(broker: Broker
     assert (await broker.reject((await asked(broker)).id, ADMIN)).accepted
 
 
+@pytest.mark.promise("spec/22")
 async def test_the_same_key_rejoins_and_other_content_is_refused(broker: Broker) -> None:
     first = await asked(broker, request_key="call-1")
     again = await broker.ask(draft(CACHE), an_origin(request_key="call-1"))
@@ -193,6 +198,7 @@ async def test_the_same_key_rejoins_and_other_content_is_refused(broker: Broker)
         await asked(broker, {"question": "Something else?"}, request_key="call-1")
 
 
+@pytest.mark.promise("spec/22")
 async def test_rejoining_an_answered_inquiry_returns_its_answer(broker: Broker) -> None:
     first = await asked(broker, request_key="call-1")
     await broker.receive(first.id, Reply(text="Redis"), ANA)
@@ -202,6 +208,7 @@ async def test_rejoining_an_answered_inquiry_returns_its_answer(broker: Broker) 
     assert again.inquiry.state_name == "answered"
 
 
+@pytest.mark.promise("spec/24")
 async def test_yesterdays_yes_never_answers_todays_question(broker: Broker, clock: Clock) -> None:
     approval = {"kind": "approval", "question": "Run the migration?", "ttl": "10m"}
     first = await asked(broker, approval, request_key="call-1")
@@ -214,6 +221,7 @@ async def test_yesterdays_yes_never_answers_todays_question(broker: Broker, cloc
     assert again.inquiry.is_open
 
 
+@pytest.mark.promise("spec/30", "spec/37")
 async def test_time_to_live_ends_in_expired_and_wakes_the_waiter(broker: Broker, clock: Clock) -> None:
     waiter = await waiting_for(broker, await asked(broker, CACHE | {"ttl": 60}))
 
@@ -236,6 +244,7 @@ async def test_an_expired_inquiry_takes_an_answer_only_by_force(broker: Broker, 
     assert isinstance(forced.inquiry.state, Answered)
 
 
+@pytest.mark.promise("spec/167")
 async def test_a_default_answers_at_the_end_and_says_who_did(broker: Broker, clock: Clock) -> None:
     waiter = await waiting_for(broker, await asked(broker, CACHE | {"ttl": 60, "default": "Redis"}))
 
@@ -274,6 +283,7 @@ async def test_extending_gives_more_time_and_snoozing_closes_nothing(broker: Bro
     assert (await broker.receive(inquiry.id, Reply(text="Redis"), ANA)).accepted
 
 
+@pytest.mark.promise("spec/96")
 async def test_only_the_asker_collects_and_only_once(broker: Broker) -> None:
     inquiry = await asked(broker)
     assert not (await broker.collect(inquiry.id, AGENT, "acknowledged")).accepted
@@ -289,6 +299,7 @@ async def test_only_the_asker_collects_and_only_once(broker: Broker) -> None:
     assert first.inquiry.state.collected_at is not None
 
 
+@pytest.mark.promise("spec/36")
 @pytest.mark.parametrize(("on_restart", "state"), [("cancel", Cancelled), ("fail", Failed)])
 async def test_a_restart_ends_what_was_open_when_it_is_told_to(
     store: SqliteStore, clock: Clock, on_restart: str, state: type
@@ -308,6 +319,7 @@ async def test_a_restart_ends_what_was_open_when_it_is_told_to(
     assert ended.state.closing.reason == "worker_restart"
 
 
+@pytest.mark.promise("spec/36")
 async def test_a_restart_keeps_what_is_open(tmp_path: Path, clock: Clock) -> None:
     store = await SqliteStore.open(tmp_path / "kept.db")
     before = Broker(store, clock=clock)
@@ -329,6 +341,7 @@ async def test_a_restart_keeps_what_is_open(tmp_path: Path, clock: Clock) -> Non
     assert state.answer.values == (("Memcached",),)
 
 
+@pytest.mark.promise("spec/192")
 async def test_a_session_in_a_loop_gets_the_earlier_outcome(store: SqliteStore, clock: Clock) -> None:
     broker = Broker(store, clock=clock, pacing=Pacing(same=2))
     await broker.start()
@@ -359,6 +372,7 @@ async def test_a_loop_is_seen_through_fresh_keys_and_a_repeated_key_rejoins_its_
     assert asked[3] == asked[0] != asked[1]
 
 
+@pytest.mark.promise("spec/140", "spec/193")
 async def test_a_token_asks_no_faster_than_its_allowance(store: SqliteStore, clock: Clock) -> None:
     broker = Broker(store, clock=clock, pacing=Pacing(per_second=1, burst=2))
     await broker.start()

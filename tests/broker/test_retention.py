@@ -16,6 +16,7 @@ from upcall.testing.examples import DAY, Clock, an_inquiry, answering
 from upcall.wiring import assembled
 
 
+@pytest.mark.promise("spec/154")
 async def test_everything_too_old_goes_however_much_it_is(store: SqliteStore, clock: Clock) -> None:
     asked = [an_inquiry(asked_at=clock.now) for _ in range(700)]
     await asyncio.gather(*[store.add(each) for each in asked])

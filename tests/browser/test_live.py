@@ -4,6 +4,7 @@ import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import CACHE, Desk, card
@@ -97,6 +98,7 @@ def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:
     expect(card(page, inquiry)).to_contain_text("Answered: because it works")
 
 
+@pytest.mark.promise("spec/6")
 def test_somebody_else_answering_closes_the_card_with_who_and_what(desk: Desk) -> None:
     inquiry = desk.ask()
     page = desk.page()
@@ -108,6 +110,7 @@ def test_somebody_else_answering_closes_the_card_with_who_and_what(desk: Desk) -
     expect(card(page, inquiry)).to_be_focused()
 
 
+@pytest.mark.promise("spec/5")
 def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
     inquiry = desk.ask()
     first, second = desk.page(), desk.page()
@@ -172,6 +175,7 @@ def test_a_session_that_is_ended_elsewhere_leads_to_the_door(desk: Desk) -> None
     expect(page.get_by_text("Sign in to your inbox")).to_be_visible()
 
 
+@pytest.mark.promise("spec/38")
 def test_snoozing_declining_and_more_time_need_no_reload(desk: Desk) -> None:
     inquiry = desk.ask()
     page = desk.page()

@@ -106,6 +106,7 @@ def test_from_right_to_left_nothing_runs_out_of_the_page(busy: Desk) -> None:
     assert complaints(page) == []
 
 
+@pytest.mark.promise("spec/137")
 def test_hostile_text_is_shown_and_not_obeyed(desk: Desk, tmp_path: Path) -> None:
     (desk.program.home / "upcall.toml").write_text("[limits]\ncontext_bytes = 400000\n")
     desk.restart()

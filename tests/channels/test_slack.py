@@ -51,6 +51,7 @@ async def test_a_renewed_connection_goes_on_hearing(slack: FakeSlack, tmp_path: 
         assert await house.answers(inquiry) == [["Redis"]]
 
 
+@pytest.mark.promise("pynchy/36", "pynchy/39")
 async def test_a_form_says_what_is_wrong_with_it_and_stays_open(slack: FakeSlack, tmp_path: Path) -> None:
     questions = [{"question": "One?", "options": ["a", "b"], "custom": False}, {"question": "Two?"}]
     async with a_house(slack, tmp_path) as house:
@@ -64,6 +65,7 @@ async def test_a_form_says_what_is_wrong_with_it_and_stays_open(slack: FakeSlack
         assert await house.answers(inquiry) == [["a"], ["yes"]]
 
 
+@pytest.mark.promise("spec/56")
 async def test_other_peoples_threads_and_our_own_words_are_left_alone(
     slack: FakeSlack, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         await office("down")
 
 
+@pytest.mark.promise("pynchy/38", "spec/77", "spec/135")
 async def test_somebody_joins_and_answers_and_the_asking_shell_goes_on(office: Office) -> None:
     slack = office.slack
     code = (await office("people", "add", "ana")).stdout.strip()

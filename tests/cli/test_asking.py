@@ -9,6 +9,7 @@ import pytest
 from tests.cli.conftest import Program, ended, heeding_ctrl_c
 
 
+@pytest.mark.promise("spec/68")
 def test_only_the_answer_goes_to_standard_output(shared: Program) -> None:
     ref, asking = shared.asking("Deploy where?", "-o", "staging", "-o", "production=live users")
     assert shared("answer", ref, "2").returncode == 0
@@ -30,6 +31,7 @@ def test_the_agent_is_known_to_have_an_answer_that_was_printed(shared: Program) 
     assert shared.json("show", ref)["answer"]["collected_at"]
 
 
+@pytest.mark.promise("spec/170")
 @pytest.mark.parametrize(
     ("word", "code", "said"), [("yes", 0, "Approve\n"), ("no", 10, "Deny\n"), ("hm", 10, "Deny\n")]
 )
@@ -40,6 +42,7 @@ def test_an_approval_succeeds_only_with_a_yes(shared: Program, word: str, code: 
     assert (done.returncode, done.stdout) == (code, said)
 
 
+@pytest.mark.promise("spec/68", "spec/171")
 def test_a_rejection_exits_10_and_its_reason_goes_to_standard_error(shared: Program) -> None:
     ref, asking = shared.asking("May I?")
     assert shared("reject", ref, "--reason", "after the release").returncode == 0
@@ -48,6 +51,7 @@ def test_a_rejection_exits_10_and_its_reason_goes_to_standard_error(shared: Prog
     assert "after the release" in done.stderr
 
 
+@pytest.mark.promise("spec/68")
 def test_the_end_of_the_ttl_exits_11(shared: Program) -> None:
     _, asking = shared.asking("Anybody?", "--ttl", "1s")
     done = ended(asking)
@@ -55,6 +59,7 @@ def test_the_end_of_the_ttl_exits_11(shared: Program) -> None:
     assert "expired" in done.stderr
 
 
+@pytest.mark.promise("spec/147")
 def test_the_default_is_the_answer_at_the_end_of_the_ttl_and_is_named_so(shared: Program) -> None:
     _, asking = shared.asking("Which?", "-o", "Redis", "-o", "SQLite", "--default", "sqlite", "--ttl", "1s")
     done = ended(asking)
@@ -62,6 +67,7 @@ def test_the_default_is_the_answer_at_the_end_of_the_ttl_and_is_named_so(shared:
     assert "default" in done.stderr
 
 
+@pytest.mark.promise("spec/68")
 def test_the_end_of_the_timeout_parks_and_wait_takes_it_up_again(shared: Program) -> None:
     done = shared("ask", "Still there?", "--timeout", "1s", "--json")
     assert done.returncode == 12
@@ -72,6 +78,7 @@ def test_the_end_of_the_timeout_parks_and_wait_takes_it_up_again(shared: Program
     assert shared("wait", parked["ref"]).stdout == "yes\n"
 
 
+@pytest.mark.promise("spec/157")
 def test_a_withdrawn_question_exits_13(shared: Program) -> None:
     ref, asking = shared.asking("Never mind?")
     assert shared("cancel", ref).returncode == 0
@@ -100,6 +107,7 @@ def test_ctrl_c_detaches_and_leaves_the_question_open(shared: Program) -> None:
     assert shared.json("show", ref)["state"] == "open"
 
 
+@pytest.mark.promise("spec/147")
 def test_the_question_can_come_from_standard_input_with_context_and_files(
     shared: Program, tmp_path: Path
 ) -> None:
@@ -123,6 +131,7 @@ def test_the_question_can_come_from_standard_input_with_context_and_files(
     assert "Because *so*." in shown
 
 
+@pytest.mark.promise("spec/139")
 def test_a_secret_answer_reaches_the_asker_and_no_list(shared: Program) -> None:
     ref, asking = shared.asking("API key?", "--secret")
     told = shared("answer", ref, "hunter2")
@@ -133,12 +142,14 @@ def test_a_secret_answer_reaches_the_asker_and_no_list(shared: Program) -> None:
     assert "(hidden)" in shared("show", ref).stdout
 
 
+@pytest.mark.promise("spec/138")
 def test_the_asker_is_told_that_a_secret_in_the_question_was_masked(shared: Program) -> None:
     done = shared("ask", "Is AKIAIOSFODNN7EXAMPLE still good?", "--timeout", "0", "--json")
     assert "AKIAIOSFODNN7EXAMPLE" not in done.stdout
     assert "1 secret(s) in the question were masked" in done.stderr
 
 
+@pytest.mark.promise("spec/157")
 @pytest.mark.parametrize(
     "words",
     [

@@ -3,10 +3,13 @@
 import re
 import signal
 
+import pytest
+
 from tests.cli.conftest import Program
 from tests.cli.test_terminal import Terminal
 
 
+@pytest.mark.promise("spec/151")
 def test_a_scripted_human_sees_the_demo_through(upcall: Program) -> None:
     done = upcall("demo", "--scripted")
 

@@ -69,6 +69,7 @@ def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, some
     assert "gives a call up after 5 min" in found["codex", "patience"]["says"]
 
 
+@pytest.mark.promise("spec/72")
 def test_a_daemon_its_tokens_and_its_database_are_looked_at(upcall: Program, somebody: Path) -> None:
     upcall.parked("Which cache?")
     found = findings(upcall)[1]

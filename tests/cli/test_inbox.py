@@ -7,6 +7,8 @@ import subprocess
 import urllib.error
 import urllib.request
 
+import pytest
+
 from tests.cli.conftest import TIMEOUT, Program
 
 
@@ -46,6 +48,7 @@ def test_inbox_prints_a_link_and_nothing_else(upcall: Program) -> None:
     assert upcall.json("inbox")["expires_in"] == 600
 
 
+@pytest.mark.promise("spec/146")
 def test_up_prints_a_link_in_a_terminal(upcall: Program) -> None:
     said, daemon = said_to_a_terminal(upcall, "up", until=b"upcall answer")
     link = next(word for word in said.split() if "/sign-in?code=" in word)
@@ -76,6 +79,7 @@ def test_a_link_is_in_no_log_and_in_no_file_of_the_home(upcall: Program) -> None
     ] == []
 
 
+@pytest.mark.promise("spec/129")
 def test_a_link_follows_the_public_address(upcall: Program) -> None:
     upcall.home.mkdir()
     (upcall.home / "upcall.toml").write_text('public_url = "https://upcall.example/"\n')

@@ -136,6 +136,7 @@ def test_an_error_is_one_line_whatever_is_in_it() -> None:
     assert line("Really?", None) == "upcall: Really?"
 
 
+@pytest.mark.promise("spec/151")
 @pytest.mark.parametrize("name", [name for name in commands() if name != "mcp"])
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
@@ -197,6 +198,7 @@ def test_a_fault_of_ours_is_one_line_too(
     )
 
 
+@pytest.mark.promise("spec/150")
 def test_mcp_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["mcp", "--help"]) == 0
     assert "upcall mcp [--wait block|TIME] [--ipc DIR]" in capsys.readouterr().out

@@ -54,6 +54,7 @@ def waiting_for(program: Program, *words: str) -> "subprocess.Popen[str]":
     return running
 
 
+@pytest.mark.promise("gza/4")
 def test_a_run_asks_is_answered_by_its_number_and_completes(upcall: Program) -> None:
     running = waiting_for(upcall, "please ask")
     assert line_with(running, "Answer with") == '  Answer with: upcall answer 1 "Redis"'
@@ -67,6 +68,7 @@ def test_a_run_asks_is_answered_by_its_number_and_completes(upcall: Program) -> 
     assert [run["number"] for run in upcall.json("runs", "--state", "completed")["items"]] == [1]
 
 
+@pytest.mark.promise("spec/149")
 def test_a_run_that_hangs_is_cancelled(upcall: Program) -> None:
     running = waiting_for(upcall, "hang")
     line_with(running, "[session] s-1")
@@ -74,6 +76,7 @@ def test_a_run_that_hangs_is_cancelled(upcall: Program) -> None:
     assert rest_of(running).returncode == 13
 
 
+@pytest.mark.promise("spec/149")
 def test_a_run_that_fails_says_why_and_is_tried_again_as_another(upcall: Program) -> None:
     running = waiting_for(upcall, "fail")
     done = rest_of(running)
@@ -83,6 +86,7 @@ def test_a_run_that_fails_says_why_and_is_tried_again_as_another(upcall: Program
     assert "told: fail" in upcall("log", "2", "-f", "--raw").stdout
 
 
+@pytest.mark.promise("spec/108")
 def test_a_run_that_is_over_goes_on_with_what_it_is_told(upcall: Program) -> None:
     assert rest_of(waiting_for(upcall, "be quick")).returncode == 0
     assert upcall.json("say", "1", "now add a test") == {"delivery": "resumed", "run": 1}

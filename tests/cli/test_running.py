@@ -7,9 +7,12 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Program, ended
 
 
+@pytest.mark.promise("spec/8", "spec/146")
 def test_the_first_command_starts_a_daemon_and_down_ends_it(upcall: Program) -> None:
     assert upcall("status").returncode == 0
     assert upcall("down").stdout.startswith("Upcall is down.")
@@ -23,6 +26,7 @@ def test_down_in_a_home_that_is_not_there_makes_none(upcall: Program) -> None:
     assert not upcall.home.exists()
 
 
+@pytest.mark.promise("spec/191")
 def test_up_beside_a_running_daemon_says_where_it_is(upcall: Program) -> None:
     upcall("status")
     url = json.loads((upcall.home / "run.json").read_text())["url"]
@@ -70,6 +74,7 @@ def test_a_runtime_file_that_names_somebody_elses_process_is_seen_through(upcall
     assert upcall.pid not in {told["pid"], 1}
 
 
+@pytest.mark.promise("spec/154")
 def test_a_backup_is_restored_and_what_was_there_is_kept(upcall: Program, tmp_path: Path) -> None:
     kept = upcall.parked("In the backup?")
     copy = tmp_path / "copy.db"
@@ -119,6 +124,7 @@ def test_a_database_from_a_newer_version_is_refused_with_a_sentence(upcall: Prog
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.promise("spec/154")
 def test_config_check_names_each_problem_and_the_file(upcall: Program) -> None:
     upcall.home.mkdir()
     (upcall.home / "upcall.toml").write_text('ttl = "soon"\nprot = 1\n[limits]\nlabel = "many"\n')
@@ -147,6 +153,7 @@ def test_wrong_settings_are_told_by_whichever_command_needs_a_daemon(upcall: Pro
         assert "ttl: 'soon' is not a duration" in done.stderr
 
 
+@pytest.mark.promise("spec/153")
 def test_a_service_is_written_for_this_python_and_this_home_and_removed_again(upcall: Program) -> None:
     printed = upcall("service", "install", "--print").stdout
     assert f'"UPCALL_HOME={upcall.home}"' in printed

@@ -22,6 +22,7 @@ def office(tmp_path: Path) -> Iterator[Office]:
         yield opened
 
 
+@pytest.mark.promise("spec/103")
 def test_a_run_prints_its_number_alone_and_says_how_to_follow_and_to_answer_it(office: Office) -> None:
     done = office.upcall("run", "scripted", "Fix it", "--cwd", "/srv/shop")
     assert (done.returncode, done.stdout) == (0, "1\n")
@@ -52,6 +53,7 @@ def test_an_unknown_agent_is_one_line_with_the_nearest_name(office: Office) -> N
     assert done.stderr == "upcall: there is no agent 'scripd'. Next: did you mean scripted?\n"
 
 
+@pytest.mark.promise("spec/109")
 def test_status_shows_what_waits_then_what_works_then_what_is_done(office: Office) -> None:
     waiting, running, done, failed = (office.begin(f"task {number}") for number in range(1, 5))
     office.ask(waiting)
@@ -78,6 +80,7 @@ def test_status_shows_what_waits_then_what_works_then_what_is_done(office: Offic
     assert sorted(run["number"] for run in status["done"]) == [3, 4]
 
 
+@pytest.mark.promise("gza/9", "spec/110")
 def test_show_tells_everything_about_a_run_and_what_it_asks(office: Office) -> None:
     number = office.begin()
     office.ask(number, question="Which cache?", options=["Redis", "Memcached"], context="Both are there.")
@@ -99,6 +102,7 @@ def test_show_tells_everything_about_a_run_and_what_it_asks(office: Office) -> N
     assert office.upcall.json("show", number)["session"] == "s-1"
 
 
+@pytest.mark.promise("spec/14")
 def test_a_question_is_answered_by_the_number_of_its_run(office: Office) -> None:
     number = office.begin()
     asked = office.ask(number)
@@ -109,6 +113,7 @@ def test_a_question_is_answered_by_the_number_of_its_run(office: Office) -> None
     )
 
 
+@pytest.mark.promise("spec/53")
 def test_a_run_with_several_questions_is_asked_back_which_one(office: Office) -> None:
     number = office.begin()
     refs = [office.ask(number)["ref"] for _ in range(2)]
@@ -167,6 +172,7 @@ def test_what_is_no_number_is_wrong_use(office: Office, word: str) -> None:
     assert office.upcall("log", word).returncode == 2
 
 
+@pytest.mark.promise("spec/110")
 def test_a_run_is_cancelled_and_tried_again(office: Office) -> None:
     number = office.begin()
     assert office.upcall("cancel", number).stdout == "Cancelled run 1.\n"
@@ -194,6 +200,7 @@ def test_the_log_shows_nothing_that_acts_on_the_terminal_unless_it_is_wanted_raw
     assert [line["text"] for line in lines] == ["one", "\x1b[31mtwo"]
 
 
+@pytest.mark.promise("spec/110")
 def test_the_log_is_followed_until_the_run_is_over(office: Office) -> None:
     number = office.begin()
     following = office.upcall.start("log", number, "-f")
@@ -205,6 +212,7 @@ def test_the_log_is_followed_until_the_run_is_over(office: Office) -> None:
     assert rest_of(following).returncode == 0
 
 
+@pytest.mark.promise("spec/103")
 def test_waiting_for_a_run_shows_its_work_its_questions_and_its_result(office: Office) -> None:
     running = office.upcall.start("run", "scripted", "Fix it", "--cwd", "/srv/shop", "--wait")
     assert line_with(running, "begun") == "Run 1 has begun."
@@ -253,6 +261,7 @@ def test_whoever_stops_waiting_leaves_the_run_at_work(office: Office) -> None:
     assert office.upcall.json("show", "1")["state"] == "running"
 
 
+@pytest.mark.promise("spec/110")
 def test_a_session_elsewhere_is_not_taken_over_here(office: Office) -> None:
     number = office.begin()
     office.move(number, **COMPLETED)

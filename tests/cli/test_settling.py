@@ -15,6 +15,7 @@ def test_an_answer_says_what_was_recorded(shared: Program) -> None:
     )
 
 
+@pytest.mark.promise("spec/174")
 def test_the_second_answer_is_told_the_winner_and_exits_15(shared: Program) -> None:
     ref = shared.parked("Which cache?", "-o", "Redis", "-o", "Memcached")
     shared("answer", ref, "Redis")
@@ -33,6 +34,7 @@ def test_a_losing_answer_has_the_winner_in_its_json(shared: Program) -> None:
     assert reply["inquiry"]["answer"]["text"] == "this"
 
 
+@pytest.mark.promise("spec/148")
 def test_an_expired_question_takes_an_answer_only_by_force(shared: Program) -> None:
     ref, asking = shared.asking("Anybody?", "--ttl", "1s")
     assert ended(asking).returncode == 11
@@ -88,6 +90,7 @@ def test_without_a_terminal_answer_needs_a_ref_and_a_value(shared: Program) -> N
     assert "upcall status" in done.stderr
 
 
+@pytest.mark.promise("spec/148")
 def test_snoozing_keeps_a_question_open_and_extending_gives_it_time(shared: Program) -> None:
     ref = shared.parked("Later?", "--ttl", "30m")
     assert shared("snooze", ref, "1h").stdout == f"Snoozed {ref} for 1h. It stays open.\n"
@@ -120,6 +123,7 @@ def test_status_shows_what_waits_first_with_a_command_that_answers_it(upcall: Pr
     assert lines[-1].startswith(f"  #{done} local ✓ Done already? → yes (")
 
 
+@pytest.mark.promise("spec/111")
 def test_status_as_json_has_three_lists(upcall: Program) -> None:
     assert upcall.json("status") == {"waiting": [], "running": [], "done": []}
     ref = upcall.parked("One?")
@@ -172,6 +176,7 @@ def test_an_approval_is_shown_with_its_odd_characters_as_escapes(shared: Program
     assert "rm \\u202e-rf" in shared("show", ref).stdout
 
 
+@pytest.mark.promise("spec/131", "spec/165")
 def test_tokens_are_made_listed_and_revoked(shared: Program) -> None:
     made = shared("tokens", "create", "--role", "agent", "--name", "bot")
     assert made.stdout.startswith("upcall_agent_")
@@ -191,6 +196,7 @@ def test_tokens_are_made_listed_and_revoked(shared: Program) -> None:
     assert shared("tokens", "revoke", "bot").returncode == 1
 
 
+@pytest.mark.promise("spec/155")
 def test_a_remote_daemon_needs_a_token(shared: Program) -> None:
     done = shared("status", UPCALL_URL="http://127.0.0.1:9")
     assert (done.returncode, done.stderr) == (

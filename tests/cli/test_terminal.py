@@ -70,6 +70,7 @@ def home(upcall: Program) -> Program:
     return upcall
 
 
+@pytest.mark.promise("spec/76")
 def test_the_picker_answers_a_waiting_agent_and_leaves_the_terminal_as_it_was(home: Program) -> None:
     ref, asking = home.asking("Which cache?", "-o", "Redis", "-o", "Memcached")
     with Terminal(home, "answer") as terminal:

@@ -9,6 +9,7 @@ from upcall.channel_settings import RouteSettings, SlackSettings
 from upcall.config import AgentSettings, Config, keys, load
 from upcall.domain.errors import InvalidSetting
 from upcall.home import Home
+from upcall.presets import NAMES, preset_table
 
 
 def a_home(tmp_path: Path, settings: str = "") -> Home:
@@ -21,6 +22,7 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert load(Home(tmp_path / "nowhere"), {}) == Config()
 
 
+@pytest.mark.promise("spec/2")
 def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path: Path) -> None:
     home = a_home(tmp_path, 'ttl = "2h"\nport = 7000\n[limits]\nlabel = 30\n[rates]\nburst = 10\n')
 
@@ -41,6 +43,9 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("port = true", "port: a number, got True"),
         ("ttl = 'soon'", "ttl: "),
         ("host = 5", "host: text, got 5"),
+        ("preset = 'hal'", "preset: one of pynchy, poietai, deepchat, gza, blobhub; got 'hal'"),
+        ("preset = ['gza']", "preset: one of pynchy, poietai"),
+        ("tool_aliases = ['ask']", "tool_aliases: one of ask_user, question; got 'ask'"),
         ("on_restart = 'forget'", "on_restart: one of keep, cancel, fail; got 'forget'"),
         ("limits = 3", "limits: a table [limits], got 3"),
         ("[files]\nroots = 3", "files.roots: a list such as"),
@@ -115,6 +120,7 @@ def test_agents_are_tables_by_name_and_their_words_are_kept_as_they_are(tmp_path
     assert agents["claude"] == AgentSettings(permission="autonomous", arguments=("--model", "opus"))
 
 
+@pytest.mark.promise("spec/156")
 def test_every_setting_has_a_key_and_a_variable() -> None:
     known = {key: variable for key, variable, _ in keys()}
 
@@ -144,3 +150,32 @@ def test_channels_take_their_secrets_from_variables_and_routes_keep_their_order(
         RouteSettings(to=("chat:C1", "chat:U1"), escalate_after=900),
         RouteSettings(to=("chat:C2",), quiet="22:00-07:00"),
     )
+
+
+@pytest.mark.promise("spec/1")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_preset_can_be_used_and_says_something(tmp_path: Path, name: str) -> None:
+    by_file = load(a_home(tmp_path, f"preset = '{name}'"), {})
+    by_variable = load(a_home(tmp_path), {"UPCALL_PRESET": name})
+    assert by_file == by_variable
+    assert by_file.preset == name
+    settings = {key: value for key, _, value in keys(by_file)}
+    defaults = {key: value for key, _, value in keys()}
+    changed = {key for key in settings if settings[key] != defaults[key]}
+    assert changed > {"preset"}
+    assert "preset" not in preset_table(name)
+
+
+def test_a_preset_is_below_what_the_user_has_set_key_by_key(tmp_path: Path) -> None:
+    home = a_home(tmp_path, "preset = 'deepchat'\ntool_aliases = []\n[limits]\nlabel = 50\n")
+
+    config = load(home, {"UPCALL_LIMITS_QUESTION": "600"})
+
+    assert (config.limits.label, config.limits.question, config.limits.description) == (50, 600, 200)
+    assert config.tool_aliases == ()
+
+
+def test_the_variable_of_a_preset_wins_over_the_file(tmp_path: Path) -> None:
+    config = load(a_home(tmp_path, "preset = 'poietai'"), {"UPCALL_PRESET": "gza"})
+    assert (config.preset, config.on_expiry, config.on_block_end) == ("gza", "fail", "park")
+    assert load(a_home(tmp_path, "preset = 'poietai'"), {"UPCALL_PRESET": ""}) == Config()

@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
 from upcall.channel_ports import Refused, Unavailable
@@ -65,6 +67,7 @@ async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
         await store.close()
 
 
+@pytest.mark.promise("spec/6", "spec/73")
 async def test_the_first_answer_is_seen_in_every_channel(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE, TWO))) as hall:
         inquiry = await hall.ask()
@@ -75,6 +78,7 @@ async def test_the_first_answer_is_seen_in_every_channel(tmp_path: Path) -> None
             await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])  # noqa: B023 - awaited here
 
 
+@pytest.mark.promise("spec/85")
 async def test_an_answer_during_the_sending_leaves_nothing_to_press(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
         hall.one.hold.clear()
@@ -101,6 +105,7 @@ async def test_a_channel_that_hangs_delays_neither_another_nor_the_agent(tmp_pat
         assert hall.one.shown == {}
 
 
+@pytest.mark.promise("spec/86")
 async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Refused("no such place")]
@@ -112,6 +117,7 @@ async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) ->
         assert hall.one.attempts == 1
 
 
+@pytest.mark.promise("spec/88")
 async def test_an_unavailable_channel_is_tried_again_while_the_next_route_is_taken(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Unavailable("down")]
@@ -142,6 +148,7 @@ async def test_a_busy_channel_keeps_its_order_and_takes_no_other_route(tmp_path:
         assert hall.two.shown == {}
 
 
+@pytest.mark.promise("spec/92")
 async def test_silence_takes_the_next_route_and_reminds_as_often_as_it_should(tmp_path: Path) -> None:
     first = Route(places=(ONE,), escalate_after=0.05, remind=0.05, remind_most=2)
     async with a_hall(tmp_path, first, Route(places=(TWO,), remind_most=0)) as hall:
@@ -185,6 +192,7 @@ async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_pat
         await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
 
 
+@pytest.mark.promise("spec/89")
 async def test_without_channels_nothing_is_left_to_be_done(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "upcall.db")
     broker = Broker(store)

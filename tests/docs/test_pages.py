@@ -21,6 +21,7 @@ from upcall.cli.command import parsed as read, parser_of
 from upcall.config import agent_keys, keys as settings
 from upcall.domain.errors import UpcallError
 from upcall.domain.wording import duration
+from upcall.presets import NAMES
 from upcall.web.errors import STATUSES
 
 
@@ -157,6 +158,12 @@ def test_the_configuration_page_lists_every_setting_of_every_kind_of_channel() -
         if meaning
     }
     assert list(documented.items()) == list(defaults.items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_of_presets_shows_each_as_it_is(name: str) -> None:
+    shown = {block.content for block in blocks("toml") if block.page.name == "presets.md"}
+    assert (ROOT / f"src/upcall/presets/{name}.toml").read_text("utf-8") in shown
 
 
 def every_error() -> set[type[UpcallError]]:

@@ -75,12 +75,14 @@ def test_a_large_edit_is_shown_to_the_last_line() -> None:
     assert len(lines) == 10_002
 
 
+@pytest.mark.promise("spec/115")
 def test_odd_characters_are_shown_as_what_they_are() -> None:
     draft = actions.approval(an_action(command="echo safe \u202e; rm -rf ~", cwd="/re\u200bpo"))
     assert draft.questions[0].text == "echo safe \\u202e; rm -rf ~"
     assert "/re\\u200bpo" in draft.context
 
 
+@pytest.mark.promise("spec/116")
 def test_secrets_are_masked_visibly_and_counted_and_the_hash_is_over_the_original() -> None:
     commands = [
         f"curl -H 'Authorization: Bearer {secret}'" for secret in ("abcdef123456789", "abcdef987654321")
@@ -124,6 +126,7 @@ def test_words_of_the_agent_cannot_pass_for_ours() -> None:
     ).context.split("\n")
 
 
+@pytest.mark.promise("spec/115")
 @given(st.text(max_size=40), INPUTS, st.text(max_size=20))
 def test_whatever_is_sent_is_shown_whole(tool: str, sent: dict[str, Any], cwd: str) -> None:
     draft = actions.approval(Action(tool=tool, input=sent, cwd=cwd))

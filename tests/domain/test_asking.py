@@ -13,6 +13,7 @@ from upcall.domain.limits import Limits
 CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
 
 
+@pytest.mark.promise("spec/9")
 def test_a_question_without_options_wants_text() -> None:
     made = draft({"question": "What is the endpoint?"})
 
@@ -22,6 +23,7 @@ def test_a_question_without_options_wants_text() -> None:
     assert not made.questions[0].multi
 
 
+@pytest.mark.promise("spec/11")
 def test_a_question_with_options_is_a_choice() -> None:
     made = draft(CACHE | {"header": "Cache", "multiSelect": True, "custom": False})
 
@@ -32,6 +34,7 @@ def test_a_question_with_options_is_a_choice() -> None:
     assert not made.questions[0].custom
 
 
+@pytest.mark.promise("spec/11")
 def test_several_questions_are_one_choice() -> None:
     made = draft({"questions": [CACHE, {"question": "Which port?"}]})
 
@@ -39,6 +42,7 @@ def test_several_questions_are_one_choice() -> None:
     assert [question.text for question in made.questions] == ["Which cache?", "Which port?"]
 
 
+@pytest.mark.promise("spec/10")
 def test_an_approval_offers_approve_and_deny_and_nothing_else() -> None:
     made = draft({"kind": "approval", "question": "Run the migration?"})
 
@@ -46,6 +50,7 @@ def test_an_approval_offers_approve_and_deny_and_nothing_else() -> None:
     assert not made.questions[0].custom
 
 
+@pytest.mark.promise("spec/20")
 @pytest.mark.parametrize(
     "slip",
     [
@@ -58,17 +63,20 @@ def test_well_known_slips_in_options_are_repaired(slip: dict[str, object]) -> No
     assert draft(CACHE | slip).questions[0].labels == ("Redis", "Memcached")
 
 
+@pytest.mark.promise("spec/20")
 @pytest.mark.parametrize("spelling", ["multiSelect", "multiple", "multi_select"])
 @pytest.mark.parametrize("yes", [True, "true"])
 def test_every_spelling_of_multi_select_counts(spelling: str, yes: object) -> None:
     assert draft(CACHE | {spelling: yes}).questions[0].multi
 
 
+@pytest.mark.promise("spec/20")
 def test_json_sent_as_a_string_is_taken_for_what_it_says() -> None:
     assert draft('{"question": "Which cache?", "options": ["Redis"]}').questions[0].labels == ("Redis",)
     assert len(draft({"questions": '[{"question": "A?"}, "B?"]'}).questions) == 2
 
 
+@pytest.mark.promise("spec/16")
 def test_everything_about_an_option_is_kept() -> None:
     sent = {"label": "Redis", "description": "has pub/sub", "recommended": True, "preview": "redis://"}
 
@@ -77,6 +85,7 @@ def test_everything_about_an_option_is_kept() -> None:
     )
 
 
+@pytest.mark.promise("spec/15", "spec/178")
 @pytest.mark.parametrize(
     ("sent", "field", "limit"),
     [
@@ -119,11 +128,13 @@ def test_what_breaks_a_limit_is_refused_by_field_and_limit(sent: object, field: 
     assert limit in refused.value.message
 
 
+@pytest.mark.promise("spec/18")
 def test_limits_are_settings() -> None:
     with pytest.raises(InvalidInquiry, match="at most 2"):
         draft({"question": "Q?", "options": ["a", "b", "c"]}, Limits(options=2))
 
 
+@pytest.mark.promise("spec/35")
 def test_the_only_default_of_an_approval_is_deny() -> None:
     approval = {"kind": "approval", "question": "Push?"}
 
@@ -153,6 +164,7 @@ def test_a_time_to_live_is_seconds_or_a_duration() -> None:
             draft(CACHE | {"ttl": nonsense})
 
 
+@pytest.mark.promise("spec/17")
 def test_attachments_are_kept_by_their_last_name_with_their_bytes() -> None:
     data = base64.b64encode(b"--- a\n+++ b\n").decode()
 
@@ -164,6 +176,7 @@ def test_attachments_are_kept_by_their_last_name_with_their_bytes() -> None:
     assert (upload.attachment.name, upload.attachment.size) == ("a.diff", 12)
 
 
+@pytest.mark.promise("spec/17")
 @pytest.mark.parametrize(
     "attachments",
     [
@@ -181,6 +194,7 @@ def test_bad_attachments_are_refused(attachments: object) -> None:
         draft(CACHE | {"attachments": attachments})
 
 
+@pytest.mark.promise("spec/138")
 def test_secrets_are_masked_and_counted_before_anybody_sees_them() -> None:
     token = "ghp_" + "a1B2" * 9
     made = draft({"question": f"May I use {token}?", "context": f"token={token}"})

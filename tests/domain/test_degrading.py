@@ -40,6 +40,7 @@ def options(count: int) -> list[str]:
     return [f"o{number}" for number in range(count)]
 
 
+@pytest.mark.promise("spec/74")
 @pytest.mark.parametrize(
     ("can", "fields", "control", "labels"),
     [
@@ -89,6 +90,7 @@ def test_people_are_told_what_else_they_can_do(can: Capabilities, fields: dict[s
     assert shown(can, **fields).hint == hint
 
 
+@pytest.mark.promise("pynchy/53")
 def test_several_questions_are_a_form_where_there_are_forms() -> None:
     questions = [{"question": f"q{number}", "options": ["a", "b"]} for number in range(4)]
     assert shown(SLACK, questions=questions).form

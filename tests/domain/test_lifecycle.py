@@ -65,6 +65,7 @@ def an_expired_inquiry() -> Inquiry:
     return applied(lifecycle.expire(an_inquiry(), 100.0))
 
 
+@pytest.mark.promise("spec/29")
 def test_asking_is_the_first_event() -> None:
     change = lifecycle.asked(an_inquiry())
     assert change.inquiry.is_open
@@ -84,12 +85,14 @@ def test_an_answer_settles_the_inquiry_and_says_who_gave_it() -> None:
     )
 
 
+@pytest.mark.promise("spec/139")
 def test_a_secret_answer_stays_out_of_the_log() -> None:
     change = lifecycle.answer(replace(an_inquiry(), secret=True), YES, a_closing(5.0))
     assert change is not None
     assert change.happening.data == {"secret": True, "ref": "a7", "by": "ana", "via": "web"}
 
 
+@pytest.mark.promise("spec/25")
 @pytest.mark.parametrize("force", (False, True))
 def test_the_second_to_answer_changes_nothing(*, force: bool) -> None:
     first = applied(lifecycle.answer(an_inquiry(), YES, a_closing(5.0)))
@@ -102,6 +105,7 @@ def test_an_answer_after_the_time_finds_the_inquiry_expired() -> None:
     assert lifecycle.answer(an_expired_inquiry(), YES, a_closing(101.0)) is None
 
 
+@pytest.mark.promise("spec/26")
 @pytest.mark.parametrize("inquiry", (an_inquiry(), an_expired_inquiry()))
 def test_by_force_a_late_answer_counts_and_is_marked_as_late(inquiry: Inquiry) -> None:
     change = lifecycle.answer(inquiry, YES, a_closing(101.0), force=True)
@@ -129,6 +133,7 @@ def test_a_refusal_after_the_time_finds_the_inquiry_expired() -> None:
     assert isinstance(applied(lifecycle.reject(an_inquiry(), a_closing(99.0))).state, Rejected)
 
 
+@pytest.mark.promise("spec/25")
 def test_cancelling_and_failing_keep_their_reason() -> None:
     closing = a_closing(5.0, by="bot", reason="worker_restart")
     for end, state in ((lifecycle.cancel, Cancelled), (lifecycle.fail, Failed)):
@@ -138,6 +143,7 @@ def test_cancelling_and_failing_keep_their_reason() -> None:
         assert change.happening.data["reason"] == "worker_restart"
 
 
+@pytest.mark.promise("spec/4", "spec/35")
 @pytest.mark.parametrize(
     ("kind", "on_expiry", "default", "outcome", "value"),
     (
@@ -167,6 +173,7 @@ def test_the_end_of_the_time_is_what_the_asker_or_a_policy_chose(
     )
 
 
+@pytest.mark.promise("spec/35")
 def test_a_failure_by_time_has_the_reason_of_the_seed() -> None:
     change = lifecycle.expire(an_inquiry(on_expiry=OnExpiry.FAIL), 100.0)
     assert change is not None
@@ -180,6 +187,7 @@ def test_a_default_answers_each_of_several_questions_in_the_log_too() -> None:
     assert change.happening.data["answers"] == [["Redis"], ["Redis"]]
 
 
+@pytest.mark.promise("spec/93")
 def test_a_snoozed_inquiry_is_quiet_and_can_be_answered() -> None:
     snoozed = applied(lifecycle.snooze(an_inquiry(), 50.0, by="ana", now=5.0))
     assert snoozed.state == Open(snoozed_until=50.0)
@@ -385,6 +393,7 @@ TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=200, stateful_step_count=60)
 
 
+@pytest.mark.promise("spec/27")
 def test_an_answer_on_its_way_says_so_until_the_agent_has_it() -> None:
     """Every attempt is in the log; the first is when it was forwarded."""
     assert lifecycle.forward(an_inquiry(), 42, 1.0) is None

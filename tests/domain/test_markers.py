@@ -33,6 +33,7 @@ def pieces_of(text: str, cuts: list[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(edges)]
 
 
+@pytest.mark.promise("gza/1", "gza/11")
 @given(st.text(), questions, st.text(), st.lists(st.integers(0, 2000)))
 def test_a_question_is_found_however_the_text_is_cut(
     before: str, question: dict[str, object], after: str, cuts: list[int]
@@ -70,12 +71,14 @@ def test_braces_inside_are_part_of_the_question() -> None:
     assert found(marked(json.dumps(nested))) == [Marked(fields=nested)]
 
 
+@pytest.mark.promise("gza/35", "spec/67")
 def test_only_the_first_question_counts() -> None:
     assert found(
         marked(json.dumps(QUESTION)) + marked('{"question": "And?"}'), marked('{"question": "So?"}')
     ) == [Marked(fields=QUESTION)]
 
 
+@pytest.mark.promise("spec/67")
 @pytest.mark.parametrize("content", ["{question: unquoted}", "[1, 2]", "", "null", '{"a": ' * 20_000])
 def test_what_is_no_json_object_is_told_and_asks_nothing(content: str) -> None:
     (seen,) = found(marked(content))
@@ -91,6 +94,7 @@ def test_a_marker_that_is_never_closed_is_given_up() -> None:
     assert found(OPENING + '{"question": "Which') == []
 
 
+@pytest.mark.promise("gza/6", "spec/67")
 def test_the_name_can_be_another() -> None:
     text = '<<GZA_QUESTION>>{"question": "Which?"}<</GZA_QUESTION>>'
 

@@ -125,6 +125,7 @@ ONE_VALUE = (
 )
 
 
+@pytest.mark.promise("spec/43", "spec/48")
 @pytest.mark.parametrize(("inquiry", "reply", "value"), ONE_VALUE)
 def test_a_reply_is_read_as_the_specification_says(inquiry: Inquiry, reply: str, value: str) -> None:
     assert read(inquiry, reply).values == ((value,),)
@@ -140,11 +141,13 @@ def test_each_negative_word_denies_even_when_unknown_words_are_asked_again(word:
     assert read(APPROVAL, word, REASK).values == ((DENY,),)
 
 
+@pytest.mark.promise("spec/44")
 def test_the_words_for_yes_and_no_are_those_of_the_seed() -> None:
     assert " ".join(sorted(AFFIRMATIVE)) == "1 allow approve approved ok y yes"
     assert " ".join(sorted(NEGATIVE)) == "2 denied deny n no reject"
 
 
+@pytest.mark.promise("spec/46")
 @pytest.mark.parametrize(
     ("inquiry", "reply", "values"),
     (
@@ -183,11 +186,13 @@ def test_several_choices_come_back_in_option_order_each_once(
     assert read(inquiry, reply).values == (values,)
 
 
+@pytest.mark.promise("spec/186")
 @pytest.mark.parametrize(("reply", "value"), (("1", "3"), ("2.", "1"), ("3", "8080"), ("8080", "8080")))
 def test_by_position_a_number_is_a_position_even_if_a_label_looks_like_it(reply: str, value: str) -> None:
     assert read(PORTS, reply, POSITION).values == ((value,),)
 
 
+@pytest.mark.promise("spec/47")
 @pytest.mark.parametrize(
     ("inquiry", "reply", "values"),
     (
@@ -213,6 +218,7 @@ def test_several_questions_are_answered_part_by_part(
     assert read(inquiry, reply).values == values
 
 
+@pytest.mark.promise("spec/47")
 @pytest.mark.parametrize(
     "reply",
     (
@@ -234,6 +240,7 @@ def test_anything_incomplete_is_the_raw_text_for_each_of_several_questions(reply
     assert read(TWO, reply).values == ((reply,), (reply,))
 
 
+@pytest.mark.promise("spec/50")
 @pytest.mark.parametrize(
     ("inquiry", "reply", "hint"),
     (
@@ -253,6 +260,7 @@ def test_an_unreadable_reply_is_no_answer_where_only_choices_count(
     assert hint in (caught.value.hint or "")
 
 
+@pytest.mark.promise("spec/44")
 @pytest.mark.parametrize("reply", ("maybe", "yes please", "3", "👍"))
 def test_an_unknown_word_is_asked_again_where_the_rule_says_so(reply: str) -> None:
     with pytest.raises(UnreadableAnswer) as caught:
@@ -260,6 +268,7 @@ def test_an_unknown_word_is_asked_again_where_the_rule_says_so(reply: str) -> No
     assert caught.value.hint == "reply 1. Approve or 2. Deny"
 
 
+@pytest.mark.promise("spec/39")
 @pytest.mark.parametrize("inquiry", (TEXT, APPROVAL, TARGET, STRICT, CHECKS, TWO))
 @pytest.mark.parametrize("reply", ("", " \t\r\n", "\u00a0\u3000", "\u200b\ufeff", "\x00"))
 def test_an_empty_answer_is_refused(inquiry: Inquiry, reply: str) -> None:
@@ -283,6 +292,7 @@ def test_the_raw_words_are_kept_as_given() -> None:
     assert choose(CHECKS, ["3", " lint "]).text == "3, lint"
 
 
+@pytest.mark.promise("spec/49")
 @pytest.mark.parametrize(
     ("inquiry", "values", "taken"),
     (
@@ -331,6 +341,7 @@ def test_a_form_cannot_choose_what_is_not_there_or_one_too_many(
         take(inquiry, values)
 
 
+@pytest.mark.promise("spec/188")
 @pytest.mark.parametrize(
     ("inquiry", "values", "chosen"),
     (
@@ -375,6 +386,7 @@ def test_an_approval_of_several_questions_is_one_verdict() -> None:
     assert read(both, "1) yes 2) yes").values == ((DENY,), (DENY,))
 
 
+@pytest.mark.promise("spec/187")
 @pytest.mark.parametrize(
     ("text", "left"),
     (
@@ -511,6 +523,7 @@ def test_any_command_is_read_or_refused_for_a_documented_reason(
     assert all(answer.values)
 
 
+@pytest.mark.promise("spec/44")
 @given(replies | st.sampled_from(sorted(AFFIRMATIVE)), st.sampled_from(["", "*", "**", '"', "'", "_", "`"]))
 def test_only_an_affirmative_word_alone_ever_approves(reply: str, mark: str) -> None:
     reply = f"{mark}{reply}{mark}"
@@ -524,6 +537,7 @@ def test_only_an_affirmative_word_alone_ever_approves(reply: str, mark: str) -> 
     assert not approved or core.rstrip(".)").rstrip(marks) in AFFIRMATIVE
 
 
+@pytest.mark.promise("spec/45")
 @given(plain_labels, st.data(), rules)
 def test_every_label_and_every_number_finds_its_option(
     names: list[str], data: st.DataObject, rule: ReadingRules
@@ -543,6 +557,7 @@ def test_every_label_and_every_number_finds_its_option(
             assert read(inquiry, reply, rule).values == ((name,),)
 
 
+@pytest.mark.promise("spec/185")
 @given(plain_labels, st.data())
 def test_chosen_options_come_back_in_their_order_without_repetition(
     names: list[str], data: st.DataObject

@@ -21,6 +21,7 @@ def test_the_result_of_its_own_call_is_evidence() -> None:
     assert resume.is_evidence(answered, "call-1", "whatever the program makes of it")
 
 
+@pytest.mark.promise("spec/95")
 def test_a_parked_result_is_no_evidence_even_if_the_answer_came_a_moment_later() -> None:
     answered = settled(answering("Red")(an_inquiry(request_key="call-1")))
     parked = outcome(replace(answered, state=Open())).text

@@ -24,6 +24,7 @@ def routing(*routes: Route) -> Routing:
     return Routing(routes=routes, channels=("slack", "mail"), zone=UTC)
 
 
+@pytest.mark.promise("spec/90")
 @pytest.mark.parametrize(
     ("conditions", "fits"),
     [
@@ -55,6 +56,7 @@ def test_a_question_that_tries_a_channel_takes_no_route() -> None:
     assert not plan.consequences(lifecycle.asked(an_inquiry(door=TEST_DOOR)))
 
 
+@pytest.mark.promise("spec/37", "spec/85")
 def test_every_end_is_told_to_every_channel_and_nothing_else_is() -> None:
     plan, inquiry = routing(Route(places=(TEAM,))), an_inquiry()
     closing = Closing(by="ana", via="web", at=NOON + 1)
@@ -76,6 +78,7 @@ def test_the_next_route_is_due_after_the_delay_if_there_is_one() -> None:
     assert not plan.take(an_inquiry(), 2, NOON)
 
 
+@pytest.mark.promise("spec/92")
 def test_reminders_end_and_wait_for_a_snooze() -> None:
     plan = routing(Route(places=(TEAM,)))
     assert plan.reminder(an_inquiry(), 0, 0, NOON) == NOON + 600
@@ -95,6 +98,7 @@ def test_quiet_hours_go_over_midnight(hour: float, over: float) -> None:
     assert quiet.until(midnight + hour * HOUR, UTC) == pytest.approx(midnight + over * HOUR)
 
 
+@pytest.mark.promise("spec/92")
 def test_what_is_asked_in_quiet_hours_is_shown_when_they_are_over() -> None:
     plan = routing(Route(places=(TEAM,), quiet=Quiet(begin=11 * 60, end=13 * 60)))
     (job,) = plan.consequences(lifecycle.asked(an_inquiry())).jobs

@@ -136,6 +136,7 @@ SEPARATORS = st.sampled_from(
 )
 
 
+@pytest.mark.promise("spec/117")
 @given(st.text(max_size=15), SEPARATORS, st.text(max_size=15))
 def test_no_prefix_matches_a_command_that_contains_another(before: str, separator: str, after: str) -> None:
     assume("'" not in before)
@@ -257,6 +258,7 @@ def test_a_directory_is_left_by_no_detour(cwd: str, path: str, expected: object)
     assert allowed(rule, action) == expected
 
 
+@pytest.mark.promise("spec/117")
 def test_a_rule_is_for_its_tool_its_agent_and_its_time() -> None:
     mail = Action(tool="send_mail", input={"to": "ana"})
     rule = remembered(mail, "tool")

@@ -228,6 +228,7 @@ def test_an_age_is_rough_and_short(seconds: float, text: str) -> None:
     assert age(seconds) == text
 
 
+@pytest.mark.promise("spec/166")
 @pytest.mark.parametrize(
     ("value", "seconds"),
     (
@@ -276,6 +277,7 @@ def test_anything_else_is_no_duration(value: str | float) -> None:
     assert len(caught.value.message) < 100
 
 
+@pytest.mark.promise("spec/137")
 @pytest.mark.parametrize(
     ("text", "shown"),
     (

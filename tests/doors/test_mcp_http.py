@@ -61,6 +61,7 @@ async def test_the_tools_are_listed_with_what_agents_need_to_see_them(house: Hou
             assert tool.meta == {"anthropic/alwaysLoad": True}
 
 
+@pytest.mark.promise("spec/57")
 @pytest.mark.parametrize("door", DOORS)
 async def test_an_answer_comes_back_and_the_next_message_proves_it(house: House, door: str) -> None:
     async with connected(house, door) as agent:
@@ -76,6 +77,7 @@ async def test_an_answer_comes_back_and_the_next_message_proves_it(house: House,
         assert (await asyncio.to_thread(house.happened, "collected")).inquiry == inquiry.id
 
 
+@pytest.mark.promise("spec/61")
 @pytest.mark.parametrize("door", DOORS)
 async def test_an_unknown_client_is_parked_and_takes_it_up_again(tmp_path: Path, door: str) -> None:
     house = House(tmp_path / "home", slice_seconds=0.05)
@@ -93,6 +95,7 @@ async def test_an_unknown_client_is_parked_and_takes_it_up_again(tmp_path: Path,
         await asyncio.to_thread(house.stop)
 
 
+@pytest.mark.promise("spec/176")
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_bad_call_is_an_error_that_teaches(house: House, door: str) -> None:
     async with connected(house, door) as agent:
@@ -104,6 +107,7 @@ async def test_a_bad_call_is_an_error_that_teaches(house: House, door: str) -> N
         assert unknown.is_error
 
 
+@pytest.mark.promise("spec/61")
 @pytest.mark.parametrize("door", DOORS)
 async def test_signs_of_life_reach_a_client_that_wants_them(tmp_path: Path, door: str) -> None:
     house = House(tmp_path / "home")
@@ -135,6 +139,7 @@ async def test_a_client_that_goes_away_leaves_its_question_open(house: House, do
     assert (await asyncio.to_thread(house.opened))[0].id == inquiry.id
 
 
+@pytest.mark.promise("spec/41")
 @pytest.mark.parametrize("door", ["modern", "legacy"])
 async def test_when_upcall_closes_whoever_waits_is_parked(house: House, door: str) -> None:
     async with connected(house, door) as agent:
@@ -247,6 +252,7 @@ async def test_a_stream_that_broke_is_resumed_where_it_was(house: House, http: h
     assert [result["structuredContent"]["answers"] for result in results] == [[["Redis"]]]
 
 
+@pytest.mark.promise("spec/61")
 async def test_a_silent_stream_is_kept_alive_in_both_eras(
     house: House, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from upcall.home import Home
 QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
 
 
+@pytest.mark.promise("spec/57")
 def test_a_question_goes_through_and_the_answer_comes_back(house: House) -> None:
     with agent(
         house.home, UPCALL_WAIT="block", CLAUDE_CODE_SESSION_ID="s1", CLAUDE_PROJECT_DIR="/w"
@@ -63,6 +64,7 @@ def test_giving_up_on_a_call_is_no_evidence(house: House) -> None:
         assert "collected" not in house.history()
 
 
+@pytest.mark.promise("spec/41")
 @pytest.mark.parametrize("gracefully", [True, False], ids=["restart", "crash"])
 def test_a_call_survives_the_daemon_and_nothing_is_asked_twice(house: House, *, gracefully: bool) -> None:
     with agent(house.home, UPCALL_WAIT="block") as someone:
@@ -108,6 +110,7 @@ def test_a_call_made_while_there_is_no_daemon_waits_for_the_restart(house: House
         assert house.history().count("asked") == 1
 
 
+@pytest.mark.promise("spec/42")
 def test_putting_upcall_down_parks_the_calls_and_starts_nothing(house: House) -> None:
     with agent(house.home, UPCALL_WAIT="block") as someone:
         someone.initialize()
@@ -205,6 +208,7 @@ def test_a_daemon_that_cannot_be_started_is_an_error_for_every_request(tmp_path:
             assert "could not be started" in error["message"]
 
 
+@pytest.mark.promise("spec/190")
 def test_a_daemon_is_started_when_none_runs_and_only_once(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     with agent(home) as first, agent(home) as second:
@@ -224,6 +228,7 @@ def stop(home: Home) -> None:
     assert stop_running(home)
 
 
+@pytest.mark.promise("spec/195")
 def test_an_older_pipe_is_served_by_a_newer_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("upcall.doors.pipe_server.PIPE_PROTOCOL", 7)
     with agent(house.home) as someone:

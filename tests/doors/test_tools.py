@@ -57,6 +57,7 @@ def error_code(result: ToolResult) -> object:
     return error.get("code") if isinstance(error, dict) else None
 
 
+@pytest.mark.promise("spec/164")
 async def test_an_answer_comes_back_as_a_sentence_and_as_data(broker: Broker) -> None:
     result = await answered(broker, "ask_human", {"question": "Cache?", "options": ["Redis", "None"]}, "1")
     assert "Redis" in result.text
@@ -66,6 +67,7 @@ async def test_an_answer_comes_back_as_a_sentence_and_as_data(broker: Broker) ->
     assert not result.is_error
 
 
+@pytest.mark.promise("spec/58")
 async def test_several_questions_are_answered_one_by_one(broker: Broker) -> None:
     questions = [{"question": "Cache?", "options": ["Redis"]}, {"question": "Name?"}]
     result = await answered(broker, "ask_human", {"questions": questions}, "1) Redis\n2) shop")
@@ -80,6 +82,7 @@ async def test_a_denied_approval_is_an_answer_that_says_deny(broker: Broker) -> 
     assert result.text.startswith("The user denied")
 
 
+@pytest.mark.promise("spec/58")
 async def test_an_approval_shows_the_whole_action_with_its_reasons(broker: Broker) -> None:
     call = asyncio.create_task(
         tools(broker).call(
@@ -92,6 +95,7 @@ async def test_an_approval_shows_the_whole_action_with_its_reasons(broker: Broke
     assert (await call).structured["status"] == "parked"
 
 
+@pytest.mark.promise("spec/31")
 async def test_a_client_that_cannot_block_is_parked_and_takes_it_up_again(broker: Broker) -> None:
     door = tools(broker)
     parked = await door.call("ask_human", {"question": "Name?"}, HASTY)
@@ -106,6 +110,7 @@ async def test_a_client_that_cannot_block_is_parked_and_takes_it_up_again(broker
     assert settled.structured["answers"] == [["shop"]]
 
 
+@pytest.mark.promise("spec/33")
 async def test_the_end_of_the_block_can_be_an_error_by_policy(broker: Broker) -> None:
     broker.policy = Policy(block_timeout=0.001, on_block_end="error")
     result = await tools(broker).call("ask_human", {"question": "Name?"}, ASKER)
@@ -144,6 +149,7 @@ async def test_another_agent_is_never_given_what_this_one_asked(broker: Broker) 
     assert error_code(waited) == "unknown_inquiry"
 
 
+@pytest.mark.promise("spec/24")
 async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_time(broker: Broker) -> None:
     mine = replace(HASTY, session="thread-1", named_session=True)
     parked = await tools(broker).call("confirm_action", {"action": "deploy"}, mine)
@@ -158,6 +164,7 @@ async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_ti
     assert error_code(too_late) == "approval_lapsed"
 
 
+@pytest.mark.promise("spec/19")
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "says"),
     [
@@ -215,6 +222,7 @@ async def test_a_failure_inside_is_an_error_with_a_code_and_not_silence(
     assert error_code(result) == "internal"
 
 
+@pytest.mark.promise("spec/58")
 async def test_notifying_returns_at_once_and_masks_secrets(broker: Broker) -> None:
     secret = "ghp_" + "a1B2" * 9
     result = await tools(broker).call("notify_human", {"message": f"done, token {secret}"}, ASKER)
@@ -278,6 +286,7 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
     assert [collected.get_nowait() for _ in range(collected.qsize())] == ["broken", "good"]
 
 
+@pytest.mark.promise("spec/18")
 def test_the_schema_states_the_configured_limits() -> None:
     limits = Limits(options=3, label=9, question=99)
     by_name = {tool.name: tool.document() for tool in definitions(limits, aliases=["ask_user"])}
@@ -301,6 +310,7 @@ def test_clients_name_their_calls_and_sessions_each_in_its_own_way() -> None:
     assert meta_of({"_meta": 5}) == {}
 
 
+@pytest.mark.promise("spec/189")
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [

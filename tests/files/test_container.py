@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.doors.agent import INITIALIZE, MODERN, PATIENCE
 from tests.files.conftest import Yard
 from tests.files.news import is_gone, is_there, response, until
@@ -13,6 +15,7 @@ from upcall.instance import stop_running
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"], "context": "For sessions."}
 
 
+@pytest.mark.promise("spec/66")
 def test_a_question_crosses_over_and_its_answer_wakes_the_agent(yard: Yard) -> None:
     agent = yard.container("--wait", "block", CLAUDE_CODE_SESSION_ID="s1", CLAUDE_PROJECT_DIR="/w")
     agent.initialize()

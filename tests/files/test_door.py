@@ -33,6 +33,7 @@ def unavailable() -> Inotify:
     raise OSError("no more instances")
 
 
+@pytest.mark.promise("spec/196")
 async def test_a_response_has_the_form_that_is_documented(served: Served) -> None:
     put_task(served.group, "r1", context="For sessions.", session="s1")
     [inquiry] = await served.open()
@@ -54,6 +55,7 @@ async def test_a_response_has_the_form_that_is_documented(served: Served) -> Non
     await asyncio.to_thread(is_gone, served.group / "taken" / "r1.json")
 
 
+@pytest.mark.promise("spec/32")
 async def test_a_block_that_ends_is_told_as_parked_and_the_question_stays_open(served: Served) -> None:
     put_task(served.group, "r1", timeout=0.05)
     [inquiry] = await served.open()
@@ -64,6 +66,7 @@ async def test_a_block_that_ends_is_told_as_parked_and_the_question_stays_open(s
     assert (await told(served, "r2"))["answers"] == [["Redis"]]
 
 
+@pytest.mark.promise("spec/168")
 async def test_a_question_whose_time_is_over_is_told_as_expired_and_an_approval_as_denied(
     served: Served,
 ) -> None:

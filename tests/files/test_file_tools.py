@@ -90,6 +90,7 @@ async def contained(
     exchange.close()
 
 
+@pytest.mark.promise("spec/196")
 async def test_a_task_has_the_form_that_is_documented(tmp_path: Path) -> None:
     async with contained(tmp_path / "ipc") as container:
         call = container.begin()
@@ -219,6 +220,7 @@ async def test_a_mount_that_is_not_trusted_to_tell_is_looked_at_as_well(tmp_path
     watch.close()
 
 
+@pytest.mark.promise("pynchy/17", "spec/66")
 async def test_where_events_work_nothing_is_looked_at_without_one(tmp_path: Path) -> None:
     seen: asyncio.Queue[str | None] = asyncio.Queue()
     watch = FolderWatch(poll=0.001, trusted=lambda folder: True)

@@ -32,6 +32,7 @@ async def set_aside(group: Path, name: str) -> str:
     return reason.read_text()
 
 
+@pytest.mark.promise("spec/140")
 @pytest.mark.parametrize(
     ("name", "kept"),
     [

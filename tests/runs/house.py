@@ -194,7 +194,13 @@ class House:
 
 @asynccontextmanager
 async def a_house(
-    path: Path, *, limit: int = 4, end: bool = True, rest: float = 0.0, **premises: float
+    path: Path,
+    *,
+    limit: int = 4,
+    end: bool = True,
+    rest: float = 0.0,
+    resume_message: str = "",
+    **premises: float,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
     home = Home(path / "home")
@@ -216,6 +222,7 @@ async def a_house(
             desks=lambda run: ApprovalDesk(
                 broker, caller=run.caller, session=f"run-{run.number}", door="native"
             ),
+            resume_message=resume_message,
             **{"kill_grace": 1.0, **premises},
         ),
         broker,

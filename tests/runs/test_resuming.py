@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.runs.house import ANA, House, a_house
-from upcall.broker import Reply
+from upcall.broker import Policy, Reply
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.run import RunState
+from upcall.doors.tools import Asker, Tools
 from upcall.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +28,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield made
 
 
+@pytest.mark.promise("spec/3", "spec/101")
 async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
     """With what was asked, the options and the answer; the agent has it when its model speaks."""
     run = await house.until_session(await house.begin(WAITS))
@@ -49,6 +52,7 @@ async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
     assert types.index("forwarded") < types.index("collected")
 
 
+@pytest.mark.promise("spec/97")
 async def test_a_live_agent_is_not_started_a_second_time(house: House) -> None:
     """Its answer waits for it, and is looked at again later."""
     run = await house.until_session(await house.begin("hang()"))
@@ -64,6 +68,7 @@ async def test_a_live_agent_is_not_started_a_second_time(house: House) -> None:
     assert (await house.runs.get(1)).starts == 1
 
 
+@pytest.mark.promise("spec/95")
 async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(house: House) -> None:
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(returned='The user answered: Red'); tell(result='ok')"
     run = await house.until_session(await house.begin(task))
@@ -85,6 +90,7 @@ async def test_a_refusal_that_the_agent_has_heard_starts_nothing(house: House) -
     assert (over.state, over.starts) == (RunState.COMPLETED, 1)
 
 
+@pytest.mark.promise("spec/99")
 async def test_what_was_settled_while_nobody_listened_is_found_by_the_next_daemon(tmp_path: Path) -> None:
     async with a_house(tmp_path) as house:
         run = await house.until_session(await house.begin(WAITS))
@@ -114,6 +120,7 @@ async def test_a_deferred_call_is_resumed_without_a_word(house: House) -> None:
     assert {"heard": "nothing"} in house.output(run)
 
 
+@pytest.mark.promise("poietai/18")
 async def test_a_question_asked_at_the_end_is_answered_later(house: House) -> None:
     """The process is over and done; its answer brings it back all the same."""
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='waiting for an answer')"
@@ -126,6 +133,7 @@ async def test_a_question_asked_at_the_end_is_answered_later(house: House) -> No
     assert (await house.until_state(run, *OVER)).result == "resumed"
 
 
+@pytest.mark.promise("spec/102")
 async def test_a_session_that_cannot_be_resumed_fails_in_plain_sight(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +170,7 @@ async def test_nobody_answers_and_the_run_says_so(house: House) -> None:
     assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
 
 
+@pytest.mark.promise("spec/97")
 async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +199,7 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     assert (await house.until(over, lambda run: run.starts == 2)).number == 1
 
 
+@pytest.mark.promise("spec/98")
 async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_nothing(house: House) -> None:
     """A session of which we know neither program nor machine is not ours to start."""
     asked = await house.ask_as({"run": None, "runner": "", "session": "s-9"})
@@ -197,6 +207,7 @@ async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_not
     assert await house.store.next_due(["resume"], "here") is None
 
 
+@pytest.mark.promise("spec/99")
 async def test_two_answers_at_once_start_it_once(house: House) -> None:
     """Both are in what it is told."""
     run = await house.until_session(await house.begin(WAITS))
@@ -213,3 +224,37 @@ async def test_two_answers_at_once_start_it_once(house: House) -> None:
 
 def _expire(inquiry: Inquiry) -> Change | None:
     return lifecycle.expire(inquiry, inquiry.expires_at)
+
+
+@pytest.mark.promise("spec/34")
+async def test_a_run_that_has_blocked_for_as_long_as_it_may_is_ended_and_its_question_stays(
+    tmp_path: Path,
+) -> None:
+    """Under `on_block_end = "end_run"`; the answer brings it back, in the words of the settings."""
+    async with a_house(tmp_path, resume_message="Asked {question} got {answer} {question}") as house:
+        house.broker.policy = Policy(block_timeout=0.05, on_block_end="end_run")
+        run = await house.until_session(await house.begin(WAITS))
+        asker = Asker(caller=run.caller, session="s", door="mcp-pipe", wait=60)
+        parked = await Tools(house.broker, runner="here").call(
+            "ask_human", {"question": "Red {answer}?"}, asker
+        )
+        assert parked.structured["status"] == "parked"
+        over = await house.until(run, lambda current: not current.alive)
+        assert (over.state, house.processes()) == (RunState.WAITING, [])
+        asked = await house.store.get(str(parked.structured["id"]))
+        assert asked.is_open
+        await house.answer(asked, "{question}")
+        await house.until_state(run, *OVER)
+        (heard,) = [line["heard"] for line in house.output(run) if "heard" in line]
+        assert heard == "Asked Red {answer}? got {question} Red {answer}?"
+
+
+async def test_a_run_that_was_answered_at_the_last_moment_is_not_ended(house: House) -> None:
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    await house.store.record(Happening(type="block_ended", at=0.0, data={}, inquiry=asked.id))
+    other = await house.ask(run, "And now?")
+    await house.until_state(run, RunState.WAITING)
+    assert (await house.runs.get(run.number)).alive
+    assert other.is_open

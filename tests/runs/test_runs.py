@@ -60,6 +60,7 @@ async def test_what_an_agent_writes_by_mistake_does_no_harm(house: House) -> Non
     assert (await house.runs.log(1, 0)).lines[1].text == "not json"
 
 
+@pytest.mark.promise("spec/105")
 async def test_cancelling_ends_everything_that_the_agent_has_started(house: House) -> None:
     """Also what ignores being asked to, and what has left its group."""
     stubborn = "import signal, os; os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
@@ -89,6 +90,7 @@ async def test_no_more_runs_than_allowed_work_at_once(tmp_path: Path) -> None:
         assert (await house.runs.get(first.number)).state is RunState.WAITING
 
 
+@pytest.mark.promise("spec/106")
 async def test_a_run_waits_while_its_question_is_open(house: House) -> None:
     run = await house.until_session(await house.begin(WAITS))
     asked = await house.ask(run)
@@ -149,6 +151,7 @@ async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> 
     assert house.processes() == []
 
 
+@pytest.mark.promise("spec/108")
 async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(house: House) -> None:
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='first')"
     run = await house.until_session(await house.begin(task))
@@ -170,6 +173,7 @@ async def test_a_failed_run_is_tried_again_as_a_new_one(house: House) -> None:
     await house.until_state(again, RunState.FAILED)
 
 
+@pytest.mark.promise("spec/132")
 async def test_a_run_never_has_a_persons_credentials(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UPCALL_TOKEN", "upcall_admin_secret")
     run = await house.begin("tell(result=os.environ['UPCALL_TOKEN'][:11] + os.environ['UPCALL_RUN'])")

@@ -7,6 +7,8 @@ name `ask_user`, the pending store under the columns of the design, and late ans
 import asyncio
 import json
 
+import pytest
+
 from tests.files.conftest import Yard
 from tests.files.door import Served
 from tests.files.news import put_task, response, until
@@ -17,6 +19,7 @@ from upcall.instance import stop_running
 CACHE = {"question": "Which auth?", "options": ["JWT tokens", "Session cookies"], "multiSelect": False}
 
 
+@pytest.mark.promise("pynchy/4")
 def test_writes_task_to_ipc_tasks(yard: Yard) -> None:
     """Claude calls ask_user MCP tool → writes task to ipc/tasks/."""
     stop_running(yard.home)
@@ -29,6 +32,7 @@ def test_writes_task_to_ipc_tasks(yard: Yard) -> None:
     assert task["questions"] == [CACHE]
 
 
+@pytest.mark.promise("pynchy/2", "pynchy/10", "pynchy/45")
 def test_blocks_until_the_user_responds(yard: Yard) -> None:
     """Routes questions […] and blocks until the user responds.
 
@@ -46,6 +50,7 @@ def test_blocks_until_the_user_responds(yard: Yard) -> None:
     assert yard.show(inquiry["id"])["state"] == "answered"
 
 
+@pytest.mark.promise("pynchy/5", "pynchy/16")
 async def test_watches_the_responses_instead_of_polling(served: Served) -> None:
     """Uses watchdog `Observer` on `ipc/responses/` directory instead of polling."""
     seen: asyncio.Queue[str | None] = asyncio.Queue()
@@ -58,11 +63,13 @@ async def test_watches_the_responses_instead_of_polling(served: Served) -> None:
     watch.close()
 
 
+@pytest.mark.promise("pynchy/18")
 def test_configurable_timeout_cap() -> None:
     """Configurable timeout cap (default 30 min)."""
     assert Config().block_timeout == 30 * 60
 
 
+@pytest.mark.promise("pynchy/3", "pynchy/19")
 def test_returns_timeout_message_on_expiry(yard: Yard) -> None:
     """Returns timeout message on expiry."""
     agent = yard.container("--wait", "block", UPCALL_BLOCK_TIMEOUT="0.2")
@@ -73,6 +80,7 @@ def test_returns_timeout_message_on_expiry(yard: Yard) -> None:
     assert told["content"][0]["text"].startswith("No answer yet.")
 
 
+@pytest.mark.promise("pynchy/20")
 def test_cleans_up_in_every_case(yard: Yard) -> None:
     """Cleans up observer in `finally` block."""
     agent = yard.container("--wait", "block")
@@ -83,6 +91,7 @@ def test_cleans_up_in_every_case(yard: Yard) -> None:
     until(yard.group / "taken", lambda: yard.files() == [] or None)
 
 
+@pytest.mark.promise("pynchy/6", "pynchy/28")
 def test_pending_questions_survive_host_restarts(yard: Yard) -> None:
     """Persisted in DB (not in-memory) so pending questions survive host restarts."""
     agent = yard.container("--wait", "block")
@@ -97,6 +106,7 @@ def test_pending_questions_survive_host_restarts(yard: Yard) -> None:
     assert yard.times_asked() == 1
 
 
+@pytest.mark.promise("pynchy/21", "pynchy/30", "pynchy/44")
 async def test_the_request_id_of_the_task_links_to_the_response_file(served: Served) -> None:
     """`request_id`: From the IPC task (links to response file). Parse task payload (request_id, questions)."""
     put_task(served.group, "from-the-task", questions=[CACHE])
@@ -107,6 +117,7 @@ async def test_the_request_id_of_the_task_links_to_the_response_file(served: Ser
     assert (told["request_id"], told["answers"]) == ("from-the-task", [["JWT tokens"]])
 
 
+@pytest.mark.promise("pynchy/34")
 async def test_nothing_is_written_to_responses_before_the_answer(served: Served) -> None:
     """Do NOT write to `ipc/responses/` — response comes later from channel callback."""
     put_task(served.group, "r1")
@@ -125,6 +136,7 @@ async def test_an_error_is_written_immediately_so_the_agent_is_not_stuck(served:
     assert await served.asked() == []
 
 
+@pytest.mark.promise("pynchy/11", "pynchy/47")
 def test_a_question_whose_container_is_dead_stays_pending(yard: Yard) -> None:
     """If the container was destroyed before the user responds: […] still `pending`."""
     agent = yard.container("--wait", "block", CLAUDE_CODE_SESSION_ID="session-1")
@@ -136,6 +148,7 @@ def test_a_question_whose_container_is_dead_stays_pending(yard: Yard) -> None:
     assert (yard.show(inquiry["id"])["state"], inquiry["session"]) == ("open", "session-1")
 
 
+@pytest.mark.promise("pynchy/54")
 def test_once_answered_the_response_is_final(yard: Yard) -> None:
     """Editing answers: Once answered, the response is final."""
     agent = yard.container("--wait", "block")

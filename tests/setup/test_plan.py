@@ -45,6 +45,7 @@ def everything(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.promise("spec/71")
 @every_client
 @pytest.mark.parametrize("prompt", [False, True])
 def test_removing_restores_every_byte(name: str, *, prompt: bool, tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def modes(folder: Path) -> dict[str, int]:
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
+@pytest.mark.promise("spec/184")
 @pytest.mark.usefixtures("careless_umask")
 async def test_only_the_owner_may_read_the_database_and_what_lies_beside_it(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "upcall.db")
@@ -124,6 +125,7 @@ async def test_a_backup_replaces_the_one_before(store: SqliteStore, old_backup: 
     await opened.close()
 
 
+@pytest.mark.promise("spec/3")
 def test_a_commit_is_on_the_disk_before_it_is_acknowledged(path: Path) -> None:
     opened = connect(path)
     with closing(opened.writing), closing(opened.reading):

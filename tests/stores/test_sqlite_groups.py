@@ -110,6 +110,7 @@ def test_what_was_taken_back_leaves_neither_numbers_nor_names_behind(group: Grou
     assert [event.seq for event in group.reads.events(0, 10)] == [1, 2, 3]
 
 
+@pytest.mark.promise("spec/29")
 @pytest.mark.parametrize("count", [1, 2, 3, MOST_ROWS, MOST_ROWS + 1, 3 * MOST_ROWS - 1])
 def test_groups_of_any_size_are_written_whole_and_in_order(group: Group, count: int) -> None:
     with group:

@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from upcall.domain.inquiry import Inquiry
 from upcall.stores.sqlite import SqliteStore
 from upcall.testing.examples import DAY, HOUR, NOW, Clock, an_inquiry, answering
@@ -13,6 +15,7 @@ async def ask(store: SqliteStore, now: float) -> Inquiry:
     return (await store.add(an_inquiry(asked_at=now, expires_at=now + HOUR))).inquiry
 
 
+@pytest.mark.promise("spec/12")
 async def test_the_first_refs_have_two_characters_and_later_ones_more(store: SqliteStore) -> None:
     found = [await ask(store, NOW) for _ in range(3)]
     found += await asyncio.gather(*[ask(store, NOW) for _ in range(400)])
@@ -21,6 +24,7 @@ async def test_the_first_refs_have_two_characters_and_later_ones_more(store: Sql
     assert max(lengths) == 3
 
 
+@pytest.mark.promise("spec/177")
 async def test_a_rested_ref_means_its_latest_inquiry(path: Path, clock: Clock) -> None:
     store = await SqliteStore.open(path, clock=clock, random=Random(7))
     old = await ask(store, clock.now)
@@ -43,6 +47,7 @@ async def test_a_rested_ref_means_its_latest_inquiry(path: Path, clock: Clock) -
     await store.close()
 
 
+@pytest.mark.promise("spec/13")
 async def test_short_refs_come_back_after_a_month(store: SqliteStore, clock: Clock) -> None:
     busy = await asyncio.gather(*[ask(store, clock.now) for _ in range(400)])
     await asyncio.gather(*[store.update(each.id, answering(at=clock.now)) for each in busy])

@@ -34,6 +34,7 @@ def test_a_daemon_killed_between_ask_and_answer_loses_nothing(scene: Scene) -> N
     assert scene.times_asked() == 1
 
 
+@pytest.mark.promise("spec/3")
 def test_a_daemon_killed_between_answer_and_wake_loses_nothing(scene: Scene) -> None:
     agent = scene.agent()
     call, inquiry = scene.asks(agent)
@@ -115,6 +116,7 @@ def test_two_questions_of_one_agent_are_both_answered(scene: Scene) -> None:
     assert (answers_of(first.result()), answers_of(second.result())) == ([["Redis"]], [["6379"]])
 
 
+@pytest.mark.promise("poietai/5")
 def test_two_commands_at_once_start_one_daemon(scene: Scene) -> None:
     stop_running(scene.home)
     commands = [

@@ -34,6 +34,7 @@ async def test_an_unknown_ref_is_404(house: House, method: str, path: str, by: s
     assert UNKNOWN in message(response)
 
 
+@pytest.mark.promise("spec/39")
 @pytest.mark.parametrize(
     "body", [{"text": ""}, {"text": " \n\t "}, {"answers": [[" "]]}, {"answers": [[]]}, {"choices": []}]
 )
@@ -43,6 +44,7 @@ async def test_an_empty_answer_is_refused(house: House, body: dict[str, Any]) ->
     assert (await house.as_("ana").get(f"/v1/inquiries/{asked['id']}")).json() == asked
 
 
+@pytest.mark.promise("spec/50")
 async def test_an_unreadable_answer_is_told_the_choices(house: House) -> None:
     asked = await house.asked(**CHOICE, custom=False)
     response = await house.post("ana", f"{asked['id']}/answer", text="Postgres")

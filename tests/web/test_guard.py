@@ -23,6 +23,7 @@ MIB = 1024 * 1024
 EVERYWHERE = ["/healthz", "/v1/inquiries", "/v1/stream", "/v1/openapi.json", "/nowhere"]
 
 
+@pytest.mark.promise("spec/183")
 @pytest.mark.parametrize(
     "host",
     [
@@ -47,6 +48,7 @@ async def test_a_foreign_host_is_421_on_every_route(house: House, path: str, hos
     assert code(response) == (421, "foreign_host")
 
 
+@pytest.mark.promise("spec/129")
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:65000", "[::1]", "[::1]:8000"]
 )
@@ -59,6 +61,7 @@ async def test_a_missing_or_doubled_host_is_foreign(house: House) -> None:
         assert await _status(house.app, headers=hosts) == 421
 
 
+@pytest.mark.promise("spec/183")
 @pytest.mark.parametrize(
     "origin",
     [

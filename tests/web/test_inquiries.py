@@ -36,6 +36,7 @@ async def test_several_questions_are_answered_with_one_list_each(house: House) -
     assert settled.json()["inquiry"]["answer"]["answers"] == [["Redis"], ["pub/sub"]]
 
 
+@pytest.mark.promise("spec/161")
 async def test_the_same_request_key_rejoins_with_200_and_the_same_id(house: House) -> None:
     first = await house.asked(**CHOICE, request_key="call-1")
     again = await house.as_("builder").post("/v1/inquiries", json=CHOICE | {"request_key": "call-1"})
@@ -49,6 +50,7 @@ async def test_rejoining_an_answered_inquiry_returns_its_answer(house: House) ->
     assert again.json()["answer"]["answers"] == [["Redis"]]
 
 
+@pytest.mark.promise("spec/23")
 async def test_the_same_request_key_with_other_content_is_a_conflict(house: House) -> None:
     await house.asked(**CHOICE, request_key="call-1")
     other = await house.as_("builder").post(
@@ -74,6 +76,7 @@ async def test_an_inquiry_is_found_by_id_and_by_ref(house: House) -> None:
     assert by_id.json() == by_ref.json() == asked
 
 
+@pytest.mark.promise("spec/162")
 @pytest.mark.parametrize(
     "reply",
     [{"answers": [["Redis"]]}, {"text": "1"}, {"text": "redis"}, {"choices": ["Redis"]}],
@@ -93,6 +96,7 @@ async def test_an_answer_comes_as_lists_as_words_or_as_choices(house: House, rep
     }
 
 
+@pytest.mark.promise("spec/28", "spec/162")
 async def test_the_second_answer_is_told_the_winner(house: House) -> None:
     asked = await house.asked()
     await house.answered(asked["id"], "Redis", by="ana")
@@ -103,6 +107,7 @@ async def test_the_second_answer_is_told_the_winner(house: House) -> None:
     assert second.json()["inquiry"]["answer"]["by"] == "ana"
 
 
+@pytest.mark.promise("spec/172")
 @pytest.mark.parametrize(
     ("action", "by", "body"),
     [("answer", "ana", {"text": "Redis"}), ("reject", "ana", {"reason": "no"}), ("cancel", "builder", {})],
@@ -125,6 +130,7 @@ async def test_somebody_elses_equal_key_is_not_mistaken_for_a_repetition(house: 
     assert other.json()["accepted"] is False
 
 
+@pytest.mark.promise("spec/173")
 async def test_an_expired_inquiry_is_answered_only_by_force(house: House) -> None:
     asked = await house.asked(**CHOICE, ttl=60)
     house.clock.now += 61
@@ -170,6 +176,7 @@ async def test_rejecting_needs_no_body_at_all(house: House) -> None:
     assert response.json()["accepted"] is True
 
 
+@pytest.mark.promise("spec/175")
 async def test_an_asker_cancels_its_own_and_an_admin_any(house: House) -> None:
     for by in ("builder", "root"):
         asked = await house.asked()
@@ -177,6 +184,7 @@ async def test_an_asker_cancels_its_own_and_an_admin_any(house: House) -> None:
         assert (cancelled["accepted"], cancelled["inquiry"]["state"]) == (True, "cancelled")
 
 
+@pytest.mark.promise("spec/172")
 @pytest.mark.parametrize(
     ("action", "by"),
     [("answer", "ana"), ("reject", "ana"), ("cancel", "builder"), ("snooze", "ana"), ("extend", "ana")],
@@ -263,6 +271,7 @@ async def test_a_question_repeated_in_a_named_session_returns_the_earlier_inquir
     assert unnamed == [201] * 6
 
 
+@pytest.mark.promise("spec/192")
 async def test_an_approval_repeated_in_a_named_session_is_rate_limited(house: House) -> None:
     body = {"question": "Drop the table?", "kind": "approval", "session": "s1"}
     for _ in range(5):

@@ -105,6 +105,7 @@ async def test_waiting_for_what_is_settled_returns_at_once(live: House) -> None:
     ).json() == rejected
 
 
+@pytest.mark.promise("spec/163")
 @pytest.mark.parametrize("timeout", ["0", "0.01", "0.01s"])
 async def test_waiting_ends_after_its_timeout_with_the_open_inquiry(live: House, timeout: str) -> None:
     asked = await live.asked()
@@ -137,6 +138,7 @@ async def test_a_revoked_token_does_not_get_the_answer_it_waited_for(live: House
     assert code(got[0]) == (401, "unauthenticated")
 
 
+@pytest.mark.promise("spec/169")
 async def test_closing_the_broker_settles_every_waiter_and_lets_the_server_stop(house: House) -> None:
     got: dict[str, Any] = {}
     asked: dict[str, Any] = {}

@@ -38,6 +38,7 @@ def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.promise("spec/69")
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
     public: set[str] = set()
@@ -81,6 +82,7 @@ async def test_the_example_of_asking_can_be_asked(house: House) -> None:
     await house.asked(**body)
 
 
+@pytest.mark.promise("spec/160")
 @pytest.mark.parametrize(
     "ending", ["open", "answered", "rejected", "cancelled", "expired", "default", "collected"]
 )
@@ -118,6 +120,7 @@ async def test_an_inquiry_in_every_state_has_the_promised_shape(house: House, en
     check(schema_of("/v1/inquiries/{name}", "get", 200), settled["inquiry"])
 
 
+@pytest.mark.promise("spec/180")
 async def test_lists_and_events_have_the_promised_shape(house: House) -> None:
     for _ in range(2):
         asked = await house.asked()
@@ -163,6 +166,7 @@ async def test_runs_have_the_promised_shape(house: House) -> None:
     check(schema_of("/v1/runs", "get", 200), (await ana.get("/v1/runs?limit=1")).json())
 
 
+@pytest.mark.promise("spec/179")
 async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
     house.access.lend(digest("of-run"), Caller(name="scripted", role=Role.AGENT, run=1))
     house.secrets["of-run"] = "of-run"
@@ -179,6 +183,7 @@ async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
     check(schema_of("/v1/inquiries/{name}", "get", 200), answered)
 
 
+@pytest.mark.promise("spec/158")
 async def test_errors_have_the_promised_shape(house: House) -> None:
     error = DOCUMENT["components"]["responses"]["Error"]["content"]["application/json"]["schema"]
     for path in ("/v1/inquiries/z9", "/nowhere", "/v1/inquiries?limit=0"):

@@ -43,6 +43,7 @@ async def test_the_longest_blocked_comes_first_with_agent_folder_age_and_time_le
     assert "59 min left" in page or "1 h left" in page
 
 
+@pytest.mark.promise("spec/75")
 async def test_an_option_is_chosen_and_sent(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     form = await ana.form("/", "/answer")
@@ -166,6 +167,7 @@ async def test_snoozed_is_set_aside_until_its_time_and_more_time_is_given(live: 
     assert "24 h left" in words(await ana.looks()) or "23 h left" in words(await ana.looks())
 
 
+@pytest.mark.promise("spec/7")
 async def test_agent_has_it_is_said_when_it_is_true_and_not_before(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     await live.answered(inquiry["id"])

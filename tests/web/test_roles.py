@@ -31,11 +31,13 @@ async def test_without_a_good_token_nothing_is_served(house: House, path: str, h
     assert response.headers["www-authenticate"].startswith("Bearer")
 
 
+@pytest.mark.promise("spec/181")
 @pytest.mark.parametrize("path", TOKENLESS)
 async def test_health_and_the_description_need_no_token(house: House, path: str) -> None:
     assert (await house.as_(None).get(path)).status_code == 200
 
 
+@pytest.mark.promise("spec/130")
 @pytest.mark.parametrize(
     ("action", "body"),
     [
@@ -86,6 +88,7 @@ async def test_an_agent_lists_only_its_own(house: House) -> None:
     assert code(await house.as_("painter").get("/v1/inquiries?agent=builder")) == (403, "unknown_agent")
 
 
+@pytest.mark.promise("spec/60", "spec/182")
 @pytest.mark.parametrize("field", ["agent", "agent_id"])
 async def test_an_agent_that_names_another_is_unknown(house: House, field: str) -> None:
     other = await house.as_("builder").post("/v1/inquiries", json=CHOICE | {field: "painter"})
@@ -135,6 +138,7 @@ async def test_a_bad_token_request_is_refused(house: House, body: dict[str, Any]
     assert code(await house.as_("root").post("/v1/tokens", json=body)) == (400, "invalid_request")
 
 
+@pytest.mark.promise("spec/130")
 @pytest.mark.parametrize("by", ["builder", "ana"])
 @pytest.mark.parametrize(
     ("method", "path"),

@@ -152,6 +152,7 @@ async def test_a_run_names_its_open_questions(house: House) -> None:
     assert [each["inquiries"] for each in listed] == [[], [refs[0], refs[2]]]
 
 
+@pytest.mark.promise("spec/100")
 async def test_a_question_names_its_run_and_how_its_answer_gets_there(house: House) -> None:
     run = await begun(house)
     asked = await asked_by(house, lent(house, run["number"]))
@@ -220,6 +221,7 @@ async def test_nothing_is_nothing_to_say(house: House, text: object) -> None:
     assert house.runs.said == []
 
 
+@pytest.mark.promise("spec/104")
 async def test_the_log_goes_on_where_it_was_left(house: House) -> None:
     await begun(house)
     await house.runs.write(1, "one", "two", "three")

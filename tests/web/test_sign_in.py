@@ -53,6 +53,7 @@ async def test_an_agent_gets_no_link(live: House) -> None:
     assert (await live.as_(None).post("/v1/sign-in-links")).status_code == 401
 
 
+@pytest.mark.promise("spec/133")
 async def test_the_cookie_is_for_this_site_alone_and_for_no_script(ana: Visitor) -> None:
     cookie = (await ana.signs_in()).headers["set-cookie"]
     port = str(ana.client.base_url).rpartition(":")[2].strip("/")
@@ -138,6 +139,7 @@ async def test_a_token_cannot_pose_as_a_session(live: House) -> None:
     assert (await live.as_("root").post("/v1/tokens", json=body)).status_code == 400
 
 
+@pytest.mark.promise("spec/133")
 @pytest.mark.parametrize("path", [*PAGES, "/sign-in", "/static/inbox.js", "/nowhere-else"])
 async def test_every_page_leaves_with_a_strict_policy(ana: Visitor, path: str) -> None:
     await ana.signs_in()
@@ -152,6 +154,7 @@ async def test_every_page_leaves_with_a_strict_policy(ana: Visitor, path: str) -
     assert headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.promise("spec/133")
 async def test_no_page_has_a_script_or_a_style_inside_or_asks_a_third_party(
     live: House, ana: Visitor
 ) -> None:

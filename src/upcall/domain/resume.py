@@ -1,5 +1,6 @@
 """Bringing a session back: when an answer calls for it, and what the agent is told then."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ AFTER = (
     "Go on with your task from where you were. If you need another decision, ask again. If what you asked about has "
     "been settled in another way meanwhile, say so."
 )
+_PLACE = re.compile(r"\{(question|answer)\}")
 
 
 def job_id(inquiry: Inquiry) -> str:
@@ -105,13 +107,27 @@ def _is_answered_in(inquiry: Inquiry, text: str) -> bool:
     return all(part in text for part in [*(question.text for question in inquiry.questions), *values])
 
 
-def message(settled: Sequence[Inquiry], still_open: Sequence[Inquiry] = ()) -> str:
-    """What a resumed agent is told: what it asked, the options, what came of it, and to look before it leaps."""
-    parts = [BEFORE, *(_told(inquiry) for inquiry in settled)]
+def message(settled: Sequence[Inquiry], still_open: Sequence[Inquiry] = (), *, template: str = "") -> str:
+    """What a resumed agent is told: what it asked, the options, what came of it, and to look before it leaps.
+
+    A template replaces all these words where there is an answer, with `{question}` and `{answer}` filled in.
+    """
+    parts = [_filled(template, inquiry) if template else _told(inquiry) for inquiry in settled]
     if still_open:
         refs = ", ".join(f"{inquiry.id} (ref {inquiry.ref})" for inquiry in still_open)
         parts.append(f"Not answered yet: {refs}. Call wait_for_answer with such an id to wait for it.")
-    return "\n\n".join([*parts, AFTER])
+    return "\n\n".join(parts if template else [BEFORE, *parts, AFTER])
+
+
+def _filled(template: str, inquiry: Inquiry) -> str:
+    if not isinstance(inquiry.state, Answered):
+        return _told(inquiry)
+    values = {
+        "question": "\n".join(question.text for question in inquiry.questions),
+        "answer": "\n".join(", ".join(given) for given in inquiry.state.answer.values),
+    }
+    # In one go: what a person has answered is never looked at for more places.
+    return _PLACE.sub(lambda place: values[place[1]], template.strip())
 
 
 def _told(inquiry: Inquiry) -> str:

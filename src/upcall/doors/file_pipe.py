@@ -49,6 +49,7 @@ async def _serve(exchange: Exchange, path: str, config: Config) -> None:
         exchange,
         Inbox(exchange, path, watch),
         limits=config.limits,
+        aliases=config.tool_aliases,
         slice_seconds=config.slice,
         block_timeout=config.block_timeout,
     )

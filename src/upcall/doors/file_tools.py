@@ -69,13 +69,14 @@ class FileTools:
         inbox: Inbox,
         *,
         limits: Limits = Limits(),
+        aliases: Sequence[str] = (),
         slice_seconds: float = 50.0,
         block_timeout: float = 1800.0,
         grace: float = GRACE,
         beat: Beat | None = None,
     ) -> None:
         self.evidence = Handed(self._collected)
-        self._definitions = definitions(limits)
+        self._definitions = definitions(limits, aliases)
         self._exchange = exchange
         self._inbox = inbox
         self._limits = limits
@@ -84,7 +85,7 @@ class FileTools:
         self._grace = grace
         self._beat = beat or Beat()
         self._does: dict[str, Callable[[Fields, Asker, Watching], Awaitable[ToolResult]]] = {
-            ASK: self._ask,
+            **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,
             WAIT: self._wait,
             NOTIFY: self._notify,

@@ -13,7 +13,7 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
 from upcall.domain.outcome import outcome
-from upcall.domain.records import Effects
+from upcall.domain.records import Effects, Happening
 from upcall.domain.redaction import redact
 from upcall.domain.resume import RESUME
 from upcall.domain.roles import Caller
@@ -224,7 +224,15 @@ class Tools:
             leave()
         policy = self._broker.policy
         blocked_to_the_end = patience >= policy.block_timeout and not self._broker.closing.is_set()
-        if inquiry.is_open and blocked_to_the_end and policy.on_block_end == "error":
+        if not (inquiry.is_open and blocked_to_the_end):
+            return result(inquiry)
+        if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
+            # Whoever has the run reads the log, and ends it.
+            data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}
+            await self._broker.store.record(
+                Happening(type="block_ended", at=self._clock(), data=data, inquiry=inquiry.id)
+            )
+        if policy.on_block_end == "error":
             raise BlockTimeout(
                 f"nobody answered within {patience:g} seconds",
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",

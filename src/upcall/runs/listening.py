@@ -15,13 +15,17 @@ UNANSWERED = {"expired": "input_timeout", "failed": "input_timeout", "cancelled"
 """How a run ends that waited for a person, by what became of its question."""
 
 SETTLING = frozenset({"asked", "answered", "rejected", *UNANSWERED})
+BLOCK_ENDED = "block_ended"
 PATIENCE = 30.0
 
 log = logging.getLogger("upcall.runs")
 
 
 class Listening:
-    """Follows the log of one daemon's store; `changed` is told after each step of a run's question."""
+    """Follows the log of one daemon's store; `changed` is told after each step of a run's question.
+
+    `end` ends the process of a run that has blocked for as long as it may; its question stays open.
+    """
 
     def __init__(
         self,
@@ -31,6 +35,7 @@ class Listening:
         runner: str,
         clock: Callable[[], float],
         changed: Callable[[], Awaitable[None]],
+        end: Callable[[int], None],
     ) -> None:
         self._store = store
         self._book = book
@@ -38,6 +43,7 @@ class Listening:
         self._runner = runner
         self._clock = clock
         self._changed = changed
+        self._end = end
 
     async def follow(self, seen: int) -> None:
         """Follow the log from there on, for ever."""
@@ -66,7 +72,7 @@ class Listening:
             log.exception("cannot follow what happened to %s", event.inquiry)
 
     async def _heed(self, event: Event) -> None:
-        if event.inquiry is None or event.type not in SETTLING:
+        if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED}:
             return
         try:
             inquiry = event.subject or await self._store.get(event.inquiry)
@@ -77,6 +83,11 @@ class Listening:
             return
         if number is None:
             await self._changed()
+            return
+        if event.type == BLOCK_ENDED:
+            # Somebody may have answered just now: then it has something to go on with.
+            if inquiry.is_open:
+                self._end(number)
             return
         await self._look(number, UNANSWERED.get(event.type))
         await self._changed()

@@ -27,13 +27,17 @@ class RunDesk(Desk, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Premises:
-    """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked."""
+    """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked.
+
+    `resume_message` is what a session is told with an answer, in words of the owner's.
+    """
 
     home: Home
     url: str
     runner: str
     agents: Callable[[str], Agent]
     desks: Callable[[Run], RunDesk]
+    resume_message: str = ""
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0

@@ -67,6 +67,7 @@ class Resuming:
         adopt: Adopt,
         held: Container[str],
         is_kept: Callable[[int], bool],
+        template: str = "",
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
         self._store = store
@@ -80,6 +81,7 @@ class Resuming:
         self._adopt = adopt
         self._held = held
         self._is_kept = is_kept
+        self._template = template
         self._most_attempts = most_attempts
         self._opened_at = 0.0
         self._woken = asyncio.Event()
@@ -229,7 +231,7 @@ class Resuming:
             return
         told = Told(
             resumes=True,
-            message=message(undelivered, await self._deliveries.open(run)),
+            message=message(undelivered, await self._deliveries.open(run), template=self._template),
             delivers=tuple(each.id for each in undelivered),
         )
         await self._begin(run.number, told)

@@ -69,12 +69,19 @@ class Runs:
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
             held=held,
             is_kept=lambda number: premises.folder(number).is_kept(),
+            template=premises.resume_message,
         )
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._listening = Listening(
-            broker.store, self._book, self._deliveries, premises.runner, broker.now, self._heard
+            broker.store,
+            self._book,
+            self._deliveries,
+            premises.runner,
+            broker.now,
+            self._heard,
+            self._supervisor.end,
         )
         self._pumping = asyncio.Lock()
         self._resting: set[int] = set()
