@@ -21,6 +21,7 @@ from upcall.domain.inquiry import (
     Change,
     Closing,
     Expired,
+    Failed,
     Inquiry,
     Kind,
     OnExpiry,
@@ -248,6 +249,11 @@ class Broker:
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
         return _settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
 
+    async def fail(self, name: str, *, via: str, reason: str) -> Settled:
+        """End a question that can be put to nobody."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return _settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
+
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
         require_person(caller, "snooze")
@@ -317,6 +323,7 @@ class Broker:
             expires_at=now + (self.policy.ttl if draft.ttl is None else draft.ttl),
             on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
             default=draft.default,
+            labels=draft.labels,
             secret=draft.secret,
             redacted=draft.redacted,
             digest=draft.digest,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from upcall.settings_reading import (
     EXACT,
@@ -59,10 +60,13 @@ class RouteSettings:
     agent: str = ""
     workspace: str = ""
     kind: Literal["", "text", "approval", "ask_user_question"] = ""
+    label: str = ""
+    order: Literal["all", "round_robin"] = "all"
     remind: float = field(default=600.0, metadata=SECONDS)
     remind_most: int = 3
     escalate_after: float = field(default=0.0, metadata=SECONDS)
     quiet: str = ""
+    zone: str = ""
 
 
 def channel_keys() -> Iterator[tuple[str, str, object]]:
@@ -116,5 +120,15 @@ def read_routes(given: object, channels: Table, problems: list[str]) -> tuple[Ro
                 problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
         if route.quiet and not QUIET.fullmatch(route.quiet):
             problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
+        if route.zone and not _is_zone(route.zone):
+            problems.append(f'{key}: zone: a time zone such as "Europe/Berlin", got {route.zone!r}')
         routes.append(route)
     return tuple(routes)
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
+    return True

@@ -104,6 +104,7 @@ class Config:
     numbers: Literal["label_first", "position"] = "label_first"
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
+    inbox: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     limits: Limits = Limits()
@@ -133,6 +134,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    if not config.inbox and not config.routes:
+        problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [
         f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
         for alias in config.tool_aliases

@@ -1,7 +1,15 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
+from zoneinfo import ZoneInfo
+
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, SlackSettings, TelegramSettings
+from upcall.channel_settings import (
+    QUIET,
+    ChannelSettings,
+    RouteSettings,
+    SlackSettings,
+    TelegramSettings,
+)
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -27,14 +35,16 @@ def channel_routing(config: Config) -> Routing:
             agent=route.agent,
             workspace=route.workspace,
             kind=route.kind,
+            label=route.label,
+            in_turn=route.order == "round_robin",
             remind=route.remind,
             remind_most=route.remind_most,
             escalate_after=route.escalate_after,
-            quiet=_quiet(route.quiet),
+            quiet=_quiet(route),
         )
         for route in config.routes
     )
-    return Routing(routes=routes, channels=tuple(config.channels))
+    return Routing(routes=routes, channels=tuple(config.channels), inbox=config.inbox)
 
 
 def posts(config: Config, url: str) -> list[Post]:
@@ -102,9 +112,10 @@ def _place(written: str) -> Place:
     return Place(channel=channel, address=address)
 
 
-def _quiet(written: str) -> Quiet | None:
-    found = QUIET.fullmatch(written)
+def _quiet(route: RouteSettings) -> Quiet | None:
+    found = QUIET.fullmatch(route.quiet)
     if found is None:
         return None
     hours = [int(part) for part in found.groups()]
-    return Quiet(begin=hours[0] * 60 + hours[1], end=hours[2] * 60 + hours[3])
+    zone = ZoneInfo(route.zone) if route.zone else None
+    return Quiet(begin=hours[0] * 60 + hours[1], end=hours[2] * 60 + hours[3], zone=zone)

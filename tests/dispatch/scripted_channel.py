@@ -21,6 +21,7 @@ class ScriptedChannel:
         self.hold = asyncio.Event()
         self.hold.set()
         self.failures: list[Exception] = []
+        self.inbox: Inbox | None = None
         self._changed = asyncio.Event()
 
     async def show(self, view: View, place: str) -> Reference:
@@ -43,6 +44,8 @@ class ScriptedChannel:
         self._changed.set()
 
     async def listen(self, inbox: Inbox) -> None:
+        self.inbox = inbox
+        self._changed.set()
         await asyncio.Event().wait()
 
     async def check(self) -> Sequence[Finding]:

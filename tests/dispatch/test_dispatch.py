@@ -15,7 +15,7 @@ from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.worker import Post
 from upcall.domain.asking import draft
-from upcall.domain.inquiry import Inquiry, Origin
+from upcall.domain.inquiry import Failed, Inquiry, Origin
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import Place, Route, Routing
 from upcall.stores.sqlite import SqliteStore
@@ -47,9 +47,9 @@ async def no_link(_inquiry: Inquiry, _address: str) -> str:
 
 
 @asynccontextmanager
-async def a_hall(folder: Path, *routes: Route) -> AsyncIterator[Hall]:
+async def a_hall(folder: Path, *routes: Route, inbox: bool = True) -> AsyncIterator[Hall]:
     store = await SqliteStore.open(folder / "upcall.db")
-    routing = Routing(routes=routes, channels=("one", "two"))
+    routing = Routing(routes=routes, channels=("one", "two"), inbox=inbox)
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
@@ -115,6 +115,44 @@ async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) ->
         errors = {each["channel"]: each["error"] for each in await hall.dispatch.deliveries(inquiry.id)}
         assert errors["one"] == "no such place"
         assert hall.one.attempts == 1
+
+
+@pytest.mark.promise("spec/87")
+async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,)), inbox=False) as hall:
+        hall.one.failures = [Refused("no such place")]
+        hall.two.failures = [Refused("cannot ask there")]
+        inquiry = await hall.ask()
+        failed = await hall.broker.wait(inquiry, SECONDS)
+        assert isinstance(failed.state, Failed)
+        reason = "nobody could be asked: one:C1: no such place; two:C2: cannot ask there"
+        assert failed.state.closing.reason == reason
+
+
+async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO)), inbox=False) as hall:
+        hall.one.failures = [Refused("no such place")]
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        await hall.answer(inquiry)
+
+
+async def test_a_question_without_a_route_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,), agent="somebody-else"), inbox=False) as hall:
+        failed = await hall.broker.wait(await hall.ask(), SECONDS)
+        assert isinstance(failed.state, Failed)
+        assert failed.state.closing.reason == "nobody could be asked: no route leads anywhere"
+
+
+@pytest.mark.promise("spec/91")
+async def test_people_who_take_turns_get_one_question_each(tmp_path: Path) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE, TWO), in_turn=True)) as hall:
+        for number in range(4):
+            await hall.ask(f"question {number}")
+            channel = (hall.one, hall.two)[number % 2]
+            await channel.until(lambda: len(channel.shown) == number // 2 + 1)  # noqa: B023 - awaited here
+        assert hall.one.questions == ["question 0", "question 2"]
+        assert hall.two.questions == ["question 1", "question 3"]
 
 
 @pytest.mark.promise("spec/88")

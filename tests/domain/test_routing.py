@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Closing, Inquiry, Kind, Open, Origin, Question
-from upcall.domain.routing import TEST_DOOR, Place, Quiet, Route, Routing
+from upcall.domain.routing import DEAL, DESPAIR, TEST_DOOR, Place, Quiet, Route, Routing
 
 TEAM, BOSS, OPS = (Place(channel="slack", address=address) for address in ("C1", "U1", "C2"))
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC).timestamp()
@@ -16,12 +17,19 @@ HOUR = 3600.0
 
 def an_inquiry(**changes: Any) -> Inquiry:
     origin = Origin(agent="deploy-bot", session="s", door=changes.pop("door", "test"), workspace="shop")
-    given: dict[str, Any] = {"id": "i1", "ref": "a7", "kind": Kind.CHOICE, "asked_at": NOON, **changes}
+    given: dict[str, Any] = {
+        "id": "i1",
+        "ref": "a7",
+        "kind": Kind.CHOICE,
+        "asked_at": NOON,
+        "labels": ("database",),
+        **changes,
+    }
     return Inquiry(questions=(Question(text="?"),), origin=origin, expires_at=NOON + HOUR, **given)
 
 
 def routing(*routes: Route) -> Routing:
-    return Routing(routes=routes, channels=("slack", "mail"), zone=UTC)
+    return Routing(routes=routes, channels=("slack", "mail"))
 
 
 @pytest.mark.promise("spec/90")
@@ -34,6 +42,8 @@ def routing(*routes: Route) -> Routing:
         ({"workspace": "shop", "kind": "ask_user_question"}, True),
         ({"workspace": "other"}, False),
         ({"kind": "approval"}, False),
+        ({"label": "data*"}, True),
+        ({"label": "urgent"}, False),
     ],
 )
 def test_a_route_takes_what_meets_every_condition(conditions: dict[str, Any], fits: bool) -> None:  # noqa: FBT001 - a column of the table
@@ -49,6 +59,26 @@ def test_asking_shows_it_in_every_place_of_the_first_route_that_fits() -> None:
         ("show:slack", "C1", NOON),
         ("show:slack", "U1", NOON),
     ]
+
+
+def test_quiet_hours_are_those_of_the_people_there() -> None:
+    tokyo = Quiet(begin=21 * 60, end=22 * 60, zone=ZoneInfo("Asia/Tokyo"))
+    assert tokyo.until(NOON) == NOON + HOUR
+    assert Quiet(begin=21 * 60, end=22 * 60, zone=UTC).until(NOON) == NOON
+
+
+@pytest.mark.promise("spec/91")
+def test_those_who_take_turns_are_chosen_when_it_is_asked() -> None:
+    plan = routing(Route(places=(TEAM, BOSS), in_turn=True))
+    (job,) = plan.consequences(lifecycle.asked(an_inquiry())).jobs
+    assert (job.kind, job.body, job.due) == (DEAL, {"route": 0}, NOON)
+
+
+def test_where_the_inbox_is_no_route_a_question_without_one_is_looked_at_again() -> None:
+    nowhere = Routing(routes=(Route(places=(TEAM,), agent="x"),), channels=("slack",), inbox=False)
+    (job,) = nowhere.consequences(lifecycle.asked(an_inquiry())).jobs
+    assert job.kind == DESPAIR
+    assert not routing(Route(places=(TEAM,), agent="x")).consequences(lifecycle.asked(an_inquiry()))
 
 
 def test_a_question_that_tries_a_channel_takes_no_route() -> None:
@@ -94,13 +124,13 @@ def test_reminders_end_and_wait_for_a_snooze() -> None:
 )
 def test_quiet_hours_go_over_midnight(hour: float, over: float) -> None:
     midnight = NOON - 12 * HOUR
-    quiet = Quiet(begin=22 * 60, end=7 * 60)
-    assert quiet.until(midnight + hour * HOUR, UTC) == pytest.approx(midnight + over * HOUR)
+    quiet = Quiet(begin=22 * 60, end=7 * 60, zone=UTC)
+    assert quiet.until(midnight + hour * HOUR) == pytest.approx(midnight + over * HOUR)
 
 
 @pytest.mark.promise("spec/92")
 def test_what_is_asked_in_quiet_hours_is_shown_when_they_are_over() -> None:
-    plan = routing(Route(places=(TEAM,), quiet=Quiet(begin=11 * 60, end=13 * 60)))
+    plan = routing(Route(places=(TEAM,), quiet=Quiet(begin=11 * 60, end=13 * 60, zone=UTC)))
     (job,) = plan.consequences(lifecycle.asked(an_inquiry())).jobs
     assert job.due == NOON + HOUR
     assert plan.reminder(an_inquiry(), 0, 0, NOON) == NOON + HOUR

@@ -37,6 +37,13 @@ def draft_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--ttl", type=seconds, metavar="SPAN", help="how long it can be answered: 24h")
     parser.add_argument("--default", metavar="LABEL", help="the answer if nobody gives one within the ttl")
+    parser.add_argument(
+        "--label",
+        action="append",
+        dest="labels",
+        metavar="WORD",
+        help="a word that routes can go by; can be repeated",
+    )
     parser.add_argument("--secret", action="store_true", help="keep the answer out of logs and lists")
     parser.add_argument("--session", help="the session that asks, where one token serves several")
     parser.add_argument("--key", help="the same key asks the same question again without asking twice")
@@ -50,6 +57,7 @@ def draft(args: Namespace) -> dict[str, Any]:
         "options": [_option(word) for word in args.options],
         "multiSelect": args.multi,
         "custom": not args.no_custom,
+        "labels": args.labels,
         "secret": args.secret,
         "request_key": args.key or f"ask-{os.urandom(16).hex()}",
         "workspace": _folder(),

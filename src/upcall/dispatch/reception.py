@@ -7,7 +7,7 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.channel_ports import Channel
@@ -16,6 +16,7 @@ from upcall.domain import degrading
 from upcall.domain.delivery import (
     KIND,
     MESSAGE,
+    WAITING,
     Delivery,
     delivery_in,
     key,
@@ -23,6 +24,7 @@ from upcall.domain.delivery import (
     message_record,
     record,
 )
+from upcall.domain.display import one_line
 from upcall.domain.errors import StorageError, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Inquiry, Kind
 from upcall.domain.reading import strip_quoted
@@ -35,6 +37,8 @@ from upcall.domain.wording import resolution_text
 REMEMBERED = 2000
 """How many of the latest deliveries are known by heart. An answer that comes again later is known by its key."""
 
+MOST_HERE = 20
+LONGEST_LINE = 80
 _CODE = re.compile(rf"[A-Za-z0-9]{{{CODE_LENGTH}}}")
 
 log = logging.getLogger("upcall.dispatch")
@@ -103,8 +107,19 @@ class Reception:
         words = inbound.words
         if inquiry is None and inbound.given is None:
             inquiry, words = await self._by_ref(words)
+        if inquiry is None and inbound.given is None:
+            # Somebody may be quicker than our own record of what they answer, and then mean another one.
+            async with self._showing:
+                here = await self._open_here(inbound)
+            if len(here) > 1:
+                return self._no(self._which(here))
+            inquiry = here[0] if here else None
         if inquiry is None:
             return self._no(self._words["no_question"])
+        if inbound.given is None and degrading.asks_for_words(
+            inquiry, self._channel.capabilities, self._words, words
+        ):
+            return self._no(self._words["other.text"])
         if inbound.message is not None and inbound.given is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, words, person)
@@ -184,6 +199,22 @@ class Reception:
         except UnknownInquiry:
             return None, words
         return (inquiry, rest) if inquiry.is_open and rest.strip() else (None, words)
+
+    async def _open_here(self, inbound: Inbound) -> list[Inquiry]:
+        """What is open where somebody wrote, or in the place that is theirs alone; the oldest first."""
+        found: dict[str, Inquiry] = {}
+        for address in {inbound.place, inbound.user}:
+            place = Place(channel=self._name, address=address)
+            page = await self._broker.store.records(WAITING, state=place.name, limit=MOST_HERE)
+            for kept in page.items:
+                inquiry = await self._broker.store.get(str(kept.body["inquiry"]))
+                if inquiry.is_open:
+                    found[inquiry.id] = inquiry
+        return sorted(found.values(), key=lambda inquiry: inquiry.asked_at)
+
+    def _which(self, here: Sequence[Inquiry]) -> str:
+        lines = [f"{each.ref}: {one_line(each.questions[0].text, LONGEST_LINE)}" for each in here]
+        return self._words["which"].format(questions="\n".join(lines), ref=here[0].ref)
 
     async def _adopt(self, inquiry: Inquiry, inbound: Inbound) -> None:
         """A message that nobody recorded, because of a crash in between, is known from now on and brought up to date."""

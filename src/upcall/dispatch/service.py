@@ -6,27 +6,24 @@ Where no channel is set up there is nothing of this: no task, no job, and no rea
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
 
 from upcall.broker import Broker
 from upcall.channel_ports import Callback, CallbackReply, Called, Refused, Unavailable
+from upcall.dispatch.escalating import Escalation
 from upcall.dispatch.people import People
 from upcall.dispatch.reception import Reception
 from upcall.dispatch.worker import PAUSES, Post, Worker
 from upcall.domain import delivery
 from upcall.domain.asking import draft
-from upcall.domain.errors import StorageError, UnknownChannel, UnknownInquiry
+from upcall.domain.errors import StorageError, UnknownChannel
 from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
-from upcall.domain.records import NOTHING, Effects, Job, Record
-from upcall.domain.routing import ESCALATE, TEST_DOOR, Place, Routing, rested, show_job
+from upcall.domain.records import Effects, Record
+from upcall.domain.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.showing import Finding
 
-WAKES = {"asked", "voted", *STATE_NAMES.values()}
+WAKES = {"asked", "undelivered", "voted", *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
 
-LEASE = 30.0
-LONGEST_NAP = 30.0
 READ_EVERY = 30.0
 TEST_QUESTION = "Is Upcall working here?"
 
@@ -45,7 +42,7 @@ class Dispatch:
             post.name: Reception(broker, people, post.name, post.channel, post.words, post.showing)
             for post in posts
         }
-        self._woken = asyncio.Event()
+        self._escalation = Escalation(broker, routing, self._wake)
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -65,7 +62,7 @@ class Dispatch:
         after = await self._broker.store.last_seq()
         self._tasks = [
             asyncio.create_task(self._follow(after)),
-            asyncio.create_task(self._escalate()),
+            asyncio.create_task(self._escalation.work()),
             *(asyncio.create_task(worker.work()) for worker in self._workers),
             *(asyncio.create_task(self._listen(post)) for post in self._posts.values()),
         ]
@@ -124,7 +121,7 @@ class Dispatch:
         return added.inquiry
 
     def _wake(self) -> None:
-        self._woken.set()
+        self._escalation.wake()
         for worker in self._workers:
             worker.wake()
 
@@ -141,39 +138,6 @@ class Dispatch:
                 after = events[-1].seq
             if any(event.type in WAKES for event in events):
                 self._wake()
-
-    async def _escalate(self) -> None:
-        """Take the next route when nobody has answered in time."""
-        store = self._broker.store
-        while True:
-            try:
-                self._woken.clear()
-                now = self._broker.now()
-                jobs = await store.claim([ESCALATE], runner="", now=now, lease=LEASE, limit=20)
-                for job in jobs:
-                    await store.settle(job, await self._escalated(job, now))
-                if jobs:
-                    self._wake()
-                    continue
-                due = await store.next_due([ESCALATE], "")
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LONGEST_NAP if due is None else min(due - now, LONGEST_NAP)):
-                        await self._woken.wait()
-            except StorageError:
-                log.exception("cannot look for what to escalate; trying again in a second")
-                await asyncio.sleep(1)
-
-    async def _escalated(self, job: Job, now: float) -> Effects:
-        try:
-            inquiry = await self._broker.store.get(job.subject)
-        except UnknownInquiry:
-            return NOTHING
-        if not inquiry.is_open:
-            return NOTHING
-        later = rested(inquiry, now)
-        if later > now:
-            return Effects(jobs=(replace(job, due=later),))
-        return self._routing.take(inquiry, int(str(job.body["route"])) + 1, now)
 
     async def _listen(self, post: Post) -> None:
         """Listen for as long as we live; a lost connection is made again."""

@@ -15,7 +15,16 @@ from typing import TypeVar
 from upcall.channel_ports import Channel, Refused, Unavailable
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
-from upcall.domain.delivery import KIND, Delivery, delivery_in, key, message_record, record
+from upcall.domain.delivery import (
+    KIND,
+    WAITING,
+    Delivery,
+    delivery_in,
+    key,
+    message_record,
+    record,
+    waiting_record,
+)
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
@@ -153,7 +162,11 @@ class Worker:
         if remind_at is not None:
             jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
         effects = Effects(
-            records=(record(delivery), message_record(delivery, reference.message)),
+            records=(
+                record(delivery),
+                message_record(delivery, reference.message),
+                waiting_record(delivery),
+            ),
             happenings=(self._said("shown", inquiry, delivery),),
             jobs=tuple(jobs),
         )
@@ -169,8 +182,10 @@ class Worker:
         self, job: Job, inquiry: Inquiry, known: Delivery, error: str, *, again: bool
     ) -> None:
         log.warning("%s cannot be shown in %s: %s", inquiry.ref, known.place.name, error)
-        delivery = replace(known, error=error, at=self._clock())
+        delivery = replace(known, error=error, refused=not again, at=self._clock())
         effects = Effects(records=(record(delivery),))
+        if not again:
+            effects += self._routing.despair(inquiry, self._clock())
         if job.attempts == 0:
             # The next route need not wait for this one to come back, and is taken only once.
             effects += Effects(happenings=(self._said("undelivered", inquiry, delivery),))
@@ -182,7 +197,10 @@ class Worker:
     async def _refresh(self, job: Job, inquiry: Inquiry) -> None:
         stage, again = degrading.stage(inquiry), False
         changed: list[Record] = []
+        over: list[tuple[str, str]] = []
         for delivery in await self._deliveries(inquiry):
+            if not inquiry.is_open:
+                over.append((WAITING, key(inquiry.id, delivery.place)))
             if delivery.stage == stage or not delivery.references:
                 continue
             error = None
@@ -201,7 +219,7 @@ class Worker:
             updated_at = self._clock() if error is None else delivery.updated_at
             changed.append(record(replace(delivery, stage=kept, updated_at=updated_at, error=error)))
         jobs = (self._later(job),) if again else ()
-        await self._store.settle(job, Effects(records=tuple(changed), jobs=jobs))
+        await self._store.settle(job, Effects(records=tuple(changed), forgotten=tuple(over), jobs=jobs))
 
     async def _remind(self, job: Job, inquiry: Inquiry) -> None:
         route, sent, now = int(str(job.body["route"])), int(str(job.body["sent"])), self._clock()

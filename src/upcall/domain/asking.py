@@ -17,6 +17,8 @@ from upcall.domain.redaction import may_hold_secrets, redact
 from upcall.domain.uploads import Upload, uploads
 from upcall.domain.wording import duration
 
+MOST_LABELS = 10
+LONGEST_LABEL = 50
 APPROVAL_OPTIONS = (Option(label=APPROVE), Option(label=DENY))
 
 
@@ -31,6 +33,7 @@ class Draft:
     ttl: float | None = None
     default: str | None = None
     on_expiry: OnExpiry | None = None
+    labels: tuple[str, ...] = ()
     secret: bool = False
     redacted: int = 0
     digest: str = ""
@@ -69,6 +72,7 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
         ttl=None if fields.get("ttl") is None else duration(fields["ttl"]),
         default=default,
         on_expiry=_on_expiry(fields.get("on_expiry"), default),
+        labels=_labels(forms.parsed(fields.get("labels"))),
         secret=forms.flag(fields.get("secret"), "secret", default=False),
         redacted=redacted,
         digest=digest,
@@ -168,6 +172,17 @@ def _label(sent: object, path: str, limits: Limits) -> str:
             f"{path}.label", f"1 to {limits.label} characters, got {len(label)}", hint=EXAMPLE
         )
     return label
+
+
+def _labels(sent: object) -> tuple[str, ...]:
+    """Words by which routes tell inquiries apart; nobody is shown them as part of the question."""
+    if sent is None:
+        return ()
+    items = [sent] if isinstance(sent, str) else forms.sequence(sent, "labels")
+    if len(items) > MOST_LABELS:
+        raise InvalidInquiry("labels", f"at most {MOST_LABELS}, got {len(items)}", hint='for example ["db"]')
+    labels = [forms.bounded(item, f"labels[{number}]", LONGEST_LABEL) for number, item in enumerate(items)]
+    return tuple(dict.fromkeys(label for label in labels if label))
 
 
 def _default(sent: object, kind: Kind, questions: Sequence[Question]) -> str | None:

@@ -63,6 +63,16 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
     return _fitted(shown, can, words, link)
 
 
+def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
+    """Whether a reply is the number of "Other", which is no answer yet."""
+    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
+        return False
+    question = inquiry.questions[0]
+    shown = _asked(inquiry, question, can, words, alone=True)
+    number = reply.strip().rstrip(".)")
+    return shown.other and number == shown.choices[-1].label and number not in question.labels
+
+
 def stage(inquiry: Inquiry) -> str:
     """Which of an inquiry's views is the one to be seen."""
     return f"{inquiry.state_name}:{len(inquiry.votes)}"
@@ -87,6 +97,10 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
             Choice(label=str(number), full=choice.full, description=choice.description)
             for number, choice in enumerate(choices, 1)
         )
+    # Whoever replies by number, and to one question, can say by number that none of them is right.
+    other = alone and control is Control.WORDS and question.custom and bool(choices) and not question.multi
+    if other:
+        choices += (Choice(label=str(len(choices) + 1), full=words["other"]),)
     return Asked(
         header=one_line(question.header),
         text=(escaped if approval else visible)(question.text).strip(),
@@ -94,6 +108,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
         choices=choices,
         custom=question.custom and not approval,
         numbered=numbered and bool(choices),
+        other=other,
     )
 
 

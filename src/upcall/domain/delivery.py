@@ -11,10 +11,16 @@ KIND = "delivery"
 MESSAGE = "message"
 """The records that lead from a message to its inquiry."""
 
+WAITING = "waiting"
+"""The records of what is open in a place: what words can mean that name no message."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """An inquiry in one place. `stage` is what its message shows; `copies` are messages that a crash left behind."""
+    """An inquiry in one place. `stage` is what its message shows; `copies` are messages that a crash left behind.
+
+    `refused` means that it will never be shown there.
+    """
 
     inquiry: str
     place: Place
@@ -22,6 +28,7 @@ class Delivery:
     shown_at: float | None = None
     updated_at: float | None = None
     error: str | None = None
+    refused: bool = False
     stage: str = ""
     copies: tuple[str, ...] = ()
     at: float = 0.0
@@ -52,6 +59,7 @@ def record(delivery: Delivery) -> Record:
         "shown_at": delivery.shown_at,
         "updated_at": delivery.updated_at,
         "error": delivery.error,
+        "refused": delivery.refused,
         "stage": delivery.stage,
         "copies": list(delivery.copies),
     }
@@ -76,6 +84,17 @@ def message_record(delivery: Delivery, message: str) -> Record:
     )
 
 
+def waiting_record(delivery: Delivery) -> Record:
+    """That an inquiry is open in a place, by which it is found."""
+    return Record(
+        kind=WAITING,
+        key=key(delivery.inquiry, delivery.place),
+        state=delivery.place.name,
+        at=delivery.at,
+        body={"inquiry": delivery.inquiry},
+    )
+
+
 def delivery_in(kept: Record) -> Delivery:
     """The delivery in a record."""
     body = kept.body
@@ -92,6 +111,7 @@ def delivery_in(kept: Record) -> Delivery:
         shown_at=_moment(body["shown_at"]),
         updated_at=_moment(body["updated_at"]),
         error=_text(body["error"]),
+        refused=body.get("refused") is True,
         stage=str(body["stage"]),
         copies=tuple(str(copy) for copy in copies),
     )

@@ -51,6 +51,7 @@ def document(inquiry: Inquiry) -> Document:
         "snoozed_until": _snoozed(inquiry),
         "on_expiry": inquiry.on_expiry.value,
         "default": inquiry.default,
+        "labels": list(inquiry.labels),
         "secret": inquiry.secret,
         "redacted": inquiry.redacted,
         "action": _action(inquiry),

@@ -200,6 +200,7 @@ class Inquiry:
     attachments: tuple[Attachment, ...] = ()
     on_expiry: OnExpiry = OnExpiry.EXPIRE
     default: str | None = None
+    labels: tuple[str, ...] = ()
     secret: bool = False
     redacted: int = 0
     digest: str = ""

@@ -1,7 +1,8 @@
 """To whom an inquiry goes, where and when: routes in the order of the settings, one after the other.
 
 The first route that fits is taken. The next one is taken as well when a place of the one before refuses or cannot be
-reached, or after a while without an answer. The web inbox shows everything in any case.
+reached, or after a while without an answer. The web inbox is a route of its own unless it is switched off; then a
+question that every place has refused fails, so that nobody waits for what nobody sees.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,14 @@ from upcall.domain.inquiry import STATE_NAMES, Change, Inquiry, Open
 from upcall.domain.records import NOTHING, Effects, Job
 
 ESCALATE = "escalate"
+"""Take the next route too."""
+
+DEAL = "deal"
+"""Choose whose turn it is."""
+
+DESPAIR = "despair"
+"""Look whether anybody can be asked at all."""
+
 TEST_DOOR = "channels"
 """The door of questions that try a channel out: they go to the place that is tried, and take no route."""
 
@@ -39,10 +48,12 @@ class Quiet:
 
     begin: int
     end: int
+    zone: tzinfo | None = None
+    """Where; None is the machine's own."""
 
-    def until(self, now: float, zone: tzinfo | None) -> float:
+    def until(self, now: float) -> float:
         """When it is over, or `now` if it is not quiet."""
-        here = datetime.fromtimestamp(now, zone)
+        here = datetime.fromtimestamp(now, self.zone)
         minute = here.hour * 60 + here.minute
         if (minute - self.begin) % _MINUTES >= (self.end - self.begin) % _MINUTES:
             return now
@@ -52,9 +63,9 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Places that are shown what fits the conditions, all of them at once. An empty condition fits everything.
+    """Places that are shown what fits the conditions: all of them at once, or one at a time `in_turn`.
 
-    `agent` and `workspace` may hold `*`. Reminders come every `remind` seconds, `remind_most` times; after
+    An empty condition fits everything; `agent`, `workspace` and `label` may hold `*`. Reminders come every `remind` seconds, `remind_most` times; after
     `escalate_after` seconds without an answer (0 is never) the next route is taken too.
     """
 
@@ -62,6 +73,8 @@ class Route:
     agent: str = ""
     workspace: str = ""
     kind: str = ""
+    label: str = ""
+    in_turn: bool = False
     remind: float = 600.0
     remind_most: int = 3
     escalate_after: float = 0.0
@@ -74,19 +87,25 @@ class Route:
             (not self.agent or fnmatchcase(origin.agent, self.agent))
             and (not self.workspace or fnmatchcase(origin.workspace or "", self.workspace))
             and (not self.kind or inquiry.kind.value == self.kind)
+            and (not self.label or any(fnmatchcase(label, self.label) for label in inquiry.labels))
         )
+
+    @property
+    def turns(self) -> str:
+        """What the record of whose turn it is goes by."""
+        return " ".join(place.name for place in self.places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
     """All routes of an installation, and all channels, those included to which no route leads any more.
 
-    `zone` is the one that quiet hours are in, None the machine's own.
+    `inbox` is whether the web inbox counts as a place where people see what is asked.
     """
 
     routes: tuple[Route, ...]
     channels: tuple[str, ...]
-    zone: tzinfo | None = None
+    inbox: bool = True
 
     def of(self, inquiry: Inquiry) -> Sequence[Route]:
         """The routes of an inquiry, in their order."""
@@ -96,10 +115,20 @@ class Routing:
         """What is to be done in channels after a step of an inquiry, written in the same transaction."""
         inquiry, at = change.inquiry, change.happening.at
         if change.happening.type == "asked":
-            return NOTHING if inquiry.origin.door == TEST_DOOR else self.take(inquiry, 0, at)
+            return NOTHING if inquiry.origin.door == TEST_DOOR else self._first(inquiry, at)
         if change.happening.type not in _CLOSED and change.happening.type != "voted":
             return NOTHING
         return Effects(jobs=tuple(refresh_job(inquiry.id, channel, at) for channel in self.channels))
+
+    def _first(self, inquiry: Inquiry, now: float) -> Effects:
+        return self.take(inquiry, 0, now) or self.despair(inquiry, now)
+
+    def despair(self, inquiry: Inquiry, now: float) -> Effects:
+        """Where the inbox does not count: look, once all this is written, whether anybody is left to be asked."""
+        if self.inbox:
+            return NOTHING
+        job = Job(id=f"{DESPAIR}:{inquiry.id}", kind=DESPAIR, subject=inquiry.id, due=now)
+        return Effects(jobs=(job,))
 
     def take(self, inquiry: Inquiry, number: int, now: float) -> Effects:
         """Show an inquiry on its route of that number, if there is one."""
@@ -108,22 +137,17 @@ class Routing:
             return NOTHING
         route = routes[number]
         due = self.awake(route, now)
-        jobs = [show_job(inquiry.id, place, number, due) for place in route.places]
+        if route.in_turn:
+            jobs = [_route_job(DEAL, inquiry, number, due)]
+        else:
+            jobs = [show_job(inquiry.id, place, number, due) for place in route.places]
         if route.escalate_after and number + 1 < len(routes):
-            jobs.append(
-                Job(
-                    id=f"{ESCALATE}:{inquiry.id}:{number}",
-                    kind=ESCALATE,
-                    subject=inquiry.id,
-                    due=now + route.escalate_after,
-                    body={"route": number},
-                )
-            )
+            jobs.append(_route_job(ESCALATE, inquiry, number, now + route.escalate_after))
         return Effects(jobs=tuple(jobs))
 
     def awake(self, route: Route, now: float) -> float:
         """The next moment in which the people of a route may be disturbed."""
-        return now if route.quiet is None else route.quiet.until(now, self.zone)
+        return now if route.quiet is None else route.quiet.until(now)
 
     def reminder(self, inquiry: Inquiry, number: int, sent: int, now: float) -> float | None:
         """When the people of a route are reminded after `sent` reminders; None for never again."""
@@ -134,6 +158,11 @@ class Routing:
         if sent >= route.remind_most or not route.remind:
             return None
         return self.awake(route, rested(inquiry, now + route.remind))
+
+
+def _route_job(kind: str, inquiry: Inquiry, route: int, due: float) -> Job:
+    name = f"{kind}:{inquiry.id}:{route}"
+    return Job(id=name, kind=kind, subject=inquiry.id, due=due, body={"route": route})
 
 
 def rested(inquiry: Inquiry, at: float) -> float:

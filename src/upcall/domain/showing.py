@@ -65,6 +65,8 @@ class Asked:
     custom: bool = True
     numbered: bool = False
     """Whether the choices are listed by number beside the text."""
+    other: bool = False
+    """Whether the last number on the list asks for words of one's own instead of being a choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

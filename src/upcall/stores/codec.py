@@ -91,6 +91,8 @@ def body(inquiry: Inquiry) -> str:
         made["on_expiry"] = inquiry.on_expiry.value
     if inquiry.default is not None:
         made["default"] = inquiry.default
+    if inquiry.labels:
+        made["labels"] = inquiry.labels
     if inquiry.secret:
         made["secret"] = True
     if inquiry.redacted:
@@ -175,6 +177,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
         ),
         on_expiry=OnExpiry(read["on_expiry"]) if "on_expiry" in read else OnExpiry.EXPIRE,
         default=get("default"),
+        labels=tuple(get("labels", ())),
         secret=get("secret", False),
         redacted=get("redacted", 0),
         digest=get("digest", ""),

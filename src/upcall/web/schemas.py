@@ -1,5 +1,6 @@
 """The shapes of everything that the API takes and gives, as JSON Schema."""
 
+from upcall.domain.asking import LONGEST_LABEL, MOST_LABELS
 from upcall.domain.inquiry import STATE_NAMES, Kind, OnExpiry
 from upcall.domain.limits import Limits
 from upcall.domain.roles import Role
@@ -193,6 +194,7 @@ def _inquiry() -> Schema:
             "snoozed_until": MOMENT_OR_NULL,
             "on_expiry": {"enum": [choice.value for choice in OnExpiry]},
             "default": TEXT_OR_NULL,
+            "labels": list_of(TEXT),
             "secret": FLAG,
             "redacted": {**COUNT, "description": "How many secrets in the question were masked."},
             "action": or_null("ActionShown"),
@@ -289,6 +291,7 @@ def _about_the_whole(limits: Limits) -> Schema:
         "ttl": DURATION,
         "default": {"type": "string", "description": "The answer when nobody gives one in time."},
         "on_expiry": {"enum": [choice.value for choice in OnExpiry]},
+        "labels": list_of({"type": "string", "maxLength": LONGEST_LABEL}, maxItems=MOST_LABELS),
         "secret": {"type": "boolean", "default": False},
         "agent": {**name, "description": "Only one's own; the token says who asks."},
         "session": {**name, "description": "The token's name unless given."},

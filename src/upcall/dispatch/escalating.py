@@ -1,0 +1,114 @@
+"""Decides where a question goes next: to the one whose turn it is, to the next route, or to nobody, which ends it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from upcall.broker import Broker
+from upcall.domain.delivery import KIND, Delivery, delivery_in
+from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import NOTHING, Effects, Job, Record
+from upcall.domain.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, show_job
+
+TURN = "turn"
+"""The records of whose turn it is."""
+
+LEASE = 30.0
+LONGEST_NAP = 30.0
+MOST = 20
+PLACES = 200
+
+log = logging.getLogger("upcall.dispatch")
+
+
+class Escalation:
+    """One per daemon. `moved` is called when workers have got something to do."""
+
+    def __init__(self, broker: Broker, routing: Routing, moved: Callable[[], None]) -> None:
+        self._broker = broker
+        self._routing = routing
+        self._moved = moved
+        self._woken = asyncio.Event()
+        self._duties: dict[str, Callable[[Job, Inquiry, float], Awaitable[Effects]]] = {
+            DEAL: self._dealt,
+            ESCALATE: self._escalated,
+            DESPAIR: self._despaired,
+        }
+
+    def wake(self) -> None:
+        """Look again at once."""
+        self._woken.set()
+
+    async def work(self) -> None:
+        """Do what is due, for ever."""
+        store = self._broker.store
+        while True:
+            try:
+                self._woken.clear()
+                now = self._broker.now()
+                kinds = list(self._duties)
+                jobs = await store.claim(kinds, runner="", now=now, lease=LEASE, limit=MOST)
+                for job in jobs:
+                    await store.settle(job, await self._done(job, now))
+                if jobs:
+                    self._moved()
+                    continue
+                due = await store.next_due(kinds, "")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LONGEST_NAP if due is None else min(due - now, LONGEST_NAP)):
+                        await self._woken.wait()
+            except StorageError:
+                log.exception("cannot look for what to escalate; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _done(self, job: Job, now: float) -> Effects:
+        try:
+            inquiry = await self._broker.store.get(job.subject)
+        except UnknownInquiry:
+            return NOTHING
+        return await self._duties[job.kind](job, inquiry, now) if inquiry.is_open else NOTHING
+
+    async def _escalated(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
+        """Nobody has answered in time: take the next route too."""
+        later = rested(inquiry, now)
+        if later > now:
+            return Effects(jobs=(replace(job, due=later),))
+        return self._routing.take(inquiry, _number(job) + 1, now)
+
+    async def _dealt(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
+        """Show it to the one whose turn it is; with several daemons at once somebody may get two in a row."""
+        number = _number(job)
+        routes = self._routing.of(inquiry)
+        if number >= len(routes):
+            return NOTHING
+        route = routes[number]
+        kept = await self._broker.store.look_up(TURN, route.turns)
+        turn = 0 if kept is None else int(str(kept.body["next"]))
+        place = route.places[turn % len(route.places)]
+        following = Record(kind=TURN, key=route.turns, at=now, body={"next": (turn + 1) % len(route.places)})
+        return Effects(records=(following,), jobs=(show_job(inquiry.id, place, number, now),))
+
+    async def _despaired(self, _: Job, inquiry: Inquiry, __: float) -> Effects:
+        """End what every place has refused, so that the agent hears of it at once."""
+        found = await self._broker.store.records(KIND, state=inquiry.id, limit=PLACES)
+        deliveries = {delivery.place.name: delivery for delivery in map(delivery_in, found.items)}
+        routes = self._routing.of(inquiry)
+        if all(_hopeless(route, deliveries) for route in routes):
+            errors = [f"{name}: {each.error}" for name, each in sorted(deliveries.items())]
+            reason = "; ".join(errors) or "no route leads anywhere"
+            await self._broker.fail(inquiry.id, via="routes", reason=f"nobody could be asked: {reason}")
+        return NOTHING
+
+
+def _hopeless(route: Route, deliveries: dict[str, Delivery]) -> bool:
+    """Whether nobody on a route will ever see it. Of those who take turns, only one was tried."""
+    tried = [deliveries[place.name] for place in route.places if place.name in deliveries]
+    complete = bool(tried) if route.in_turn else len(tried) == len(route.places)
+    return complete and all(delivery.refused for delivery in tried)
+
+
+def _number(job: Job) -> int:
+    return int(str(job.body["route"]))
