@@ -86,7 +86,7 @@ class FakeTelegram:
         self._lines: list[tuple[str, str]] = []
         self._queries: set[str] = set()
         self._updates: list[Json] = []
-        self._confirmed = 0
+        self._repeated: list[Json] = []
         self._asking = 0
         self._last: Json | None = None
         self._numbers = itertools.count(1)
@@ -191,7 +191,7 @@ class FakeTelegram:
 
     async def repeat(self) -> None:
         assert self._last is not None
-        await self._deliver(self._last)
+        await self._deliver(self._last, self._repeated)
 
     # The Bot API.
 
@@ -277,22 +277,18 @@ class FakeTelegram:
             return _no(409, "Conflict: can't use getUpdates method while webhook is active")
         if self._asking:
             return _no(409, "Conflict: terminated by other getUpdates request")
-        self._confirmed = max(self._confirmed, offset)
-        self._updates = [each for each in self._updates if each["update_id"] >= offset or each is self._last]
+        self._updates = [each for each in self._updates if each["update_id"] >= offset]
         self._asking += 1
         self._changed.set()
         try:
             await self.until_there_are_updates()
         finally:
             self._asking -= 1
-        given = list(self._updates)
-        if self._last is not None and self._last in given and self._last["update_id"] < offset:
-            # Repeated on purpose: once is enough.
-            self._updates.remove(self._last)
+        given, self._repeated = [*self._repeated, *self._updates], []
         return _yes(given)
 
     async def until_there_are_updates(self) -> None:
-        while not self._updates:
+        while not self._updates and not self._repeated:
             self._changed.clear()
             await self._changed.wait()
 
@@ -305,11 +301,11 @@ class FakeTelegram:
 
     async def deliver(self, update: Json) -> None:
         self._last = {"update_id": next(self._numbers), **update}
-        await self._deliver(self._last)
+        await self._deliver(self._last, self._updates)
 
-    async def _deliver(self, update: Json) -> None:
+    async def _deliver(self, update: Json, waiting: list[Json]) -> None:
         if not self._webhook:
-            self._updates.append(update)
+            waiting.append(update)
             self._changed.set()
             return
         assert self._hook is not None

@@ -18,6 +18,7 @@ from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import WEB, House, a_house
 
 
+@pytest.mark.promise("spec/79")
 class TestTelegram(ChannelContract):
     @pytest.fixture
     @override
