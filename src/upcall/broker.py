@@ -20,7 +20,6 @@ from upcall.domain.inquiry import (
     Cancelled,
     Change,
     Closing,
-    Expired,
     Failed,
     Inquiry,
     Kind,
@@ -186,7 +185,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and isinstance(inquiry.state, Expired))):
+            if not (inquiry.is_open or (reply.force and lifecycle.takes_force(inquiry))):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)

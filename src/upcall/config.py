@@ -76,6 +76,17 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Notifications:
+    """How the owner of the home is told that somebody asks, besides channels."""
+
+    title: str = "upcall"
+    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
+    terminal_bell: bool = False
+    macos_notification: bool = False
+    webhook_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """For how many days what is over is kept; 0 is for ever."""
 
@@ -107,12 +118,15 @@ class Config:
     inbox: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
+    marker: str = ""
+    advice: str = ""
     limits: Limits = Limits()
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
+    notifications: Notifications = Notifications()
     retention: Retention = Retention()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
@@ -141,6 +155,11 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
+    hook = config.notifications.webhook_url
+    if hook and not hook.startswith(("https://", "http://")):
+        problems.append(
+            f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
+        )
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config

@@ -48,7 +48,7 @@ from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
-from upcall.wiring_channels import channel_routing, follow_up, posts
+from upcall.wiring_channels import channel_routing, follow_up, notifications, posts
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
@@ -125,6 +125,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         dispatch = Dispatch(broker, People(store, broker.now), posts(config, url), routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
+        await leaving.enter_async_context(notifications(store, config))
         door = LateDoor(tools, access)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
@@ -203,10 +204,11 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         home=home,
         url=url,
         runner=runner_name(home),
-        agents=lambda name: agent_named(name, config.agents),
+        agents=lambda name: agent_named(name, config.agents, config.marker),
         desks=desk,
         wait=config.block_timeout,
         resume_message=config.resume_message,
+        advice=config.advice,
     )
     return Runs(
         premises,

@@ -1,5 +1,8 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
@@ -18,6 +21,8 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, webhook
+from upcall.ports import Store
 
 
 def follow_up(routing: Routing) -> FollowUp:
@@ -69,6 +74,29 @@ def posts(config: Config, url: str) -> list[Post]:
     ]
 
 
+@asynccontextmanager
+async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
+    """Tell the owner of the home that somebody asks, in the ways that they want."""
+    settings = config.notifications
+    wanted = (
+        (settings.terminal_bell, bell()),
+        # The same settings may be used on other systems, where there is nothing to notify with.
+        (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
+        (bool(settings.webhook_url), webhook(settings.webhook_url)),
+    )
+    notifying = Notifying(
+        store,
+        [notifier for is_wanted, notifier in wanted if is_wanted],
+        title=settings.title,
+        words=sentences(settings.language),
+    )
+    await notifying.start()
+    try:
+        yield
+    finally:
+        await notifying.close()
+
+
 def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
     try:
         return _made(settings, url)
@@ -90,6 +118,7 @@ def _made(settings: ChannelSettings, url: str) -> Channel:
             return Slack(
                 bot_token=settings.bot_token,
                 app_token=settings.app_token,
+                signing_secret=settings.signing_secret,
                 api_url=settings.api_url,
                 language=settings.language,
             )

@@ -1,11 +1,13 @@
 """What the settings say of channels, put together."""
 
+import json
 import sys
 
 import pytest
 
 from upcall.channel_settings import RouteSettings, SlackSettings, TelegramSettings
 from upcall.channels.slack import Slack
+from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting
@@ -53,3 +55,14 @@ def test_settings_of_a_channel_that_cannot_work_are_named() -> None:
     assert len(posts(Config(public_url="https://x.example", channels={"phone": settings}), "http://x")) == 1
     with pytest.raises(InvalidSetting, match="webhook_secret needs public_url"):
         posts(Config(channels={"phone": settings}), "http://127.0.0.1:1")
+
+
+def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["setup", "slack"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert (settings["socket_mode_enabled"], settings["interactivity"]) == (True, {"is_enabled": True})
+    url = "https://upcall.example/channels/slack"
+    assert run(["setup", "slack", "--callback", url]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["socket_mode_enabled"] is False
+    assert settings["interactivity"]["request_url"] == settings["event_subscriptions"]["request_url"] == url

@@ -53,7 +53,7 @@ def test_an_unknown_agent_is_one_line_with_the_nearest_name(office: Office) -> N
     assert done.stderr == "upcall: there is no agent 'scripd'. Next: did you mean scripted?\n"
 
 
-@pytest.mark.promise("spec/109")
+@pytest.mark.promise("gza/17", "spec/109")
 def test_status_shows_what_waits_then_what_works_then_what_is_done(office: Office) -> None:
     waiting, running, done, failed = (office.begin(f"task {number}") for number in range(1, 5))
     office.ask(waiting)

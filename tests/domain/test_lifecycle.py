@@ -114,6 +114,16 @@ def test_by_force_a_late_answer_counts_and_is_marked_as_late(inquiry: Inquiry) -
     assert change.happening.data["late"] is True
 
 
+def test_by_force_what_has_failed_for_want_of_an_answer_is_answered_and_no_other_failure() -> None:
+    failed = applied(lifecycle.expire(replace(an_inquiry(), on_expiry=OnExpiry.FAIL), 100.0))
+    change = lifecycle.answer(failed, YES, a_closing(101.0), force=True)
+    assert change is not None
+    assert (change.inquiry.state_name, change.happening.data["late"]) == ("answered", True)
+    assert lifecycle.answer(failed, YES, a_closing(101.0)) is None
+    broken = applied(lifecycle.fail(an_inquiry(), a_closing(5.0)))
+    assert lifecycle.answer(broken, YES, a_closing(6.0), force=True) is None
+
+
 def test_force_in_time_is_an_ordinary_answer() -> None:
     change = lifecycle.answer(an_inquiry(), YES, a_closing(99.0), force=True)
     assert change is not None
@@ -306,7 +316,7 @@ class Life(RuleBasedStateMachine):
             assert isinstance(self.inquiry.state, Answered)
             assert self.inquiry.state.answer == before.state.answer
 
-    @precondition(lambda self: isinstance(self.inquiry.state, Answered | Rejected | Cancelled | Failed))
+    @precondition(lambda self: not (self.inquiry.is_open or lifecycle.takes_force(self.inquiry)))
     @rule(value=st.sampled_from([APPROVE, DENY]))
     def what_is_final_cannot_be_undone(self, value: str) -> None:
         given, closing = Answer(values=((value,),), text=value), a_closing(self.now)
@@ -335,7 +345,7 @@ class Life(RuleBasedStateMachine):
         match before.state:
             case Open():
                 assert happening.type in CLOSINGS | {"snoozed", "extended"}
-            case Expired():
+            case Expired() | Failed() if lifecycle.takes_force(before):
                 assert happening.type == "answered"
                 assert happening.data["late"] is True
             case Answered(collected_at=None):

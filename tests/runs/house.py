@@ -200,6 +200,7 @@ async def a_house(
     end: bool = True,
     rest: float = 0.0,
     resume_message: str = "",
+    advice: str = "",
     **premises: float,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
@@ -223,6 +224,7 @@ async def a_house(
                 broker, caller=run.caller, session=f"run-{run.number}", door="native"
             ),
             resume_message=resume_message,
+            advice=advice,
             **{"kill_grace": 1.0, **premises},
         ),
         broker,

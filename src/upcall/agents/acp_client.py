@@ -42,7 +42,7 @@ from upcall.agent_ports import Console, Desk
 from upcall.agents.acp_reading import AcpReader, Message, message_in
 from upcall.agents.acp_requests import Denials, action_of, is_ours, question_groups, way_to
 from upcall.agents.elicitation import NotFilledIn, Value, fields_of
-from upcall.agents.prompt import with_advice
+from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.program import Door, Finished, Noticed, Refused, Session, SessionSeen, Task, Unreadable
 
 REPLY_TIMEOUT = 120.0
@@ -205,7 +205,8 @@ class Conversation:
                 return
         self._notice(SessionSeen(id=self._session))
         self._live = True
-        words = with_advice(self._told.prompt) if isinstance(self._told, Task) else message or ""
+        told = self._told
+        words = with_advice(told.prompt, advice_of(told.door)) if isinstance(told, Task) else message or ""
         while words:
             await self._agent.prompt(session_id=self._session, prompt=[text_block(words)])
             words = self._client.denials.words() if self._end and self._end.ok else ""

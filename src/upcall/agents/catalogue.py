@@ -10,6 +10,7 @@ from typing import cast
 from upcall.agent_ports import Agent
 from upcall.agents.acp import Acp
 from upcall.agents.command import CommandAgent
+from upcall.agents.marked import MarkedAgent
 from upcall.config import TEMPLATED, AgentSettings
 from upcall.domain.errors import InvalidSetting, UpcallError
 
@@ -20,6 +21,9 @@ BUILT_IN = {
     "opencode": "upcall.agents.opencode:Opencode",
     "gemini": "upcall.agents.gemini:Gemini",
 }
+
+ONLY_READ = ("claude",)
+"""Built-in adapters that talk to no process, so that all that a program says can be read for a marker."""
 
 Make = Callable[[str], Agent]
 
@@ -45,10 +49,11 @@ def agent_names(agents: Mapping[str, AgentSettings]) -> list[str]:
     return sorted({*BUILT_IN, *_brought(), *agents})
 
 
-def agent_named(name: str, agents: Mapping[str, AgentSettings]) -> Agent:
+def agent_named(name: str, agents: Mapping[str, AgentSettings], marker: str = "") -> Agent:
     """The adapter for an agent, as its settings want it.
 
-    A table of the settings that names no adapter is for the agent whose name it has.
+    A table of the settings that names no adapter is for the agent whose name it has. `marker` is for agents that can ask
+    by one and whose settings name none.
 
     Raises:
         UnknownProgram: if there is none of that name.
@@ -56,7 +61,8 @@ def agent_named(name: str, agents: Mapping[str, AgentSettings]) -> Agent:
     """
     settings = agents.get(name, AgentSettings())
     adapter = settings.adapter or name
-    makers = _makers(name, settings)
+    marker = settings.marker or marker
+    makers = _makers(name, settings, marker)
     if adapter not in makers:
         if name in agents and settings.adapter:
             raise InvalidSetting(
@@ -66,10 +72,10 @@ def agent_named(name: str, agents: Mapping[str, AgentSettings]) -> Agent:
         raise UnknownProgram(name, agent_names(agents))
     agent = makers[adapter](settings.program)
     agent.name = name
-    return agent
+    return MarkedAgent(agent, marker) if marker and adapter in ONLY_READ else agent
 
 
-def _makers(name: str, settings: AgentSettings) -> Mapping[str, Make]:
+def _makers(name: str, settings: AgentSettings, marker: str) -> Mapping[str, Make]:
     known = {each: partial(_loaded, place) for each, place in (_brought() | BUILT_IN).items()}
     templated: dict[str, Make] = {
         "acp": lambda program: Acp(_started(name, settings, program), name=name),
@@ -79,7 +85,7 @@ def _makers(name: str, settings: AgentSettings) -> Mapping[str, Make]:
             resume=settings.resume,
             resume_file=settings.resume_file,
             session_pattern=settings.session_pattern,
-            marker=settings.marker,
+            marker=marker,
         ),
     }
     return known | templated

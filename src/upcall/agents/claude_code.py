@@ -10,7 +10,7 @@ import re
 
 from upcall.agent_ports import Driver, Reader
 from upcall.agents.claude_stream import ClaudeReader
-from upcall.agents.prompt import ASKING
+from upcall.agents.prompt import advice_of
 from upcall.domain.program import Command, Door, Permission, Session, Task
 
 SERVER = "upcall"
@@ -97,7 +97,7 @@ class ClaudeCode:
             # Said in any case, so that no settings of the user's make it freer than its run.
             *("--permission-mode", "bypassPermissions" if free else "default"),
             *("--settings", _compact(_settings(told.door))),
-            *("--append-system-prompt", ASKING),
+            *("--append-system-prompt", advice_of(told.door)),
         )
         return Command(argv=argv, cwd=told.cwd, environment=_environment(told.door, free=free), stdin=words)
 

@@ -16,7 +16,7 @@ from upcall.agents.codex_items import (
     text_in,
 )
 from upcall.agents.codex_settings import setting, settings_for
-from upcall.agents.prompt import with_advice
+from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.program import (
     Command,
     Finished,
@@ -33,7 +33,7 @@ from upcall.domain.program import (
 
 def start(program: str, task: Task) -> Command:
     """Begin a task. Its words go to standard input, where they can be of any length."""
-    return _command(program, task, (), with_advice(task.prompt))
+    return _command(program, task, (), with_advice(task.prompt, advice_of(task.door)))
 
 
 def resume(program: str, session: Session, message: str) -> Command:

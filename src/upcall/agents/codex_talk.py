@@ -10,7 +10,7 @@ from upcall.agents.codex_events import AppReader
 from upcall.agents.codex_items import Json, fields_in, list_in, text_in
 from upcall.agents.codex_link import CallRefused, Link, LinkLost
 from upcall.agents.codex_requests import Reply, Requests, call_in
-from upcall.agents.prompt import with_advice
+from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.program import Finished, Noticed, Session, SessionSeen, Task
 
 Notice = Callable[[Noticed], None]
@@ -89,7 +89,7 @@ class Talk:
             self._reader.follow(self._thread, resumed=False)
         self._notice(SessionSeen(id=self._thread))
         last = await self._last_turn() if known else {}
-        words = with_advice(told.prompt) if isinstance(told, Task) else message
+        words = with_advice(told.prompt, advice_of(told.door)) if isinstance(told, Task) else message
         if words is None or (known in loaded and _is_of(last, mark)):
             return last
         answer = await self._link.call(

@@ -78,7 +78,8 @@ class CommandAgent:
 
     def start(self, task: Task) -> Command:
         """Its command line with the task in it, and how to ask where a marker was agreed on."""
-        words = with_advice(task.prompt, marker_advice(self._marker)) if self._marker else task.prompt
+        advice = task.door.advice or (marker_advice(self._marker) if self._marker else "")
+        words = with_advice(task.prompt, advice) if advice else task.prompt
         filled = {"task": words, "session": task.session, "message": "", "cwd": task.cwd}
         return Command(
             argv=(*_filled(self._start, filled), *task.arguments),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from upcall.agent_ports import Driver, Reader
 from upcall.agents import opencode_run
 from upcall.agents.opencode_settings import PASSWORD, environment, password
-from upcall.agents.prompt import with_advice
+from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.program import Command, Permission, Session, Task
 
@@ -47,7 +47,7 @@ class Opencode:
 
     def start(self, task: Task) -> Command:
         """Begin a session."""
-        return self._command(task, with_advice(task.prompt))
+        return self._command(task, with_advice(task.prompt, advice_of(task.door)))
 
     def resume(self, session: Session, message: str | None) -> Command:
         """Go on with a session, which always takes words."""

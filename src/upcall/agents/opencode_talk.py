@@ -9,7 +9,7 @@ from upcall.agent_ports import Desk
 from upcall.agents.opencode_api import Api, Lost, Turned, objects
 from upcall.agents.opencode_parts import Json, Parts, failure, mapping, text, words
 from upcall.agents.opencode_rules import tightened
-from upcall.agents.prompt import ASKING
+from upcall.agents.prompt import advice_of
 from upcall.domain.program import (
     Action,
     Finished,
@@ -150,7 +150,10 @@ class Talk:
         return text(mapping(made).get("id"))
 
     async def _tell(self, session: str, words: str) -> None:
-        body: dict[str, object] = {"system": ASKING, "parts": [{"type": "text", "text": words}]}
+        body: dict[str, object] = {
+            "system": advice_of(self._told.door),
+            "parts": [{"type": "text", "text": words}],
+        }
         if session == self._session:
             body |= {name: value for name, value in self._prompt.items() if name != "model"}
             provider, slash, model = self._prompt.get("model", "").partition("/")

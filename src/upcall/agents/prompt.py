@@ -1,5 +1,7 @@
 """What an agent is told about asking, in words that every program understands."""
 
+from upcall.domain.program import Door
+
 ASKING = """\
 You work without anybody watching, and a person can be asked.
 - Ask only when you are really blocked: by a decision that is not yours, or by something that you cannot find out \
@@ -10,6 +12,11 @@ would take as recommended. Then wait: an answer can take hours, and the call ret
 - A result that says "parked" is not an answer. End your turn and say what you are waiting for; you will be continued \
 with the answer.
 - If the person declines, or nobody answers in time, take the most cautious way, or stop and say what is blocking you."""
+
+
+def advice_of(door: Door) -> str:
+    """What its owner wants an agent to be told, or else our own words."""
+    return door.advice or ASKING
 
 
 def with_advice(prompt: str, advice: str = ASKING) -> str:

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from upcall.cli.render import HIDDEN, Inquiry, answer_command, votes
+from upcall.cli.render import HIDDEN, Inquiry, answer_command, takes_force, votes
 from upcall.cli.run_render import Run, next_steps, run_facts
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
@@ -25,7 +25,7 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
     if inquiry["state"] == "open":
         return [*lines, "", f"  Answer with: {paint.name(answer_command(inquiry))}", *_always(inquiry, paint)]
     lines += ["", *_end(inquiry, now, paint, room)]
-    if inquiry["state"] == "expired":
+    if takes_force(inquiry):
         lines += ["", f"  Answer late with: {paint.name(answer_command(inquiry) + ' --force')}"]
     return lines
 

@@ -10,7 +10,8 @@ from upcall.cli.render import Inquiry, answer_command, name_of
 from upcall.cli.run_log import log_lines, shown
 from upcall.cli.run_render import OVER, Run
 from upcall.cli.terminal import Paint, paint, width
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import InvalidSetting, UpcallError
+from upcall.home import default_home
 
 POLL_SECONDS = 60.0
 WIDEST = 100
@@ -58,7 +59,18 @@ def _print_log(client: Client, number: int) -> None:
 def _print_question(inquiry: Inquiry, run: Run) -> None:
     colour = paint(sys.stderr)
     room = min(width(sys.stderr) or WIDEST, WIDEST)
-    _say("\n".join(_question(inquiry, run, colour, room)))
+    ring = "\a" if sys.stderr.isatty() and _has_bell() else ""
+    _say(ring + "\n".join(_question(inquiry, run, colour, room)))
+
+
+def _has_bell() -> bool:
+    """Whether the owner of this terminal wants to hear of questions; settings that are wrong are told elsewhere."""
+    from upcall.config import load
+
+    try:
+        return load(default_home()).notifications.terminal_bell
+    except InvalidSetting:
+        return False
 
 
 def _question(inquiry: Inquiry, run: Run, colour: Paint, room: int) -> list[str]:

@@ -84,6 +84,10 @@ def _show_run(client: Client, args: Namespace) -> int:
     from upcall.cli.details import run_lines
 
     asked = [client.get(inquiry_path(ref)) for ref in run["inquiries"]]
+    if not client.remote:
+        from upcall.cli.branch import branch_of
+
+        run["branch"] = branch_of(run["cwd"])
     print("\n".join(run_lines(run, asked, time.time(), paint(), width())))
     return 0
 

@@ -3,7 +3,7 @@
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import is_run
 from upcall.cli.failures import CommandFailed
-from upcall.cli.render import Inquiry, answer_command
+from upcall.cli.render import Inquiry, answer_command, takes_force
 from upcall.cli.run_render import OVER, Run, ending
 
 PAGE = 200
@@ -51,5 +51,8 @@ def _asks_nothing(run: Run, expired: Inquiry | None) -> CommandFailed:
 
 
 def _last_expired(client: Client, run: Run) -> Inquiry | None:
-    expired = client.get("/v1/inquiries", state="expired", agent=run["agent"], limit=PAGE)["items"]
-    return next((inquiry for inquiry in expired if inquiry["run"] == run["number"]), None)
+    found: list[Inquiry] = []
+    for state in ("expired", "failed"):
+        found += client.get("/v1/inquiries", state=state, agent=run["agent"], limit=PAGE)["items"]
+    mine = [inquiry for inquiry in found if inquiry["run"] == run["number"] and takes_force(inquiry)]
+    return max(mine, key=lambda inquiry: str(inquiry["asked_at"]), default=None)

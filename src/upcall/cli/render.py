@@ -93,6 +93,12 @@ def is_denied(inquiry: Inquiry) -> bool:
     return inquiry["kind"] == "approval" and answer is not None and answer["answers"] == [["Deny"]]
 
 
+def takes_force(inquiry: Inquiry) -> bool:
+    """Whether it can still be answered by force: nobody has decided anything, only the time has passed."""
+    closing = inquiry["resolution"] or {}
+    return inquiry["state"] == "expired" or closing.get("reason") == "input_timeout"
+
+
 def resolution(inquiry: Inquiry, now: float) -> str:
     """How an inquiry ended, by whom and when."""
     closing = inquiry["resolution"]

@@ -34,11 +34,15 @@ def run_facts(run: Run, now: float, paint: Paint) -> list[str]:
     if run["arguments"]:
         facts.append(f"Arguments: {one_line(' '.join(run['arguments']))}")
     facts.append(f"Folder: {one_line(run['cwd'])}")
+    if branch := run.get("branch"):
+        facts.append(f"Branch: {one_line(branch)}")
     if run["retry_of"]:
         facts.append(f"Retry of: {run['retry_of']}")
     facts.append(
         f"By: {one_line(run['by'])}, {since(run['created_at'], now)} ago, on {one_line(run['runner'])}"
     )
+    if run["started_at"]:
+        facts.append(f"Started: {since(run['started_at'], now)} ago")
     if run["ended_at"]:
         facts.append(f"Ended: {since(run['ended_at'], now)} ago")
     if run["session"]:

@@ -48,7 +48,8 @@ def followed(client: Client, run: Run, *, as_json: bool) -> int:
     from upcall.cli.following import follow
 
     number = run["number"]
-    _say(f"Run {number} has begun.")
+    if run["exit_code"] is None:
+        _say(f"Run {number} has begun.")
     try:
         run = follow(client, number)
     except KeyboardInterrupt:

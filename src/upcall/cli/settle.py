@@ -7,11 +7,11 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from upcall.cli.client import Client, inquiry_path
-from upcall.cli.command import Command, ref, seconds, takes_json, takes_ref
+from upcall.cli.client import Client, inquiry_path, run_path
+from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_ref
 from upcall.cli.failures import CommandFailed
 from upcall.cli.naming import asked_by
-from upcall.cli.render import answer_command, given, resolution, votes
+from upcall.cli.render import answer_command, given, resolution, takes_force, votes
 from upcall.cli.times import moment, span
 
 USAGE = 2
@@ -42,6 +42,12 @@ def _answer(args: Namespace) -> int:
         return _lost(reply, args)
     if inquiry["state"] == "open":
         return settled(reply, args, f"You have approved {inquiry['ref']}: {votes(inquiry)}. It stays open.")
+    if (
+        is_run(args.ref)
+        and not args.json
+        and (run := client.get(run_path(args.ref)))["exit_code"] is not None
+    ):
+        return _resumed(client, run, wait=args.wait)
     if args.wait:
         if not args.json:
             print(
@@ -56,6 +62,18 @@ def _answer(args: Namespace) -> int:
         kept = " It is remembered: see `upcall rules list`." if args.always else ""
         print(f"Answered {inquiry['ref']}: {given(inquiry)}. The agent is being told.{kept}")
     return 0
+
+
+def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
+    """The run's process has ended, so the answer starts another one."""
+    number = run["number"]
+    print(f"Resuming run #{number} with your answer …", flush=True)
+    if not wait:
+        print(f"Follow it with: upcall log {number} -f", file=sys.stderr)
+        return 0
+    from upcall.cli.runs import followed
+
+    return followed(client, run, as_json=False)
 
 
 def _pick(args: Namespace) -> int:
@@ -96,7 +114,11 @@ def _answer_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="span", metavar="SPAN", type=seconds, help="how long --always holds (30d)"
     )
-    parser.add_argument("--wait", action="store_true", help="wait until the agent has the answer")
+    parser.add_argument(
+        "--wait",
+        action="store_true",
+        help="wait until the agent has the answer; where a run has to be resumed, follow it to its end",
+    )
     takes_json(parser)
 
 
@@ -148,7 +170,7 @@ def _lost(reply: dict[str, Any], args: Namespace) -> int:
     inquiry = reply["inquiry"]
     if args.json:
         _print(reply)
-    elif inquiry["state"] == "expired" and "force" in args:
+    elif takes_force(inquiry) and "force" in args:
         raise CommandFailed(
             f"{inquiry['ref']} {resolution(inquiry, time.time())}",
             hint=f"{answer_command(inquiry)} --force, to answer it late",

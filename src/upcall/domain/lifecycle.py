@@ -30,6 +30,9 @@ from upcall.domain.records import Happening
 POLICY = "policy"
 """Who acts when nobody did."""
 
+INPUT_TIMEOUT = "input_timeout"
+"""Why something has failed that nobody answered in time."""
+
 
 def asked(inquiry: Inquiry) -> Change:
     """The opening step of a new inquiry."""
@@ -58,19 +61,15 @@ def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
 
 
 def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
-    """Settle with a person's answer; an expired inquiry takes one only by force.
+    """Settle with a person's answer; an inquiry whose time has passed takes one only by force.
 
     An approval that takes several people stays open until enough of them have approved, each counted once.
     """
     # Whether somebody looked at the clock in between makes no difference: what is over is settled first.
     ended = expire(inquiry, closing.at)
-    match inquiry.state if ended is None else ended.inquiry.state:
-        case Open():
-            late = False
-        case Expired() if force:
-            late = True
-        case _:
-            return ended
+    late = not (inquiry.is_open if ended is None else ended.inquiry.is_open)
+    if late and not (force and takes_force(inquiry if ended is None else ended.inquiry)):
+        return ended
     before = inquiry.state.votes if isinstance(inquiry.state, Open) else ()
     if inquiry.quorum > 1 and given.values == ((APPROVE,),):
         if late or any(vote.by == closing.by for vote in before):
@@ -84,6 +83,17 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
     if late:
         data["late"] = True
     return _close(inquiry, settled, data)
+
+
+def takes_force(inquiry: Inquiry) -> bool:
+    """Whether an answer by force still counts: nobody has decided anything, only the time has passed."""
+    match inquiry.state:
+        case Expired():
+            return True
+        case Failed(closing=closing):
+            return closing.reason == INPUT_TIMEOUT
+        case _:
+            return False
 
 
 def reject(inquiry: Inquiry, closing: Closing) -> Change | None:
@@ -117,7 +127,7 @@ def expire(inquiry: Inquiry, now: float) -> Change | None:
         case OnExpiry.DENY if inquiry.kind is Kind.APPROVAL:
             return _close_by_default(inquiry, DENY, now)
         case OnExpiry.FAIL:
-            closing = Closing(by=POLICY, via="expiry", at=now, reason="input_timeout")
+            closing = Closing(by=POLICY, via="expiry", at=now, reason=INPUT_TIMEOUT)
             return _close(inquiry, Failed(closing=closing), {})
         case _:
             closing = Closing(by=POLICY, via="expiry", at=now, reason="ttl")

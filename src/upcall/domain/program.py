@@ -19,7 +19,8 @@ class Permission(StrEnum):
 class Door:
     """How a program reaches Upcall: the command of the stdio door with its environment, and the daemon's address.
 
-    `token` is the run's own and can only ask. `wait` is for how many seconds a call may be blocked.
+    `token` is the run's own and can only ask. `wait` is for how many seconds a call may be blocked. `advice` is what
+    its owner wants a program to be told about asking; empty is our own words.
     """
 
     command: tuple[str, ...]
@@ -27,6 +28,7 @@ class Door:
     url: str
     token: str
     wait: float = 24 * 3600.0
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

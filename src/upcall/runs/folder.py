@@ -89,6 +89,10 @@ class RunFolder:
         read: dict[str, object] | None = self._read("told.json")
         return read
 
+    def write_state(self, state: Mapping[str, object]) -> None:
+        """Say how the run stands, to whoever looks at files."""
+        self._write("state.json", state)
+
     def write_exit(self, ended: Exit) -> None:
         """Keep how a process ended."""
         self._write("exit.json", ended._asdict())

@@ -24,7 +24,8 @@ log = logging.getLogger("upcall.runs")
 class Listening:
     """Follows the log of one daemon's store; `changed` is told after each step of a run's question.
 
-    `end` ends the process of a run that has blocked for as long as it may; its question stays open.
+    `end` ends the process of a run that has blocked for as long as it may; its question stays open. `news` hears of
+    every run that is not as it was.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Listening:
         clock: Callable[[], float],
         changed: Callable[[], Awaitable[None]],
         end: Callable[[int], None],
+        news: Callable[[int], Awaitable[None]],
     ) -> None:
         self._store = store
         self._book = book
@@ -44,6 +46,7 @@ class Listening:
         self._clock = clock
         self._changed = changed
         self._end = end
+        self._news = news
 
     async def follow(self, seen: int) -> None:
         """Follow the log from there on, for ever."""
@@ -72,6 +75,8 @@ class Listening:
             log.exception("cannot follow what happened to %s", event.inquiry)
 
     async def _heed(self, event: Event) -> None:
+        if event.inquiry is None and isinstance(number := event.data.get("run"), int):
+            await self._news(number)
         if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED}:
             return
         try:
@@ -90,6 +95,7 @@ class Listening:
                 self._end(number)
             return
         await self._look(number, UNANSWERED.get(event.type))
+        await self._news(number)
         await self._changed()
 
     async def _look(self, number: int, reason: str | None) -> None:

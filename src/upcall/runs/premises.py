@@ -29,7 +29,8 @@ class RunDesk(Desk, Protocol):
 class Premises:
     """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked.
 
-    `resume_message` is what a session is told with an answer, in words of the owner's.
+    `resume_message` is what a session is told with an answer, and `advice` what a task is told about asking, both in
+    words of the owner's.
     """
 
     home: Home
@@ -38,6 +39,7 @@ class Premises:
     agents: Callable[[str], Agent]
     desks: Callable[[Run], RunDesk]
     resume_message: str = ""
+    advice: str = ""
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0
@@ -125,6 +127,7 @@ class Premises:
             url=self.url,
             token=token,
             wait=self.wait,
+            advice=self.advice.strip().replace("{agent_id}", run.agent),
         )
 
 

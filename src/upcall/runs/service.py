@@ -26,6 +26,7 @@ from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.resuming import Resuming
 from upcall.runs.started import Told
+from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
 
 LONGEST_TASK = 1024 * 1024
@@ -82,6 +83,7 @@ class Runs:
             broker.now,
             self._heard,
             self._supervisor.end,
+            StateFiles(premises, self._book, self._deliveries).refresh,
         )
         self._pumping = asyncio.Lock()
         self._resting: set[int] = set()

@@ -1,0 +1,172 @@
+"""Tells the owner of the home that somebody asks: a bell, a notification of the system, an address on the web.
+
+These only tell. Whatever a person can answer in is a channel. A notifier is a function of a `Notice`; what goes wrong
+with one is logged and holds up neither the others nor the asker.
+"""
+
+import asyncio
+import json
+import logging
+import sys
+import urllib.request
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from upcall import __version__
+from upcall.domain.display import one_line
+from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.inquiry import Inquiry
+from upcall.ports import Event, Store
+
+PATIENCE = 30.0
+WITHIN = 10.0
+"""Seconds that a notifier may take."""
+
+LONGEST_QUESTION = 300
+OSASCRIPT = (
+    "osascript",
+    *("-e", "on run argv"),
+    *("-e", "display notification (item 1 of argv) with title (item 2 of argv)"),
+    *("-e", "end run"),
+)
+"""Words are given as arguments, so that none of them is taken for a part of the script."""
+
+log = logging.getLogger("upcall.notifying")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """That somebody asks, in a sentence; `question` is what."""
+
+    title: str
+    text: str
+    question: str
+    ref: str
+    agent: str
+    run: int | None
+
+
+Notifier = Callable[[Notice], Awaitable[None]]
+
+
+class Notifying:
+    """Follows the log from `start` to `close`, and tells of each question once."""
+
+    def __init__(
+        self, store: Store, notifiers: Sequence[Notifier], *, title: str, words: Mapping[str, str]
+    ) -> None:
+        self._store = store
+        self._notifiers = notifiers
+        self._title = title
+        self._words = words
+        self._following: asyncio.Task[None] | None = None
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Begin with what is asked from now on; where nobody wants to be told, do nothing."""
+        if self._notifiers:
+            self._following = asyncio.create_task(self._follow(await self._store.last_seq()))
+
+    async def close(self) -> None:
+        """Stop; what is being told by now may be heard or not."""
+        tasks = [*self._telling, *([self._following] if self._following else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, seen: int) -> None:
+        while True:
+            try:
+                for event in await self._store.events(seen, wait=PATIENCE):
+                    seen = event.seq
+                    if event.type == "asked":
+                        await self._heed(event)
+            except StorageError:
+                log.exception("the log cannot be read; trying again in a second")
+                await asyncio.sleep(1)
+
+    async def _heed(self, event: Event) -> None:
+        try:
+            inquiry = event.subject or await self._store.get(str(event.inquiry))
+        except UnknownInquiry:
+            return
+        notice = self._notice(inquiry)
+        for notify in self._notifiers:
+            task = asyncio.create_task(_tell(notify, notice))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    def _notice(self, inquiry: Inquiry) -> Notice:
+        origin = inquiry.origin
+        name = "needs_input" if origin.run is None else "needs_input.run"
+        return Notice(
+            title=self._title,
+            text=self._words[name].format(agent=one_line(origin.agent, 60), run=origin.run),
+            question=one_line(inquiry.questions[0].text, LONGEST_QUESTION),
+            ref=inquiry.ref,
+            agent=origin.agent,
+            run=origin.run,
+        )
+
+
+async def _tell(notify: Notifier, notice: Notice) -> None:
+    try:
+        async with asyncio.timeout(WITHIN):
+            await notify(notice)
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and nobody else is held up by it
+        log.warning("a notification about %s failed: %s", notice.ref, str(problem) or type(problem).__name__)
+
+
+def bell(stream: TextIO = sys.stdout) -> Notifier:
+    """Rings in the terminal that the daemon runs in, if it runs in one."""
+
+    async def ring(_: Notice) -> None:
+        if stream.isatty():
+            stream.write("\a")
+            stream.flush()
+
+    return ring
+
+
+async def notify_macos(notice: Notice) -> None:
+    """A notification of macOS."""
+    process = await asyncio.create_subprocess_exec(
+        *OSASCRIPT, notice.text, notice.title, stdin=asyncio.subprocess.DEVNULL
+    )
+    try:
+        code = await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if code:
+        raise OSError(f"osascript ended with {code}")
+
+
+def webhook(url: str) -> Notifier:
+    """Posts JSON to an address, under the names that chats look for: `text` and `content`."""
+
+    def post(notice: Notice) -> None:
+        told = f"{notice.text}: {notice.question}"
+        body = {
+            "text": told,
+            "content": told,
+            "title": notice.title,
+            "question": notice.question,
+            "ref": notice.ref,
+            "agent": notice.agent,
+            "run": notice.run,
+        }
+        request = urllib.request.Request(  # noqa: S310 - the settings take http and https only
+            url,
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": f"upcall/{__version__}"},
+        )
+        with urllib.request.urlopen(request, timeout=WITHIN):  # noqa: S310 - as above
+            pass
+
+    async def notify(notice: Notice) -> None:
+        await asyncio.to_thread(post, notice)
+
+    return notify
