@@ -62,7 +62,24 @@ class TelegramSettings(ChannelSettings):
     api_url: str = ""
 
 
-KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings, "telegram": TelegramSettings}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatsAppSettings(ChannelSettings):
+    """A number of a business in WhatsApp."""
+
+    phone_number_id: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_secret: str = field(default="", metadata=SECRET | NEEDED)
+    verify_token: str = field(default="", metadata=SECRET | NEEDED)
+    template: str = ""
+    template_language: str = "en"
+    api_url: str = ""
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {
+    "slack": SlackSettings,
+    "telegram": TelegramSettings,
+    "whatsapp": WhatsAppSettings,
+}
 """Every kind of channel that there is."""
 
 

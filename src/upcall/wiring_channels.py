@@ -12,6 +12,7 @@ from upcall.channel_settings import (
     RouteSettings,
     SlackSettings,
     TelegramSettings,
+    WhatsAppSettings,
 )
 from upcall.channels.words import sentences
 from upcall.config import Config
@@ -128,6 +129,20 @@ def _made(settings: ChannelSettings, url: str) -> Channel:
             return Telegram(
                 bot_token=settings.bot_token,
                 webhook_secret=settings.webhook_secret,
+                url=url,
+                api_url=settings.api_url,
+                language=settings.language,
+            )
+        case WhatsAppSettings():
+            from upcall.channels.whatsapp import WhatsApp
+
+            return WhatsApp(
+                access_token=settings.access_token,
+                phone_number_id=settings.phone_number_id,
+                app_secret=settings.app_secret,
+                verify_token=settings.verify_token,
+                template=settings.template,
+                template_language=settings.template_language,
                 url=url,
                 api_url=settings.api_url,
                 language=settings.language,

@@ -33,19 +33,43 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
     Raises:
         TooLong: if it is an approval and does not fit.
     """
+    return _fitted(_whole(inquiry, _offered(inquiry, can, words), words, link), can, words, link)
+
+
+def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
+    """Whether a reply is the number of "Other", which is no answer yet."""
+    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
+        return False
+    question = inquiry.questions[0]
+    shown = _asked(inquiry, question, _offered(inquiry, can, words), words, alone=True)
+    number = reply.strip().rstrip(".)")
+    return shown.other and number == shown.choices[-1].label and number not in question.labels
+
+
+def stage(inquiry: Inquiry) -> str:
+    """Which of an inquiry's views is the one to be seen."""
+    return f"{inquiry.state_name}:{len(inquiry.votes)}"
+
+
+def _offered(inquiry: Inquiry, can: Capabilities, words: Words) -> Capabilities:
+    """What there is to press for an inquiry.
+
+    Nothing where its text leaves no room for that, or where several questions would each need something of their own.
+    """
+    several = len(inquiry.questions) > 1
+    tight = can.pressable > 0 and _size(_whole(inquiry, can, words, "")) > can.pressable
+    if tight or (several and len(inquiry.questions) > can.form):
+        return replace(can, buttons=0, radio=0, select=0, checkboxes=0, multi_select=0, form=0)
+    return can
+
+
+def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View:
+    """All of it, however long."""
     several = len(inquiry.questions) > 1
     form = several and len(inquiry.questions) <= can.form
     approval = inquiry.kind is Kind.APPROVAL
-    # Several questions without a form are answered in words: there is nothing to press for each of them.
-    offered = (
-        can
-        if form or not several
-        else replace(can, buttons=0, radio=0, select=0, checkboxes=0, multi_select=0)
-    )
-    asked = tuple(
-        _asked(inquiry, question, offered, words, alone=not several) for question in inquiry.questions
-    )
-    shown = View(
+    asked = tuple(_asked(inquiry, question, can, words, alone=not several) for question in inquiry.questions)
+    return View(
         inquiry=inquiry.id,
         ref=inquiry.ref,
         stage=stage(inquiry),
@@ -60,22 +84,6 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
         link=link if can.link and inquiry.is_open else "",
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
     )
-    return _fitted(shown, can, words, link)
-
-
-def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
-    """Whether a reply is the number of "Other", which is no answer yet."""
-    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
-        return False
-    question = inquiry.questions[0]
-    shown = _asked(inquiry, question, can, words, alone=True)
-    number = reply.strip().rstrip(".)")
-    return shown.other and number == shown.choices[-1].label and number not in question.labels
-
-
-def stage(inquiry: Inquiry) -> str:
-    """Which of an inquiry's views is the one to be seen."""
-    return f"{inquiry.state_name}:{len(inquiry.votes)}"
 
 
 def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words, *, alone: bool) -> Asked:

@@ -43,6 +43,8 @@ class Capabilities:
     link: bool = False
     """Whether its messages carry a link with which they can be answered elsewhere: all that a one-way channel can do."""
     body: int = 3000
+    pressable: int = 0
+    """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +116,15 @@ class Given:
 class Inbound:
     """Something that a person did in a channel.
 
-    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes.
+    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
+    `alias` another one under which they may be known.
     A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
     """
 
     id: str
     user: str
     place: str
+    alias: str = ""
     message: str | None = None
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None
