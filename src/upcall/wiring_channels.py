@@ -111,7 +111,10 @@ def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
 
 
 def _made(settings: ChannelSettings, url: str) -> Channel:
-    """A channel of its kind, which its vendor can call at `url`. Each is imported here alone: not everybody has its library, and loading one takes time."""
+    """A channel of its kind, which its vendor can call at `url`.
+
+    Each is imported here alone: not everybody has its library, and loading one takes time.
+    """
     match settings:
         case SlackSettings():
             from upcall.channels.slack import Slack

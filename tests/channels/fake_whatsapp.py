@@ -24,8 +24,8 @@ TOKEN, APP_SECRET, VERIFY_TOKEN = "EAA-token", "app-secret", "agreed"
 NUMBER = "106540352242922"
 URL = "https://upcall.example/channels/tried"
 WAIT_SECONDS = 20.0
-OVER = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 Json = dict[str, Any]
+OVER: Json = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 
 
 def problem_with(sent: Json) -> str | None:
@@ -213,7 +213,7 @@ class FakeWhatsApp:
             return _no(400, 131009, "Parameter value is not valid")
         over = self.over is not None and sent["type"] != "template"
         if over and self.over == "at once":
-            return _no(400, OVER["code"], str(OVER["title"]))
+            return _no(400, OVER["code"], OVER["title"])
         name = f"wamid.{next(self._numbers)}"
         if quoted in self._said:
             self._lines.append((to, sent["text"]["body"]))
@@ -272,9 +272,12 @@ class FakeWhatsApp:
         action = sent["interactive"]["action"]
         buttons = [("button_reply", each["reply"]) for each in action.get("buttons", [])]
         rows = [("list_reply", row) for each in action.get("sections", []) for row in each["rows"]]
-        listed = dict(line.partition(". ")[::2] for line in _text(sent).split("\n"))
+        listed: dict[str, str] = {}
+        for line in _text(sent).split("\n"):
+            number, _, rest = line.partition(". ")
+            listed[number] = rest
         return [
-            (sort, reply, listed.get(reply["title"], reply["title"]).partition(" — ")[0])
+            (sort, reply, (listed.get(str(reply["title"])) or str(reply["title"])).partition(" — ")[0])
             for sort, reply in buttons + rows
         ]
 

@@ -11,6 +11,7 @@ from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.channels.fake_telegram import TOKEN as TELEGRAM_TOKEN, FakeTelegram
 from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, TOKEN, VERIFY_TOKEN, FakeWhatsApp
 from tests.cli.conftest import Done, Program
+from upcall.testing.channel_house import Vendor
 
 SETTINGS = """
 public_url = "https://upcall.example"
@@ -39,7 +40,9 @@ to = ["slack:C1", "telegram:{group}", "whatsapp:{phone}"]
 class Office:
     """The program beside three vendors that live in this process."""
 
-    def __init__(self, slack: FakeSlack, telegram: FakeTelegram, whatsapp: FakeWhatsApp, folder: Path) -> None:
+    def __init__(
+        self, slack: FakeSlack, telegram: FakeTelegram, whatsapp: FakeWhatsApp, folder: Path
+    ) -> None:
         self.slack, self.telegram, self.whatsapp = slack, telegram, whatsapp
         self.program = Program(folder / "home")
         self.program.home.mkdir(mode=0o700)
@@ -80,27 +83,37 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         await office("down")
 
 
+async def shown(vendor: Vendor) -> None:
+    await vendor.until(lambda: len(vendor.messages()) == 1)
+
+
+async def closed(vendor: Vendor) -> None:
+    await vendor.until(lambda: not vendor.messages()[0].answerable)
+
+
 async def test_a_question_in_three_chats_is_answered_once_and_all_of_them_say_by_whom(office: Office) -> None:
     slack, telegram, whatsapp = office.slack, office.telegram, office.whatsapp
+    vendors: list[Vendor] = [slack, telegram, whatsapp]
     identities = [f"telegram:{telegram.known}", f"whatsapp:{whatsapp.known}", f"slack:{slack.known}"]
     for name, identity in zip(("tom", "wim", "sue"), identities, strict=True):
         assert (await office("people", "add", name, "--identity", identity)).returncode == 0
     whatsapp.reachable(f"{office.address()}/channels/whatsapp")
 
     asked: list[Done] = []
+    ticked: dict[str, object] = {}
     async with anyio.create_task_group() as tasks:
 
         async def ask() -> None:
             asked.append(await office("ask", "Which checks?", "-o", "lint", "-o", "tests", "--multi"))
 
         tasks.start_soon(ask)
-        for vendor in (slack, telegram, whatsapp):
-            await vendor.until(lambda vendor=vendor: len(vendor.messages()) == 1)
-        ticked = telegram.prepared(telegram.known, telegram.messages()[0].name, "lint")
+        for vendor in vendors:
+            await shown(vendor)
+        ticked |= telegram.prepared(telegram.known, telegram.messages()[0].name, "lint")
         await whatsapp.write(whatsapp.known, "2")
     assert (asked[0].returncode, asked[0].stdout) == (0, "tests\n")
-    for vendor in (slack, telegram, whatsapp):
-        await vendor.until(lambda vendor=vendor: not vendor.messages()[0].answerable)
+    for vendor in vendors:
+        await closed(vendor)
         assert "✓ Answered: tests — by wim" in vendor.messages()[0].text
 
     await telegram.deliver(ticked)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, URL, VERIFY_TOKEN, FakeWhatsApp
+from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, TOKEN, URL, VERIFY_TOKEN, FakeWhatsApp
+from tests.channels.looks import seen
 from upcall.broker import Reply
 from upcall.channel_ports import Callback, Refused, Unavailable
 from upcall.channels import whatsapp as channel_module
@@ -37,6 +38,17 @@ class Templated(FakeWhatsApp):
     @override
     def channel(self, template: str = "upcall_question") -> WhatsApp:
         return super().channel(template)
+
+
+def a_channel(api_url: str, access_token: str = TOKEN, url: str = URL) -> WhatsApp:
+    return WhatsApp(
+        access_token=access_token,
+        phone_number_id=NUMBER,
+        app_secret=APP_SECRET,
+        verify_token=VERIFY_TOKEN,
+        url=url,
+        api_url=api_url,
+    )
 
 
 @pytest.fixture
@@ -194,9 +206,9 @@ async def test_without_a_receipt_that_it_was_taken_has_to_do(
 ) -> None:
     monkeypatch.setattr(channel_module, "RECEIPT_SECONDS", 0.01)
     channel = whatsapp.channel()
-    sent = await channel._sent(whatsapp.place, {"type": "text", "text": {"preview_url": False, "body": "hi"}})
+    sent = await channel.show(seen("text", channel.capabilities), whatsapp.place)
     await channel.close()
-    assert sent == whatsapp.messages()[0].name
+    assert sent.message == whatsapp.messages()[0].name
 
 
 class Inboxes:
@@ -289,16 +301,13 @@ async def test_the_address_is_ours_only_for_whoever_knows_the_word(
 
 
 async def test_a_wrong_token_and_a_missing_address_are_found_by_a_check(whatsapp: FakeWhatsApp) -> None:
-    wrong = WhatsApp(
-        access_token="no", phone_number_id=NUMBER, app_secret="s", verify_token="v", api_url=whatsapp.url
-    )
+    wrong = a_channel(whatsapp.url, access_token="no")
     (finding,) = await wrong.check()
     await wrong.close()
     assert (finding.ok, finding.text[:32]) == (False, "access_token: WhatsApp says 190 ")
-    nowhere = whatsapp.channel()
-    nowhere._url = "http://127.0.0.1:7391/channels/whatsapp"
-    assert [finding.ok for finding in await nowhere.check()] == [True, False]
-    await nowhere.close()
+    local = a_channel(whatsapp.url, url="http://127.0.0.1:7391/channels/whatsapp")
+    assert [finding.ok for finding in await local.check()] == [True, False]
+    await local.close()
 
 
 async def test_an_address_that_is_none_is_refused_and_nobody_at_the_other_end_is_unavailable(
@@ -308,9 +317,7 @@ async def test_an_address_that_is_none_is_refused_and_nobody_at_the_other_end_is
     with pytest.raises(Refused, match="neither a number"):
         await channel.tell(Reference(place="+1 555", message="wamid.1"), "hello")
     await channel.close()
-    nowhere = WhatsApp(
-        access_token="t", phone_number_id="1", app_secret="s", verify_token="v", api_url="http://127.0.0.1:9"
-    )
+    nowhere = a_channel("http://127.0.0.1:9")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="15550000501", message="wamid.1"), "hello")
     await nowhere.close()

@@ -191,7 +191,8 @@ class _Receipts:
         known = self._latest.get(name)
         if known is not None:
             return known
-        awaited = self._awaited[name] = asyncio.get_running_loop().create_future()
+        awaited: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._awaited[name] = awaited
         try:
             async with asyncio.timeout(RECEIPT_SECONDS):
                 return await awaited

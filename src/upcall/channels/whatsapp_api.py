@@ -76,12 +76,12 @@ class Graph:
             raise Unavailable(f"WhatsApp cannot do it now: {response.status_code}")
         if response.is_success:
             return said
-        error = said.get("error") or {}
-        details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
+        problem = said.get("error") or {}
+        details = (problem.get("error_data") or {}).get("details") or problem.get("message") or ""
         raise failure(
-            int(error.get("code") or 0),
+            int(problem.get("code") or 0),
             str(details),
-            passing=response.status_code >= 500 or bool(error.get("is_transient")),
+            passing=response.status_code >= 500 or bool(problem.get("is_transient")),
             busy=response.status_code == 429,
         )
 
