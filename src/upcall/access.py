@@ -125,6 +125,13 @@ class Access:
         """Whether there is anybody at all who could answer."""
         return any(not caller.is_agent for caller in self._callers.values())
 
+    async def person_since(self, name: str) -> float | None:
+        """Since when there is a token of that name with which one may answer, at any daemon on this store."""
+        for token in await self._store.tokens():
+            if token.name == name and token.role is not Role.AGENT and not SESSION.fullmatch(name):
+                return token.created_at
+        return None
+
     def lend(self, hashed: str, caller: Caller) -> None:
         """Let whoever has the secret with this digest in as an agent, until it is taken back or this process ends."""
         self._lent[hashed] = caller

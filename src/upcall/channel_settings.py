@@ -75,10 +75,19 @@ class WhatsAppSettings(ChannelSettings):
     api_url: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSettings(ChannelSettings):
+    """An account on a Matrix homeserver."""
+
+    homeserver: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+
+
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
     "telegram": TelegramSettings,
     "whatsapp": WhatsAppSettings,
+    "matrix": MatrixSettings,
 }
 """Every kind of channel that there is."""
 

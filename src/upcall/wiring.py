@@ -21,6 +21,7 @@ from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
@@ -122,7 +123,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        dispatch = Dispatch(broker, People(store, broker.now), posts(config, url), routing)
+        reached = posts(config, url, AnswerLinks(broker, access).path_in)
+        dispatch = Dispatch(broker, People(store, broker.now), reached, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))

@@ -1,6 +1,6 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from shutil import which
 from zoneinfo import ZoneInfo
@@ -9,6 +9,7 @@ from upcall.channel_ports import Channel
 from upcall.channel_settings import (
     QUIET,
     ChannelSettings,
+    MatrixSettings,
     RouteSettings,
     SlackSettings,
     TelegramSettings,
@@ -53,26 +54,34 @@ def channel_routing(config: Config) -> Routing:
     return Routing(routes=routes, channels=tuple(config.channels), inbox=config.inbox)
 
 
-def posts(config: Config, url: str) -> list[Post]:
-    """The channels that the settings name, ready for use.
+SignedPath = Callable[[Inquiry, str, str], Awaitable[str | None]]
+"""Where whoever has an address in a channel can answer an inquiry; None if it is nobody's."""
+
+
+async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
+    """No answer link: everybody signs in."""
+    return None
+
+
+def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[Post]:
+    """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
     Raises:
         InvalidSetting: if one of them needs something that is not installed.
     """
     base = config.public_url.rstrip("/") or url
 
-    async def link(inquiry: Inquiry, _: str) -> str:
-        return f"{base}/i/{inquiry.id}"
+    def post(name: str, settings: ChannelSettings) -> Post:
+        channel = _channel(name, settings, f"{base}/channels/{name}")
 
-    return [
-        Post(
-            name=name,
-            channel=_channel(name, settings, f"{base}/channels/{name}"),
-            words=sentences(settings.language),
-            link=link,
-        )
-        for name, settings in config.channels.items()
-    ]
+        async def link(inquiry: Inquiry, address: str) -> str:
+            by_link = channel.capabilities.link and inquiry.is_open
+            signed = await signed_path(inquiry, name, address) if by_link else None
+            return f"{base}{signed or f'/i/{inquiry.id}'}"
+
+        return Post(name=name, channel=channel, words=sentences(settings.language), link=link)
+
+    return [post(name, settings) for name, settings in config.channels.items()]
 
 
 @asynccontextmanager
@@ -148,6 +157,14 @@ def _made(settings: ChannelSettings, url: str) -> Channel:
                 template_language=settings.template_language,
                 url=url,
                 api_url=settings.api_url,
+                language=settings.language,
+            )
+        case MatrixSettings():
+            from upcall.channels.matrix import Matrix
+
+            return Matrix(
+                homeserver=settings.homeserver,
+                access_token=settings.access_token,
                 language=settings.language,
             )
         case _:

@@ -201,8 +201,14 @@ class Deaf:
     async def view(self, inquiry: str) -> View | None:
         return None
 
-    async def refusal(self, user: str) -> str:
+    async def knows(self, user: str) -> bool:
+        return True
+
+    async def bookmark(self) -> str:
         return ""
+
+    async def keep(self, bookmark: str) -> None:
+        pass
 
 
 @pytest.mark.parametrize(

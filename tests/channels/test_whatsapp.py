@@ -225,8 +225,14 @@ class Inboxes:
     async def view(self, inquiry: str) -> View | None:
         return None
 
-    async def refusal(self, user: str) -> str:
+    async def knows(self, user: str) -> bool:
+        return True
+
+    async def bookmark(self) -> str:
         return ""
+
+    async def keep(self, bookmark: str) -> None:
+        pass
 
 
 def posted(body: bytes, secret: str = APP_SECRET) -> Callback:

@@ -197,7 +197,8 @@ class Telegram:
             return await inbox.receive(note.inbound)
         draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
         if not view.questions[step].custom and view.questions[step].choices:
-            return Heard(line=await inbox.refusal(said.user) or self._words["only_options"], accepted=False)
+            known = await inbox.knows(said.user)
+            return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
         draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
         about = Inbound(
             id=said.id,
@@ -211,9 +212,8 @@ class Telegram:
 
     async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
         """Show what is chosen so far, and the question that is to be answered next."""
-        refusal = await inbox.refusal(inbound.user)
-        if refusal:
-            return Heard(line=refusal, accepted=False)
+        if not await inbox.knows(inbound.user):
+            return Heard(line=self._words["unknown_person"], accepted=False)
         view = await inbox.view(inbound.inquiry or "")
         if view is None:
             return Heard(line=self._words["no_question"], accepted=False)
@@ -235,9 +235,10 @@ class Telegram:
         return Heard(line="", accepted=True)
 
     async def _obey(self, command: Command, inbox: Inbox) -> None:
-        place = self._words["place"].format(place=command.place)
-        lines = [await inbox.refusal(command.user), place]
-        await self._post(command.place, messages.line("\n".join(filter(None, lines))), reply_to=command.name)
+        said = self._words["place"].format(place=command.place)
+        if not await inbox.knows(command.user):
+            said = f"{self._words['unknown_person']}\n{said}"
+        await self._post(command.place, messages.line(said), reply_to=command.name)
 
     async def _post(self, place: str, content: Content, reply_to: str | None = None) -> str:
         chat, _, topic = place.partition("/")

@@ -8,8 +8,10 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
+from upcall.web.answer_links_api import AnswerLinkHandlers
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
 from upcall.web.callbacks import callback_routes
@@ -62,7 +64,7 @@ def api_routes(
     )
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
-    rules = Rules(broker)
+    rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -77,6 +79,7 @@ def api_routes(
         Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
+        Resource(access, {"POST": answer_links.create}).at(f"{one}/links"),
         *run_routes(broker, access, runs),
         *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),

@@ -37,12 +37,20 @@ class Rendering:
         )
 
     def card(
-        self, inquiry: Inquiry, words: Words, *, now: float, token: str, view: str = "inbox", **told: Any
+        self,
+        inquiry: Inquiry,
+        words: Words,
+        *,
+        now: float,
+        token: str,
+        view: str = "inbox",
+        link: str = "",
+        **told: Any,
     ) -> Markup:
-        """One inquiry. `view` is where it stands: in the inbox, alone on its page, or in the history."""
+        """One inquiry. `view` is where it stands: in the inbox, alone on its page, in the history, or behind a link."""
         shown = card(inquiry, words, now, **told)
         text = self._templates.get_template("card.html").render(
-            **_common(words), card=shown, now=now, token=token, view=view
+            **_common(words), card=shown, now=now, token=token, view=view, link=link
         )
         # Made by a template of ours, which escapes.
         return Markup(text)  # noqa: S704

@@ -5,10 +5,12 @@ from starlette.routing import BaseRoute
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
 from upcall.web.documents import Documents
 from upcall.web.pages import assets
+from upcall.web.pages.answering import Answering
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.sign_in import SignIn
@@ -22,6 +24,7 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
     site = Site(broker, access, settings)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
     inquiries = Inquiries(broker, Documents())
+    answering = Answering(site, AnswerLinks(broker, access), inquiries)
 
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))
@@ -37,6 +40,13 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
         Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
         Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),
+        # The address itself is the secret: it is told to nobody, not even to us.
+        Page(site, {"GET": answering.show, "POST": answering.answer}, public=True, untold=True).at(
+            "/a/{token}"
+        ),
+        Page(site, {"GET": answering.attachment}, public=True, untold=True).at(
+            "/a/{token}/attachments/{number}"
+        ),
         Page(site, {"GET": sign_in.sessions, "POST": sign_in.revoke}).at("/sessions"),
         Page(site, {"POST": sign_in.leave}).at("/sign-out"),
         Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
