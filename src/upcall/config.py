@@ -82,6 +82,7 @@ class Notifications:
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
     terminal_bell: bool = False
+    terminal_osc: Literal["", "9", "777", "99"] = ""
     macos_notification: bool = False
     webhook_url: str = ""
 
@@ -148,6 +149,11 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    problems += [
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
+        for name, settings in config.channels.items()
+        if settings.needs_public_url and not config.public_url
+    ]
     if not config.inbox and not config.routes:
         problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [

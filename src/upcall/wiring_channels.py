@@ -6,15 +6,8 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import (
-    QUIET,
-    ChannelSettings,
-    MatrixSettings,
-    RouteSettings,
-    SlackSettings,
-    TelegramSettings,
-    WhatsAppSettings,
-)
+from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
+from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -23,7 +16,7 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
-from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, webhook
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, webhook
 from upcall.ports import Store
 
 
@@ -90,6 +83,7 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
     settings = config.notifications
     wanted = (
         (settings.terminal_bell, bell()),
+        (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
         # The same settings may be used on other systems, where there is nothing to notify with.
         (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
         (bool(settings.webhook_url), webhook(settings.webhook_url)),
@@ -109,7 +103,7 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
 
 def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
     try:
-        return _made(settings, url)
+        return channel(settings, url)
     except ValueError as error:
         raise InvalidSetting(f"channels.{name}: {error}") from error
     except ImportError as error:
@@ -117,58 +111,6 @@ def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
             hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-
-
-def _made(settings: ChannelSettings, url: str) -> Channel:
-    """A channel of its kind, which its vendor can call at `url`.
-
-    Each is imported here alone: not everybody has its library, and loading one takes time.
-    """
-    match settings:
-        case SlackSettings():
-            from upcall.channels.slack import Slack
-
-            return Slack(
-                bot_token=settings.bot_token,
-                app_token=settings.app_token,
-                signing_secret=settings.signing_secret,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case TelegramSettings():
-            from upcall.channels.telegram import Telegram
-
-            return Telegram(
-                bot_token=settings.bot_token,
-                webhook_secret=settings.webhook_secret,
-                url=url,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case WhatsAppSettings():
-            from upcall.channels.whatsapp import WhatsApp
-
-            return WhatsApp(
-                access_token=settings.access_token,
-                phone_number_id=settings.phone_number_id,
-                app_secret=settings.app_secret,
-                verify_token=settings.verify_token,
-                template=settings.template,
-                template_language=settings.template_language,
-                url=url,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case MatrixSettings():
-            from upcall.channels.matrix import Matrix
-
-            return Matrix(
-                homeserver=settings.homeserver,
-                access_token=settings.access_token,
-                language=settings.language,
-            )
-        case _:
-            raise AssertionError(settings.kind)
 
 
 def _place(written: str) -> Place:
