@@ -59,6 +59,13 @@ class Service:
     url: str = ""
     status: int = 200
     taken: list[Any] = field(default_factory=list)
+    _taking: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def arrived(self) -> Any:
+        """The first message, once it is there."""
+        async with asyncio.timeout(SECONDS):
+            await self._taking.wait()
+        return self.taken[0]
 
     async def take(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -69,6 +76,7 @@ class Service:
             assert len(body.get("actions", [])) <= 3
             assert request.headers.get("Authorization") == "Bearer tk_1"
         self.taken.append(body)
+        self._taking.set()
         return web.json_response({"id": f"m{len(self.taken)}"})
 
 

@@ -1,6 +1,7 @@
 """ntfy: a push message to whoever follows a topic, with buttons. A place is a topic."""
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import httpx2
 from typing_extensions import override
@@ -12,6 +13,10 @@ from upcall.domain.showing import Capabilities, Finding, Reference, View
 
 CALL_SECONDS = 15.0
 TITLE = 250
+LABEL = 60
+MOST_ANSWERS = 2
+"""A message has three buttons at most, and one of them opens the page."""
+
 BUSY = 429
 
 
@@ -33,7 +38,10 @@ class Ntfy(OneWay):
             "title": view.heading[:TITLE],
             "message": summary(view),
             "click": view.link,
-            "actions": [{"action": "view", "label": self._words["answer"], "url": view.link, "clear": True}],
+            "actions": [
+                *_answers(view),
+                {"action": "view", "label": self._words["answer"], "url": view.link, "clear": True},
+            ],
             "priority": 4,
         }
         sent = await self._publish(body)
@@ -72,3 +80,28 @@ class Ntfy(OneWay):
             raise Refused(f"ntfy says {reply.status_code}: {reply.text[:200]}")
         read: dict[str, object] = reply.json()
         return read
+
+
+def _answers(view: View) -> list[dict[str, object]]:
+    """Buttons that answer by themselves, where there are few enough; what is approved has to be seen first."""
+    asked = view.questions[0]
+    if len(view.questions) > 1 or view.approval or asked.multi or not 1 <= len(asked.choices) <= MOST_ANSWERS:
+        return []
+    address = urlsplit(view.link)
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        # The page behind the link takes only what comes from itself, and a message that we wrote does.
+        "Origin": f"{address.scheme}://{address.netloc}",
+    }
+    return [
+        {
+            "action": "http",
+            "label": choice.full[:LABEL],
+            "url": view.link,
+            "method": "POST",
+            "headers": headers,
+            "body": f"q0={position}",
+            "clear": True,
+        }
+        for position, choice in enumerate(asked.choices)
+    ]

@@ -116,6 +116,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
         control=control,
         choices=choices,
         custom=question.custom and not approval,
+        multi=question.multi and not approval,
         numbered=numbered and bool(choices),
         other=other,
     )

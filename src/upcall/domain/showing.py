@@ -67,6 +67,7 @@ class Asked:
     control: Control
     choices: tuple[Choice, ...] = ()
     custom: bool = True
+    multi: bool = False
     numbered: bool = False
     """Whether the choices are listed by number beside the text."""
     other: bool = False
