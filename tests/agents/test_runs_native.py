@@ -86,7 +86,7 @@ def test_claudes_own_question_is_put_off_and_its_answer_brings_it_back(
     assert len(model.conversations) == 2
 
 
-@pytest.mark.promise("spec/64")
+@pytest.mark.promise("spec/63")
 def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
     """Where its owner has switched that tool on."""
     questions = [{**QUESTION, "id": "cache"}]
@@ -99,6 +99,7 @@ def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) ->
 
 
 @pytest.mark.promise("spec/62")
+@pytest.mark.promise("spec/64")
 @pytest.mark.parametrize("program", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=by_name)
 def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
     program: Program, model: Model, desk: Desk, boss: Boss
