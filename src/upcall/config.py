@@ -53,7 +53,8 @@ class Runs:
 class AgentSettings:
     """An agent by a name of its owner's; empty is what the adapter does by itself.
 
-    The last five are for programs that no adapter knows: `start` and `resume` are command lines with places to fill.
+    Those from `start` on are for programs that no adapter knows: `start` and `resume` are command lines with places to
+    fill. `group` is whose folder of files is the agent's own.
     """
 
     adapter: str = ""
@@ -65,6 +66,7 @@ class AgentSettings:
     resume_file: str = ""
     session_pattern: str = ""
     marker: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,8 @@ from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
 from upcall.retention import Retention
+from upcall.runs.book import Book
+from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
@@ -113,7 +115,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         leaving.push_async_callback(broker.close)
         desk_for = partial(_desk, broker, access)
         tools = _tools(broker, config, desk_for, runner_name(home))
-        files = FileDoor(tools, broker.collect, file_roots(home, config))
+        files = _file_door(home, config, broker, tools)
         await files.start()
         leaving.push_async_callback(files.close, end=False)
         pipes = PipeServer(tools, access)
@@ -185,6 +187,12 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
     )
+
+
+def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> FileDoor:
+    agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
+    groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
+    return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
 
 
 def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:

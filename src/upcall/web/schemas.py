@@ -189,6 +189,10 @@ def _inquiry() -> Schema:
             "thread": TEXT_OR_NULL,
             "run": {"type": ["integer", "null"]},
             "door": {"type": "string", "description": "How it was asked: `http`, `mcp`, …"},
+            "request_key": {
+                "type": ["string", "null"],
+                "description": "What the asker calls its request; for a task in a folder, its id.",
+            },
             "asked_at": MOMENT,
             "expires_at": MOMENT,
             "snoozed_until": MOMENT_OR_NULL,
