@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from typing_extensions import override
+
 from upcall.settings_reading import (
     EXACT,
     NEEDED,
@@ -29,14 +31,26 @@ class ChannelSettings:
     kind: str = ""
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
 
+    def problem(self) -> str:
+        """What is wrong with these settings together."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings(ChannelSettings):
     """A Slack app."""
 
     bot_token: str = field(default="", metadata=SECRET | NEEDED)
-    app_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_token: str = field(default="", metadata=SECRET)
+    signing_secret: str = field(default="", metadata=SECRET)
     api_url: str = ""
+
+    @override
+    def problem(self) -> str:
+        """Slack is listened to, or it calls."""
+        if self.app_token or self.signing_secret:
+            return ""
+        return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
 
 
 KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
@@ -91,6 +105,8 @@ def read_channels(
             problems.append(f"{key}.kind: one of {', '.join(KINDS)}; got {kind!r}")
             continue
         channels[name] = fill_named(settings, table, environment, f"{key}.", problems)
+        if problem := channels[name].problem():
+            problems.append(f"{key}.{problem}")
     return channels
 
 

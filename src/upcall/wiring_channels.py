@@ -105,6 +105,7 @@ def _made(settings: ChannelSettings) -> Channel:
             return Slack(
                 bot_token=settings.bot_token,
                 app_token=settings.app_token,
+                signing_secret=settings.signing_secret,
                 api_url=settings.api_url,
                 language=settings.language,
             )

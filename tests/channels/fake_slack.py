@@ -1,4 +1,4 @@
-"""Slack on this machine: its Web API and Socket Mode over real sockets, with its limits, for the real SDK.
+"""Slack on this machine: its Web API, Socket Mode and signed HTTP over real sockets, with its limits, for the real SDK.
 
 It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on whoever does
 not acknowledge within three seconds.
@@ -10,17 +10,21 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Self
+from urllib.parse import urlencode
 
-from aiohttp import WSMsgType, web
+from aiohttp import ClientSession, WSMsgType, web
 from slack_sdk.errors import SlackObjectFormationError
 from slack_sdk.models.blocks import Block
 from slack_sdk.models.views import View
+from slack_sdk.signature import SignatureVerifier
+from typing_extensions import override
 
-from upcall.channels.slack import SCOPES, Slack
+from upcall.channels.slack import Slack
+from upcall.channels.slack_app import SCOPES
 from upcall.testing.channel_house import Message
 
-BOT_TOKEN, APP_TOKEN = "xoxb-1", "xapp-1"
+BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1", "xapp-1", "s3cret"
 BOT = "U0BOT"
 PAYLOAD = 13_200
 ACK_SECONDS = 3.0
@@ -101,7 +105,7 @@ class FakeSlack:
         self._changed = asyncio.Event()
 
     @asynccontextmanager
-    async def served(self) -> AsyncIterator["FakeSlack"]:
+    async def served(self) -> AsyncIterator[Self]:
         """Serve until the end of the block."""
         app = web.Application(client_max_size=2**22)
         app.router.add_post("/api/{method}", self._api)
@@ -316,6 +320,51 @@ class FakeSlack:
 
     def _ts(self) -> str:
         return f"{int(time.time())}.{next(self._numbers):06}"
+
+
+class CallingSlack(FakeSlack):
+    """A Slack that calls whoever has no Socket Mode."""
+
+    address = ""
+
+    @override
+    def channel(self) -> Slack:
+        return Slack(bot_token=BOT_TOKEN, signing_secret=SIGNING_SECRET, api_url=self.url)
+
+    def reachable(self, url: str) -> None:
+        self.address = url
+
+    @override
+    def listening(self) -> bool:
+        return bool(self.address)
+
+    async def post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Call, whatever comes of it."""
+        async with (
+            asyncio.timeout(ACK_SECONDS),
+            ClientSession() as session,
+            session.post(self.address, data=body, headers=headers) as response,
+        ):
+            return response.status, await response.read()
+
+    def signed(self, body: bytes, *, at: float | None = None, secret: str = SIGNING_SECRET) -> dict[str, str]:
+        """The headers of what is really Slack's."""
+        timestamp = str(int(time.time() if at is None else at))
+        signature = SignatureVerifier(secret).generate_signature(timestamp=timestamp, body=body)
+        assert signature is not None
+        return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": signature}
+
+    @override
+    async def _send(self, kind: str, payload: Json) -> Json | None:
+        self._last = (kind, payload)
+        if kind == "events_api":
+            body, media = json.dumps({"type": "event_callback", **payload}).encode(), "application/json"
+        else:
+            body = urlencode({"payload": json.dumps(payload)}).encode()
+            media = "application/x-www-form-urlencoded"
+        status, reply = await self.post(body, self.signed(body) | {"Content-Type": media})
+        assert status == 200, status
+        return json.loads(reply) if reply else None
 
 
 def _yes(headers: dict[str, str] | None = None, **more: Any) -> web.Response:

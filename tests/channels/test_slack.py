@@ -1,15 +1,17 @@
 """Slack, through its own SDK and over real sockets, against a Slack that enforces its limits."""
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
-from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
+from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
 from upcall.channel_ports import Unavailable
 from upcall.channels.slack import Slack
 from upcall.domain.asking import draft
+from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Reference
 from upcall.testing.channel_contract import ChannelContract
@@ -22,6 +24,55 @@ class TestSlack(ChannelContract):
     async def vendor(self) -> AsyncIterator[FakeSlack]:
         async with FakeSlack().served() as slack:
             yield slack
+
+
+class TestSlackThatCalls(ChannelContract):
+    @pytest.fixture
+    @override
+    async def vendor(self) -> AsyncIterator[CallingSlack]:
+        async with CallingSlack().served() as slack:
+            yield slack
+
+
+@pytest.mark.promise("spec/134")
+async def test_only_what_slack_has_signed_within_five_minutes_is_taken(tmp_path: Path) -> None:
+    async with CallingSlack().served() as slack, a_house(slack, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: bool(slack.messages()))
+        body = b'{"type": "url_verification", "challenge": "abc"}'
+        assert await slack.post(body, slack.signed(body)) == (200, b"abc")
+        forged: list[dict[str, str]] = [
+            {},
+            slack.signed(body, secret="guessed"),
+            slack.signed(body, at=time.time() - 301),
+            slack.signed(body + b" "),
+            slack.signed(body) | {"X-Slack-Request-Timestamp": "²"},
+        ]
+        for headers in forged:
+            status, said = await slack.post(body, headers)
+            assert (status, said) == (401, b"the signature is wrong, or too old")
+        assert (await slack.post(b"\xff", slack.signed(body)))[0] == 401
+        for odd in (b"", b"[]", b"{", b'{"type": "event_callback"}', b'{"type": "app_uninstalled"}'):
+            assert (await slack.post(odd, slack.signed(odd)))[0] == 200
+        assert (await house.broker.store.get(inquiry.id)).is_open
+
+
+async def test_what_cannot_be_kept_is_to_be_delivered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with CallingSlack().served() as slack, a_house(slack, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: bool(slack.messages()))
+        with monkeypatch.context() as patch:
+
+            async def full(*_: object) -> None:
+                raise StorageError("the disk is full")
+
+            patch.setattr(house.broker.store, "update", full)
+            with pytest.raises(AssertionError, match="503"):
+                await slack.answer(slack.known, slack.messages()[0].name, [["Redis"]])
+        await slack.repeat()
+        assert await house.answers(inquiry) == [["Redis"]]
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """What the settings say of channels, put together."""
 
+import json
 import sys
 
 import pytest
 
 from upcall.channel_settings import RouteSettings, SlackSettings
 from upcall.channels.slack import Slack
+from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting
@@ -42,3 +44,14 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
         posts(CONFIG, "http://127.0.0.1:1")
     assert caught.value.hint == "pip install 'upcall[slack]'"
     assert caught.value.message.startswith("channels.chat: slack needs a library")
+
+
+def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["setup", "slack"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert (settings["socket_mode_enabled"], settings["interactivity"]) == (True, {"is_enabled": True})
+    url = "https://upcall.example/channels/slack"
+    assert run(["setup", "slack", "--callback", url]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["socket_mode_enabled"] is False
+    assert settings["interactivity"]["request_url"] == settings["event_subscriptions"]["request_url"] == url

@@ -1,11 +1,16 @@
-"""Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside.
+"""Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside, or signed HTTP.
 
-Everything is acknowledged before it is dealt with, except a form, whose sender waits for what is wrong with it.
+In Socket Mode everything is acknowledged before it is dealt with, except a form, whose sender waits for what is wrong
+with it. Over HTTP an answer is acknowledged once it is kept, because Slack delivers again what was not.
 """
 
 import asyncio
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -17,9 +22,18 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
 from upcall.channels import slack_blocks as blocks
-from upcall.channels.slack_reading import Payload, pressed, submitted, whereabouts, written
+from upcall.channels.slack_app import SCOPES
+from upcall.channels.slack_reading import (
+    Payload,
+    called_with,
+    is_signed,
+    pressed,
+    submitted,
+    whereabouts,
+    written,
+)
 from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
 
@@ -37,7 +51,6 @@ PASSING = {
 }
 """What Slack says when the same request may work later."""
 
-SCOPES = ("chat:write", "im:history", "channels:history", "groups:history")
 HINTS = {
     "not_in_channel": "invite the app there: /invite @Upcall",
     "channel_not_found": "use the channel's id, such as C0123456789, and invite the app there",
@@ -50,17 +63,34 @@ log = logging.getLogger("upcall.channels.slack")
 sdk_log = logging.getLogger("upcall.channels.slack.sdk")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """What is left when something was taken: to tell the person, or to have it delivered again."""
+
+    tell: Callable[[], Awaitable[None]] | None = None
+    again: bool = False
+
+
 class Slack:
-    """One Slack app in one workspace."""
+    """One Slack app in one workspace; without `app_token` it is called, and knows Slack by the `signing_secret`."""
 
     capabilities: Capabilities = blocks.CAPABILITIES
 
     def __init__(
-        self, *, bot_token: str, app_token: str, api_url: str = "", language: str = "en", ping: float = 5
+        self,
+        *,
+        bot_token: str,
+        app_token: str = "",
+        signing_secret: str = "",
+        api_url: str = "",
+        language: str = "en",
+        ping: float = 5,
     ) -> None:
         # What people write is in the SDK's own debug lines.
         sdk_log.setLevel(logging.WARNING)
         self._app_token = app_token
+        self._signing_secret = signing_secret
+        self._telling: set[asyncio.Task[None]] = set()
         self._words: Mapping[str, str] = sentences(language)
         self._ping = ping
         self._api = AsyncWebClient(
@@ -97,7 +127,9 @@ class Slack:
         )
 
     async def listen(self, inbox: Inbox) -> None:
-        """Listen through Socket Mode; the SDK makes the connection again when Slack renews it."""
+        """Listen through Socket Mode, or wait to be called; the SDK connects again when Slack renews a connection."""
+        if not self._app_token:
+            await asyncio.Event().wait()
         client = SocketModeClient(
             self._app_token, logger=sdk_log, web_client=self._api, ping_interval=self._ping
         )
@@ -130,6 +162,8 @@ class Slack:
         if granted != [""] and missing:
             hint = HINTS["missing_scope"]
             findings.append(Finding(ok=False, text=f"missing scopes: {', '.join(missing)}", hint=hint))
+        if not self._app_token:
+            return [*findings, Finding(ok=True, text="Slack calls us, and is known by its signature")]
         try:
             await self._call("apps.connections.open", token=self._app_token)
         except (Refused, Unavailable) as problem:
@@ -137,7 +171,29 @@ class Slack:
         return [*findings, Finding(ok=True, text="Socket Mode is on")]
 
     async def close(self) -> None:
-        """Nothing is held: each call has a connection of its own, and the listener closes its own."""
+        """Let people be told what they were to be told; nothing else is held."""
+        await asyncio.gather(*self._telling, return_exceptions=True)
+
+    async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
+        """Take what Slack delivers over HTTP."""
+        if not self._signing_secret:
+            return CallbackReply(status=404, body=b"this app is set up for Socket Mode")
+        if not is_signed(callback, self._signing_secret, time.time()):
+            return CallbackReply(status=401, body=b"the signature is wrong, or too old")
+        payload = called_with(callback)
+        match payload.get("type"):
+            case "url_verification":
+                return CallbackReply(body=str(payload.get("challenge", "")).encode())
+            case "view_submission":
+                wrong = await self._submit(payload, inbox)
+                body = b"" if wrong is None else json.dumps(wrong).encode()
+                return CallbackReply(body=body, media_type="application/json")
+            case "block_actions" | "event_callback":
+                taken = await self._take(payload, inbox)
+                self._tell_soon(taken)
+                return CallbackReply(status=503 if taken.again else 200)
+            case _:
+                return CallbackReply()
 
     def _content(self, view: View) -> dict[str, Any]:
         return {
@@ -156,23 +212,35 @@ class Slack:
             )
             return
         await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+        if kind == "block_actions" or request.type == "events_api":
+            taken = await self._take(payload, inbox)
+            if taken.tell is not None:
+                await self._tell(taken.tell)
+
+    def _tell_soon(self, taken: _Taken) -> None:
+        """Slack wants its reply at once, and a person can be told a moment later."""
+        if taken.tell is not None:
+            task = asyncio.create_task(self._tell(taken.tell))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
         try:
-            if request.type == "interactive" and kind == "block_actions":
-                await self._press(payload, inbox)
-            elif request.type == "events_api":
-                await self._write(payload, inbox)
+            await tell()
         except (Refused, Unavailable) as problem:
             log.warning("somebody could not be told: %s", problem)
 
-    async def _press(self, payload: Payload, inbox: Inbox) -> None:
-        inbound = pressed(payload)
+    async def _take(self, payload: Payload, inbox: Inbox) -> _Taken:
+        """Hand over a press or a message."""
+        press = payload.get("type") == "block_actions"
+        inbound = pressed(payload) if press else written(payload)
         if inbound is None:
-            return
-        if str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:"):
-            await self._open_form(payload, inbound, inbox)
-            return
+            return _Taken()
+        if press and str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:"):
+            return _Taken(tell=partial(self._open_form, payload, inbound, inbox))
         heard = await inbox.receive(inbound)
-        await self._whisper(inbound, heard.line)
+        say = self._whisper if press or inbound.message is not None else self._reply
+        return _Taken(tell=partial(say, inbound, heard.line), again=heard.again)
 
     async def _open_form(self, payload: Payload, inbound: Inbound, inbox: Inbox) -> None:
         view = await inbox.view(inbound.inquiry or "")
@@ -195,16 +263,12 @@ class Slack:
         first = next(block["block_id"] for block in payload["view"]["blocks"] if block["type"] == "input")
         return {"response_action": "errors", "errors": {first: heard.line}}
 
-    async def _write(self, payload: Payload, inbox: Inbox) -> None:
-        inbound = written(payload)
-        if inbound is None:
-            return
-        heard = await inbox.receive(inbound)
-        if heard.line and inbound.message is None:
-            text = blocks.escape(heard.line)
-            await self._call("chat.postMessage", channel=inbound.place, text=text, parse="none")
-        else:
-            await self._whisper(inbound, heard.line)
+    async def _reply(self, inbound: Inbound, line: str) -> None:
+        """Say something in a direct message."""
+        if line:
+            await self._call(
+                "chat.postMessage", channel=inbound.place, text=blocks.escape(line), parse="none"
+            )
 
     async def _whisper(self, inbound: Inbound, line: str) -> None:
         """Say something that only one person sees, beside the message that it is about."""

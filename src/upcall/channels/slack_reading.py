@@ -1,22 +1,49 @@
 """What Slack sends: presses, forms and messages, as what a person did. Words are handed over, never interpreted."""
 
 import hashlib
+import hmac
 import html
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
+from upcall.channel_ports import Callback
 from upcall.channels.slack_blocks import FIELD, OWN_WORDS, PICK
 from upcall.domain.showing import Given, Inbound
 
 Payload = Mapping[str, Any]
 
+SIGNED_SECONDS = 300
 PEOPLE_WRITE = {None, "thread_broadcast", "file_share"}
 """The sorts of messages that are a person's words; the others are edits, joins and the like."""
 
 _LINK = re.compile(r"<(https?://[^|>\s]+)(?:\|[^>]*)?>")
 _MAIL = re.compile(r"<(?:mailto|tel):[^|>]+\|([^>]*)>")
+
+
+def is_signed(callback: Callback, secret: str, now: float) -> bool:
+    """Whether Slack itself has signed these very bytes, a few minutes ago at most."""
+    timestamp = callback.headers.get("x-slack-request-timestamp", "")
+    given = callback.headers.get("x-slack-signature", "")
+    if not timestamp.isascii() or not timestamp.isdigit() or abs(now - int(timestamp)) > SIGNED_SECONDS:
+        return False
+    signed = f"v0:{timestamp}:".encode() + callback.body
+    expected = f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
+    return hmac.compare_digest(expected.encode(), given.encode())
+
+
+def called_with(callback: Callback) -> Payload:
+    """What Slack has posted, which was checked to be Slack's: JSON, or JSON in the field of a form."""
+    try:
+        text = callback.body.decode()
+        if callback.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            text = parse_qs(text)["payload"][0]
+        read = json.loads(text)
+    except (KeyError, UnicodeDecodeError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def name_of(channel: str, ts: str) -> str:

@@ -1,11 +1,13 @@
 """`upcall setup`: what an agent that you start yourself needs, shown before it is written."""
 
+import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from upcall.channels.slack_app import manifest
 from upcall.cli.command import Command
 from upcall.cli.failures import CommandFailed
 from upcall.cli.terminal import is_terminal, paint
@@ -14,6 +16,9 @@ from upcall.setup.plan import Change, additions, apply, backup_of, removals
 
 
 def _setup(args: Namespace) -> int:
+    if args.agent == "slack":
+        print(json.dumps(manifest(args.callback or ""), indent=2))
+        return 0
     place = Place(home=Path.home(), environment=os.environ)
     if args.ci:
         from upcall.setup.ci import job_for
@@ -81,10 +86,13 @@ def _tell(agent: str, changes: Sequence[Change], *, removed: bool) -> None:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="claude, codex, opencode or gemini")
+    parser.add_argument("agent", metavar="AGENT", help="claude, codex, opencode, gemini; or slack")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--remove", action="store_true", help="take everything out again")
     kind.add_argument("--ci", action="store_true", help="only print what a CI job needs instead")
+    parser.add_argument(
+        "--callback", metavar="URL", help="for slack: where Slack calls, instead of Socket Mode"
+    )
     parser.add_argument("--prompt", action="store_true", help="also write when to ask into its memory file")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--yes", "-y", action="store_true", help="write without asking first")
@@ -99,6 +107,7 @@ COMMANDS = {
   upcall setup codex --dry-run     only shows
   upcall setup gemini --prompt     also tells it when to ask, in GEMINI.md
   upcall setup claude --remove     the files are as they were
-  upcall setup codex --ci          what to put into a CI job""",
+  upcall setup codex --ci          what to put into a CI job
+  upcall setup slack               the manifest of an app for your Slack""",
     )
 }

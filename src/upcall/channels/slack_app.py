@@ -1,0 +1,26 @@
+"""The Slack app that Upcall speaks through, as Slack wants to have it described. Nothing of Slack's is needed for it."""
+
+SCOPES = ("chat:write", "im:history", "channels:history", "groups:history")
+EVENTS = ("message.im", "message.channels", "message.groups")
+
+
+def manifest(callback: str = "") -> dict[str, object]:
+    """The app's manifest: with Socket Mode, or with an address at which Slack calls us."""
+    events: dict[str, object] = {"bot_events": list(EVENTS)}
+    interactivity: dict[str, object] = {"is_enabled": True}
+    if callback:
+        events = {"request_url": callback, **events}
+        interactivity["request_url"] = callback
+    return {
+        "display_information": {"name": "Upcall", "description": "Questions of your coding agents"},
+        "features": {
+            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "bot_user": {"display_name": "Upcall", "always_online": True},
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": events,
+            "interactivity": interactivity,
+            "socket_mode_enabled": not callback,
+        },
+    }
