@@ -120,6 +120,9 @@ class Config:
     inbox: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
+    token_in_path: bool = False
+    work_tree_server: str = ""
+    label_cards: bool = False
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
@@ -157,6 +160,10 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
+    if config.work_tree_server and not config.token_in_path:
+        problems.append(
+            "work_tree_server: needs token_in_path = true, since the address is all that is written"
+        )
     hook = config.notifications.webhook_url
     if hook and not hook.startswith(("https://", "http://")):
         problems.append(

@@ -47,6 +47,7 @@ from upcall.runs.book import Book
 from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs
+from upcall.setup.work_tree import WorkTree
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
@@ -128,7 +129,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
-        door = LateDoor(tools, access)
+        door = LateDoor(tools, access, token_in_path=config.token_in_path)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
@@ -208,6 +209,12 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
     def desk(run: Run) -> ApprovalDesk:
         return _desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
 
+    work_tree = WorkTree(config.work_tree_server, url)
+
+    def furniture(agent: str) -> WorkTree | None:
+        adapter = config.agents.get(agent, AgentSettings()).adapter or agent
+        return work_tree if config.work_tree_server and adapter == "claude" else None
+
     premises = Premises(
         home=home,
         url=url,
@@ -217,6 +224,7 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         wait=config.block_timeout,
         resume_message=config.resume_message,
         advice=config.advice,
+        furniture=furniture,
     )
     return Runs(
         premises,
@@ -326,6 +334,7 @@ def _web_settings(config: Config) -> WebSettings:
         allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
         public_url=config.public_url.rstrip("/"),
         version=__version__,
+        label_cards=config.label_cards,
     )
 
 

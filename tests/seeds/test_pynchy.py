@@ -293,7 +293,7 @@ async def test_a_task_becomes_a_widget_and_the_click_becomes_a_response(room: Ro
     assert (delivery["channel"], delivery["place"], delivery["message_id"]) == ("slack", "C1", widget.name)
 
 
-@pytest.mark.promise("pynchy/35", "pynchy/42", "spec/86")
+@pytest.mark.promise("pynchy/42", "spec/87")
 async def test_where_no_channel_can_ask_the_agent_is_told_at_once(room: Room) -> None:
     """`send_ask_user` not implemented → host writes error to `ipc/responses/` immediately so the agent isn't stuck."""
     room.slack.fail("refused")
@@ -343,7 +343,7 @@ def _lines(path: Path, count: int) -> list[str] | None:
     return lines if len(lines) >= count else None
 
 
-@pytest.mark.promise("pynchy/15", "spec/60")
+@pytest.mark.promise("pynchy/15", "spec/59")
 def test_the_tool_is_called_ask_user_and_takes_what_the_built_in_one_takes(yard: Yard) -> None:
     """New `ask_user` MCP tool with same semantics as `AskUserQuestion` (question text, options list, multiSelect)."""
     agent = yard.container("--wait", "block", UPCALL_PRESET="pynchy")

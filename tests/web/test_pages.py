@@ -59,6 +59,7 @@ async def test_an_option_is_chosen_and_sent(live: House, ana: Visitor) -> None:
     assert "Answered: Memcached — by ana" in page
 
 
+@pytest.mark.promise("poietai/15")
 async def test_own_words_are_an_answer(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     form = await ana.form("/", "/answer")

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.doors.bearer import Guarded
+from upcall.doors.secret_path import secret_routes
 from upcall.doors.tools import Tools
 
 PATHS = ("/mcp", "/sse", "/messages/")
@@ -22,16 +23,21 @@ PATHS = ("/mcp", "/sse", "/messages/")
 class LateDoor:
     """Put `routes()` into an application whose lifespan enters `lifespan()`."""
 
-    def __init__(self, tools: Tools, access: Access) -> None:
+    def __init__(self, tools: Tools, access: Access, *, token_in_path: bool = False) -> None:
         self._tools = tools
         self._access = access
+        self._token_in_path = token_in_path
         self._wanted = asyncio.Event()
         self._opened: asyncio.Future[dict[str, Route]] = asyncio.get_running_loop().create_future()
 
     def routes(self) -> list[Route]:
         """Where clients knock."""
         # Strangers are turned away before anything is imported for them.
-        return [Route(path, Guarded(self._access, _Knock(self, path))) for path in PATHS]
+        plain = [Route(path, self._guarded(path)) for path in PATHS]
+        return [*plain, *(secret_routes(self._access, self._guarded) if self._token_in_path else ())]
+
+    def _guarded(self, path: str) -> Guarded:
+        return Guarded(self._access, _Knock(self, path))
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:

@@ -259,6 +259,7 @@ def _taken(limits: Limits) -> dict[str, Schema]:
         "AttachmentForm": attachment,
         "Ask": form({**question, **_about_the_whole(limits)}),
         "AnswerForm": _answer_form(),
+        "AgentReplyForm": form({"agent_id": TEXT, "reply": TEXT}, required=("agent_id", "reply")),
         "EndForm": form({"reason": {"type": "string", "maxLength": limits.reason}, "via": TEXT, "key": _KEY}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
         "ActionForm": form(
