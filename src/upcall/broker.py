@@ -68,6 +68,7 @@ class Reply:
     key: str | None = None
     force: bool = False
     remember: Remember | None = None
+    first_vote_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +186,7 @@ class Broker:
         rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if not (inquiry.is_open or (reply.force and lifecycle.takes_force(inquiry))):
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
             given = self._read(inquiry, reply)
             consent.check(inquiry, given, caller, barred)

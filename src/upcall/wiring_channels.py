@@ -1,12 +1,13 @@
 """Channels put together: settings in, routes and the channels that they name out."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings, SlackSettings
+from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
+from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -15,7 +16,7 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
-from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, webhook
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, webhook
 from upcall.ports import Store
 
 
@@ -46,21 +47,34 @@ def channel_routing(config: Config) -> Routing:
     return Routing(routes=routes, channels=tuple(config.channels), inbox=config.inbox)
 
 
-def posts(config: Config, url: str) -> list[Post]:
-    """The channels that the settings name, ready for use.
+SignedPath = Callable[[Inquiry, str, str], Awaitable[str | None]]
+"""Where whoever has an address in a channel can answer an inquiry; None if it is nobody's."""
+
+
+async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
+    """No answer link: everybody signs in."""
+    return None
+
+
+def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[Post]:
+    """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
     Raises:
         InvalidSetting: if one of them needs something that is not installed.
     """
     base = config.public_url.rstrip("/") or url
 
-    async def link(inquiry: Inquiry, _: str) -> str:
-        return f"{base}/i/{inquiry.id}"
+    def post(name: str, settings: ChannelSettings) -> Post:
+        channel = _channel(name, settings)
 
-    return [
-        Post(name=name, channel=_channel(name, settings), words=sentences(settings.language), link=link)
-        for name, settings in config.channels.items()
-    ]
+        async def link(inquiry: Inquiry, address: str) -> str:
+            by_link = channel.capabilities.link and inquiry.is_open
+            signed = await signed_path(inquiry, name, address) if by_link else None
+            return f"{base}{signed or f'/i/{inquiry.id}'}"
+
+        return Post(name=name, channel=channel, words=sentences(settings.language), link=link)
+
+    return [post(name, settings) for name, settings in config.channels.items()]
 
 
 @asynccontextmanager
@@ -69,6 +83,7 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
     settings = config.notifications
     wanted = (
         (settings.terminal_bell, bell()),
+        (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
         # The same settings may be used on other systems, where there is nothing to notify with.
         (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
         (bool(settings.webhook_url), webhook(settings.webhook_url)),
@@ -88,29 +103,12 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
 
 def _channel(name: str, settings: ChannelSettings) -> Channel:
     try:
-        return _made(settings)
+        return channel(settings)
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
             hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-
-
-def _made(settings: ChannelSettings) -> Channel:
-    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
-    match settings:
-        case SlackSettings():
-            from upcall.channels.slack import Slack
-
-            return Slack(
-                bot_token=settings.bot_token,
-                app_token=settings.app_token,
-                signing_secret=settings.signing_secret,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case _:
-            raise AssertionError(settings.kind)
 
 
 def _place(written: str) -> Place:

@@ -1,5 +1,22 @@
-"""The shipped suite's assertions, readable when they fail."""
+"""The shipped suite's assertions, readable when they fail; and the servers that channels are tried on."""
+
+from collections.abc import Iterator
 
 import pytest
 
+from tests.channels.synapse import Synapse, installed
+from tests.conftest import require
+
 pytest.register_assert_rewrite("upcall.testing.channel_contract", "upcall.testing.channel_house")
+
+
+@pytest.fixture(scope="session")
+def synapse() -> Iterator[Synapse]:
+    """A Matrix homeserver for the whole run."""
+    found = installed()
+    require(found, "Synapse (make .venv/synapse/.installed)")
+    assert found is not None
+    server = Synapse(found)
+    server.start()
+    yield server
+    server.stop()

@@ -2,16 +2,20 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import RouteSettings, SlackSettings
+from upcall.channel_settings import KINDS, RouteSettings, SlackSettings
+from upcall.channels.catalogue import MAKERS
 from upcall.channels.slack import Slack
 from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
 from upcall.domain.errors import InvalidSetting
+from upcall.domain.inquiry import Cancelled, Closing, Inquiry
 from upcall.domain.routing import Place, Quiet
+from upcall.testing.examples import an_inquiry
 from upcall.wiring_channels import channel_routing, follow_up, posts
 
 CONFIG = Config(
@@ -46,6 +50,22 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
     assert caught.value.message.startswith("channels.chat: slack needs a library")
 
 
+async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_somebodys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Slack, "capabilities", replace(Slack.capabilities, link=True))
+
+    async def signed(inquiry: Inquiry, channel: str, address: str) -> str | None:
+        return f"/a/{inquiry.id}.{channel}" if address == "U1" else None
+
+    (post,) = posts(CONFIG, "http://127.0.0.1:1", signed)
+    asked = an_inquiry()
+    assert await post.link(asked, "U1") == f"https://upcall.example/a/{asked.id}.chat"
+    assert await post.link(asked, "U2") == f"https://upcall.example/i/{asked.id}"
+    over = replace(asked, state=Cancelled(closing=Closing(by="ana", via="web", at=1)))
+    assert await post.link(over, "U1") == f"https://upcall.example/i/{asked.id}"
+
+
 def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "slack"]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]
@@ -55,3 +75,7 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
     settings = json.loads(capsys.readouterr().out)["settings"]
     assert settings["socket_mode_enabled"] is False
     assert settings["interactivity"]["request_url"] == settings["event_subscriptions"]["request_url"] == url
+
+
+def test_every_kind_of_channel_can_be_made() -> None:
+    assert set(MAKERS) == set(KINDS.values())

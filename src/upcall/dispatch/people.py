@@ -86,6 +86,11 @@ class People:
             if cursor is None:
                 return sorted(people, key=lambda person: person.name)
 
+    async def find(self, name: str) -> Person | None:
+        """Somebody by their name."""
+        kept = await self._store.look_up(PERSON, name)
+        return None if kept is None else _person(kept)
+
     async def remove(self, name: str) -> None:
         """Let somebody answer no more, at once.
 

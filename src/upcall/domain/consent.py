@@ -5,9 +5,17 @@ from dataclasses import replace
 from upcall.domain import denials, rules
 from upcall.domain.errors import InvalidRequest, NotAllowed
 from upcall.domain.inquiry import APPROVE, Answer, Change, Inquiry, Kind
+from upcall.domain.lifecycle import takes_force
 from upcall.domain.outcome import outcome
 from upcall.domain.roles import Caller
 from upcall.domain.rules import Remember
+
+
+def is_awaited(inquiry: Inquiry, caller: Caller, *, late: bool, once: bool) -> bool:
+    """Whether there is anything for somebody to decide: `late`, of what has expired, too; `once`, if they have not voted."""
+    if once and any(vote.by == caller.name for vote in inquiry.votes):
+        return False
+    return inquiry.is_open or (late and takes_force(inquiry))
 
 
 def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -> None:

@@ -10,6 +10,10 @@
     ├── RunConflict         the run is not in a state for this
     ├── UnknownPerson       nobody of that name may answer in channels
     ├── UnknownChannel      no channel of that name is set up
+    ├── UnknownLink         an answer link that is none of ours
+    ├── LinkExpired         an answer link that is too old
+    ├── LinkUsed            an answer link that has been used
+    ├── LinkRevoked         an answer link of somebody who may not answer any more
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -107,6 +111,47 @@ class UnknownChannel(UpcallError):
         super().__init__(
             f"there is no channel {name!r}",
             hint="`upcall channels list` shows them; [channels.NAME] adds one",
+        )
+
+
+class UnknownLink(UpcallError):
+    """An answer link that was not made here, or whose question is forgotten."""
+
+    code = "unknown_link"
+
+    def __init__(self) -> None:
+        super().__init__("this is no answer link of this daemon", hint="copy the whole address once more")
+
+
+class LinkExpired(UpcallError):
+    """An answer link that is too old."""
+
+    code = "link_expired"
+
+    def __init__(self) -> None:
+        super().__init__("this answer link is too old", hint="sign in to the inbox to answer")
+
+
+class LinkUsed(UpcallError):
+    """An answer link that has been used: each is good for one answer."""
+
+    code = "link_used"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this answer link has been used", hint="sign in to the inbox to see what became of it"
+        )
+
+
+class LinkRevoked(UpcallError):
+    """An answer link of somebody who may not answer any more."""
+
+    code = "link_revoked"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "whom this answer link was made for may not answer any more",
+            hint="ask whoever runs Upcall: `upcall people add NAME`",
         )
 
 

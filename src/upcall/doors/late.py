@@ -10,20 +10,23 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.doors.bearer import Guarded
 from upcall.doors.secret_path import secret_routes
+from upcall.doors.sticky import Sticky, messages_path
 from upcall.doors.tools import Tools
-
-PATHS = ("/mcp", "/sse", "/messages/")
 
 
 class LateDoor:
-    """Put `routes()` into an application whose lifespan enters `lifespan()`."""
+    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
 
-    def __init__(self, tools: Tools, access: Access, *, token_in_path: bool = False) -> None:
+    def __init__(
+        self, tools: Tools, access: Access, *, replica: str = "", token_in_path: bool = False
+    ) -> None:
+        self._replica = replica
+        self._messages = messages_path(replica)
         self._tools = tools
         self._access = access
         self._token_in_path = token_in_path
@@ -33,11 +36,13 @@ class LateDoor:
     def routes(self) -> list[Route]:
         """Where clients knock."""
         # Strangers are turned away before anything is imported for them.
-        plain = [Route(path, self._guarded(path)) for path in PATHS]
-        return [*plain, *(secret_routes(self._access, self._guarded) if self._token_in_path else ())]
-
-    def _guarded(self, path: str) -> Guarded:
-        return Guarded(self._access, _Knock(self, path))
+        streamable: ASGIApp = _Knock(self, "/mcp")
+        if self._replica:
+            streamable = Sticky(streamable, self._replica)
+        older = {path: Guarded(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        secret = secret_routes(self._access, older) if self._token_in_path else []
+        plain = {"/mcp": Guarded(self._access, streamable)} | older
+        return [*(Route(path, door) for path, door in plain.items()), *secret]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:
@@ -64,7 +69,7 @@ class LateDoor:
             # At the top it would cost everybody what this module exists to save.
             from upcall.doors.mcp_server import McpDoor  # noqa: PLC0415
 
-            door = McpDoor(self._tools, self._access)
+            door = McpDoor(self._tools, self._access, messages=self._messages)
             async with door.lifespan():
                 self._opened.set_result({route.path: route for route in door.routes()})
                 await asyncio.get_running_loop().create_future()

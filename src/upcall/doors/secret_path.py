@@ -4,7 +4,7 @@
 headers do, so only agents' tokens are taken here, which can ask and never answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from upcall.access import Access
 from upcall.domain.errors import Unauthenticated
 
-SSE, MESSAGES = "/sse", "/messages/"
+SSE = "/sse"
 
 
 class _SecretPath:
@@ -39,9 +39,9 @@ class _SecretPath:
             return False
 
 
-def secret_routes(access: Access, door: Callable[[str], ASGIApp]) -> list[Route]:
-    """The two routes; `door` is what is behind a plain path, and says who may come in."""
+def secret_routes(access: Access, doors: Mapping[str, ASGIApp]) -> list[Route]:
+    """For each plain path of the older SSE the one with a token in it; `doors` say who may come in."""
     return [
-        Route(f"{SSE}/{{secret}}", _SecretPath(access, door(SSE), SSE)),
-        Route(f"{SSE}/{{secret}}{MESSAGES}", _SecretPath(access, door(MESSAGES), MESSAGES)),
+        Route(f"{SSE}/{{secret}}{'' if path == SSE else path}", _SecretPath(access, door, path))
+        for path, door in doors.items()
     ]

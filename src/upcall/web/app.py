@@ -8,9 +8,11 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.web.agent_questions import AgentQuestions
+from upcall.web.answer_links_api import AnswerLinkHandlers
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
 from upcall.web.callbacks import callback_routes
@@ -48,7 +50,7 @@ def create_app(
         *api_routes(broker, access, runs, settings, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, settings),
+        *page_routes(broker, access, runs, settings),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)
@@ -63,7 +65,8 @@ def api_routes(
     )
     inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
-    rules, asked = Rules(broker), AgentQuestions(broker, live, documents)
+    rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
+    asked = AgentQuestions(broker, live, documents)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -80,6 +83,7 @@ def api_routes(
         Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),
         Resource(access, {"POST": inquiries.extend}).at(f"{one}/extend"),
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
+        Resource(access, {"POST": answer_links.create}).at(f"{one}/links"),
         *run_routes(broker, access, runs),
         *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
@@ -91,6 +95,7 @@ def api_routes(
         Resource(access, {"POST": service.backup}).at("/v1/backup"),
         Resource(access, {"GET": service.metrics}).at("/metrics"),
         Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),
+        Resource(access, {"GET": service.alive, "HEAD": service.alive}, public=True).at("/livez"),
         Resource(access, {"GET": service.openapi}, public=True).at("/v1/openapi.json"),
     ]
 

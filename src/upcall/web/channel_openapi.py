@@ -7,8 +7,17 @@ _NAME = path("name", TEXT)
 
 
 def channel_paths() -> Document:
-    """Every route under `/v1/people` and `/v1/channels`."""
+    """Every route under `/v1/people` and `/v1/channels`, and the links with which people answer."""
     return {
+        "/v1/inquiries/{name}/links": {
+            "post": operation(
+                "Make a link with which one person can answer it, once (person for themselves, admin)",
+                {"201": given("The link.", ref("AnswerLink"))},
+                tag="answering",
+                parameters=[_NAME],
+                body=taken(ref("AnswerLinkForm"), {"person": "ana"}),
+            )
+        },
         "/v1/people": {
             "get": operation(
                 "List who may answer in channels (admin)",
@@ -56,6 +65,8 @@ def channel_schemas() -> Schema:
     channel = record({"name": TEXT, "places": list_of(TEXT)})
     finding = record({"ok": FLAG, "text": TEXT, "hint": TEXT_OR_NULL})
     return {
+        "AnswerLink": record({"url": TEXT, "person": TEXT, "expires_at": MOMENT}),
+        "AnswerLinkForm": form({"person": TEXT}),
         "Person": person,
         "PersonList": record({"items": list_of(ref("Person")), "next": TEXT_OR_NULL}),
         "PersonForm": form({"name": TEXT, "channel": TEXT, "user": TEXT}, required=("name",)),

@@ -26,6 +26,8 @@ SECURITY = [
     (b"cache-control", b"no-store"),
 ]
 POLICY_VIOLATION = 1008
+ANSWER_LINKS = "/a/"
+"""Pages whose address is all that it takes: they tell nobody where they are, so browsers call their origin `null`."""
 
 
 class Guard:
@@ -73,7 +75,7 @@ class Guard:
                 chunked = True
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             raise _foreign_host(hosts)
-        if origins:
+        if origins and not (origins == [b"null"] and scope["path"].startswith(ANSWER_LINKS)):
             self._check_origins(origins, hosts[0])
         if length is not None and not chunked:
             self._check_length(length)

@@ -41,13 +41,25 @@ class Rendering:
             **_common(words), caller=caller, browser_words=words.for_the_browser(), **values
         )
 
+    def part(self, name: str, words: Words, **values: object) -> str:
+        """A part of a page."""
+        return self._templates.get_template(name).render(**_common(words), **values)
+
     def card(
-        self, inquiry: Inquiry, words: Words, *, now: float, token: str, view: str = "inbox", **told: Any
+        self,
+        inquiry: Inquiry,
+        words: Words,
+        *,
+        now: float,
+        token: str,
+        view: str = "inbox",
+        link: str = "",
+        **told: Any,
     ) -> Markup:
-        """One inquiry. `view` is where it stands: in the inbox, alone on its page, or in the history."""
+        """One inquiry. `view` is where it stands: in the inbox, alone on its page, in the history, or behind a link."""
         shown = card(inquiry, words, now, **told)
         text = self._templates.get_template("card.html").render(
-            **_common(words), card=shown, now=now, token=token, view=view
+            **_common(words), card=shown, now=now, token=token, view=view, link=link
         )
         # Made by a template of ours, which escapes.
         return Markup(text)  # noqa: S704

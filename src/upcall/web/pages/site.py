@@ -49,11 +49,17 @@ class Site:
         caller = None if visit.session is None else visit.session.caller
         token = "" if visit.session is None else visit.token
         common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
+        common |= {"stream": "/inbox/stream", "flash": ""}
         html = self.rendering.page(template, visit.words, caller, **(common | values))
         return visit.page(html, status)
 
-    async def card(self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", **told: Any) -> str:
-        """An inquiry for a visitor, with those of its attachments that can be read where it stands."""
+    async def card(
+        self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", link: str = "", **told: Any
+    ) -> str:
+        """An inquiry for a visitor, with those of its attachments that can be read where it stands.
+
+        `link` is where it is answered by somebody who has not signed in.
+        """
         # A page of many cards takes its time, in which agents are not to wait.
         await asyncio.sleep(0)
         texts: dict[int, str] = {}
@@ -62,8 +68,27 @@ class Site:
                 content = await self.broker.store.attachment(inquiry.id, number)
                 texts[number] = content.decode("utf-8", "replace")
         return self.rendering.card(
-            inquiry, visit.words, now=self.broker.now(), token=visit.token, view=view, texts=texts, **told
+            inquiry,
+            visit.words,
+            now=self.broker.now(),
+            token="" if link else visit.token,
+            view=view,
+            link=link,
+            texts=texts,
+            **told,
         )
+
+    def part(self, visit: Visit, template: str, **values: object) -> str:
+        """A part of a page, for its stream."""
+        return self.rendering.part(template, visit.words, now=self.broker.now(), **values)
+
+    def is_signed_in(self, visit: Visit) -> bool:
+        """Whether a visitor's session is good, now and not only when the visit began."""
+        try:
+            self.access.session(visit.secret)
+        except Unauthenticated:
+            return False
+        return True
 
     def explain(self, visit: Visit, error: UpcallError) -> Response:
         """A page, or for our own script a sentence, about what went wrong."""
@@ -75,12 +100,18 @@ class Site:
 
 
 class Page:
-    """What lives at one path of the inbox, for those who have signed in unless it is public."""
+    """What lives at one path of the inbox, for those who have signed in unless it is public.
 
-    def __init__(self, site: Site, handlers: Mapping[str, Handler], *, public: bool = False) -> None:
+    From a page that is `untold`, browsers tell nobody where they come from.
+    """
+
+    def __init__(
+        self, site: Site, handlers: Mapping[str, Handler], *, public: bool = False, untold: bool = False
+    ) -> None:
         self._site = site
         self._handlers = handlers
         self._public = public
+        self._untold = untold
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -93,6 +124,8 @@ class Page:
             response = Response(status_code=401) if told else visit.redirect("/sign-in")
         except UpcallError as error:
             response = self._site.explain(visit, error)
+        if self._untold:
+            response.headers["Referrer-Policy"] = "no-referrer"
         visit.finish(response)
         await response(scope, receive, send)
 
@@ -106,7 +139,7 @@ class Page:
         if handler is None:
             raise MethodNotAllowed(method, ", ".join(self._handlers))
         if not self._public:
-            visit.session = self._site.access.session(visit.secret)
+            visit.session = await self._site.access.admit_session(visit.secret)
         if method == "POST":
             await visit.read_form(signed=not self._public)
         return await handler(visit)

@@ -19,6 +19,7 @@ from upcall.web.errors import ForeignOrigin
 from upcall.web.pages.locales import LANGUAGES, Words, chosen
 
 LANGUAGE_COOKIE = "upcall-language"
+ELSEWHERE = {"cross-site", "same-site"}
 YEAR = 365 * 86400
 MOST_FIELDS = 200
 FRAGMENT = b"x-upcall-fragment"
@@ -102,8 +103,9 @@ class Visit:
         Raises:
             ForeignOrigin: if it was not.
         """
-        # An origin that is there has been checked already, on every route.
-        if not self.header(b"origin") and self.header(b"sec-fetch-site") != "same-origin":
+        # An origin that is there has been checked already, on every route; `null` says nothing by itself.
+        origin, site = self.header(b"origin"), self.header(b"sec-fetch-site")
+        if (not origin and site != "same-origin") or (origin == "null" and site in ELSEWHERE):
             raise ForeignOrigin(
                 "this form was not sent by a page of Upcall", hint="open the inbox and try again"
             )

@@ -1,0 +1,64 @@
+"""Answer links: one inquiry for one person, who need not sign in. Looking changes nothing; only sending answers."""
+
+from starlette.responses import Response
+
+from upcall.dispatch.answer_links import AnswerLinks, Opened
+from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllowed, UnreadableAnswer
+from upcall.web.api import Inquiries
+from upcall.web.call import Call
+from upcall.web.pages import forms
+from upcall.web.pages.site import Site, problem
+from upcall.web.pages.visit import Visit
+
+
+class Answering:
+    """The handlers of everything under `/a`."""
+
+    def __init__(self, site: Site, links: AnswerLinks, inquiries: Inquiries) -> None:
+        self._site = site
+        self._links = links
+        self._inquiries = inquiries
+
+    async def show(self, visit: Visit) -> Response:
+        """The inquiry, with a form while it is open. Programs that look at links in messages change nothing."""
+        return await self._page(visit, await self._opened(visit))
+
+    async def answer(self, visit: Visit) -> Response:
+        """Take the answer."""
+        opened = await self._links.open(visit.params["token"])
+        try:
+            settled = await self._links.answer(opened, forms.reply(opened.inquiry, visit.form))
+        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
+            if opened.used:
+                raise LinkUsed from None
+            return await self._page(visit, opened, status=422, trouble=problem(error, visit.words))
+        said = "lost" if not settled.accepted else "vote" if settled.inquiry.is_open else "answer"
+        flash = visit.words.say(f"said.{said}", ref=settled.inquiry.ref)
+        now = Opened(caller=opened.caller, inquiry=settled.inquiry, via=opened.via)
+        return await self._page(visit, now, flash=flash)
+
+    async def attachment(self, visit: Visit) -> Response:
+        """A file of the inquiry."""
+        opened = await self._opened(visit)
+        params = {"name": opened.inquiry.id, "number": visit.params["number"]}
+        return await self._inquiries.attachment(Call(visit.scope, visit.receive, opened.caller, params))
+
+    async def _opened(self, visit: Visit) -> Opened:
+        opened = await self._links.open(visit.params["token"])
+        if opened.used:
+            raise LinkUsed
+        return opened
+
+    async def _page(
+        self, visit: Visit, opened: Opened, *, status: int = 200, flash: str = "", trouble: str = ""
+    ) -> Response:
+        inquiry, card = opened.inquiry, None
+        # Whoever has voted has nothing more to do here, while others are still waited for.
+        if not (inquiry.is_open and opened.used):
+            link = f"/a/{visit.params['token']}"
+            card = await self._site.card(
+                visit, inquiry, view="link", link=link, problem=trouble, given=visit.form
+            )
+        return self._site.render(
+            visit, "answer.html", status, card=card, ref=inquiry.ref, flash=flash, who=opened.caller.name
+        )

@@ -1,0 +1,44 @@
+"""An answer link in a real browser, in which nobody has signed in."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Desk, card
+from tests.browser.test_pages import FORM, PHONE, complaints, overflow
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_link_answers_one_question_once_with_and_without_scripts(desk: Desk, scripts: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    inquiry = desk.ask(**FORM)
+    url = desk.owner.post(f"/v1/inquiries/{inquiry['id']}/links", {})["url"]
+    context = desk.context(java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(url)
+    page.get_by_label("lint").check()
+    page.get_by_label("Page", exact=True).check()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_text("An empty answer is not an answer")).to_be_visible()
+    expect(page.get_by_label("lint")).to_be_checked()
+    page.get_by_label("Write your answer").fill("because")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("status").first).to_contain_text("The agent is being told.")
+    assert desk.show(inquiry)["answer"]["answers"] == [["lint"], ["Page"], ["because"]]
+    assert context.cookies() == []
+    page.goto(url)
+    expect(page.get_by_text("This link has been used")).to_be_visible()
+    page.goto(desk.running_url())
+    expect(page.get_by_text("Sign in to your inbox")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_fits_a_phone_and_axe_finds_nothing(desk: Desk, theme: str) -> None:
+    asked = [desk.ask(**FORM), desk.ask(kind="approval", question="rm -rf build", context="it is stale")]
+    page = desk.context(color_scheme=theme, **PHONE).new_page()
+    for inquiry in asked:
+        page.goto(desk.owner.post(f"/v1/inquiries/{inquiry['id']}/links", {})["url"])
+        expect(card(page, inquiry)).to_be_visible()
+        assert complaints(page) == []
+        assert overflow(page) == 0
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("Approved — by")).to_be_visible()
+    assert complaints(page) == []
