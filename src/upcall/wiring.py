@@ -238,6 +238,8 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         wait=config.block_timeout,
         resume_message=config.resume_message,
         advice=config.advice,
+        aliases=config.tool_aliases,
+        server=config.work_tree_server,
         furniture=furniture,
     )
     return Runs(

@@ -48,9 +48,7 @@ class App(Program):
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {CLAUDE} "$@"\n')
         script.chmod(0o755)
         self.home.mkdir(mode=0o700)
-        (self.home / "upcall.toml").write_text(
-            f'preset = "poietai"\n[agents.claude]\nprogram = "{script}"\npermission = "autonomous"\n'
-        )
+        (self.home / "upcall.toml").write_text(f'preset = "poietai"\n[agents.claude]\nprogram = "{script}"\n')
         self.token = self("tokens", "create", "--role", "agent", "--name", "abc-123").stdout.strip()
         self.person = Client(home=Home(self.home))
 

@@ -42,7 +42,7 @@ class Premises:
     """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked.
 
     `resume_message` is what a session is told with an answer, and `advice` what a task is told about asking, both in
-    words of the owner's.
+    words of the owner's. `aliases` and `server` are further names of the tool that asks, and of ours.
     """
 
     home: Home
@@ -52,6 +52,8 @@ class Premises:
     desks: Callable[[Run], RunDesk]
     resume_message: str = ""
     advice: str = ""
+    aliases: tuple[str, ...] = ()
+    server: str = ""
     furniture: Callable[[str], Furniture | None] = lambda _: None
     """What an agent finds in its folder, by its name."""
     wait: float = 24 * 3600.0
@@ -153,6 +155,8 @@ class Premises:
             url=self.url,
             token=token,
             wait=self.wait,
+            aliases=self.aliases,
+            server=self.server,
             advice=self.advice.strip().replace("{agent_id}", run.agent),
         )
 
