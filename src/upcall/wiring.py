@@ -273,6 +273,8 @@ def policy(config: Config) -> Policy:
         asker_may_approve=config.approvals.asker_may_approve,
         reading=ReadingRules(unknown_approval=config.unknown_approval, numbers=config.numbers),
         limits=config.limits,
+        threads=config.threads,
+        permission=lambda agent: config.agents.get(agent, AgentSettings()).permission or config.permission,
     )
 
 
