@@ -73,6 +73,8 @@ def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
     )
     # It announces each step of its start and end; ours is the one line that matters.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    # It would log every address that it calls, and some vendors want their token in there.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     with suppress(FileNotFoundError):
         home.down_mark.unlink()
 
