@@ -82,6 +82,11 @@ class Turns:
         """What the agent may do without asking: the thread says, or else the agent's setting, or else the default."""
         return known.permissions or self._permission(known.agent)
 
+    async def own_permissions(self, name: str) -> str:
+        """What a thread itself says about that; empty where it says nothing."""
+        record = await self._store.look_up(THREAD, name)
+        return "" if record is None else thread_in(record).permissions
+
     async def advance(self, name: str) -> None:
         """Give the turn to the next one in line, if it is free."""
         while True:
