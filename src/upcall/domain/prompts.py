@@ -5,6 +5,7 @@ An inquiry that was asked in a thread waits in line, is posted as `pending_promp
 """
 
 from upcall.domain.inquiry import (
+    APPROVE,
     Answered,
     Cancelled,
     Change,
@@ -35,8 +36,8 @@ def prompt_id(inquiry: Inquiry) -> str:
 
 
 def message_id(inquiry: Inquiry) -> str:
-    """What the message is called that answers an inquiry."""
-    return f"msg_{inquiry.id}"
+    """What the message is called that answers an inquiry, or that is one of the approvals that it takes."""
+    return f"msg_{inquiry.id}_{len(inquiry.votes)}" if inquiry.is_open else f"msg_{inquiry.id}"
 
 
 def is_resolved(inquiry: Inquiry) -> bool:
@@ -67,15 +68,7 @@ def consequences(change: Change) -> Effects:
         case "activated":
             return Effects(forgotten=(waits,)) + _posted(inquiry, pending(inquiry), happening.at)
         case "voted":
-            vote = inquiry.votes[-1]
-            said = Item(
-                id=f"{message_id(inquiry)}_{len(inquiry.votes)}",
-                type="text",
-                role="user",
-                by=vote.by,
-                text="1",
-            )
-            return _posted(inquiry, said, happening.at)
+            return _posted(inquiry, _vote(inquiry), happening.at)
         case "collected":
             done = _came_late(inquiry) or _is_nobodys(inquiry)
             return NOTHING if done else _posted(inquiry, resolved(inquiry), happening.at)
@@ -185,6 +178,16 @@ def _message(inquiry: Inquiry) -> Item:
         text=text,
         more=more,
         key=closing.key or "",
+    )
+
+
+def _vote(inquiry: Inquiry) -> Item:
+    """One of several approvals that it takes."""
+    vote = inquiry.votes[-1]
+    more: Document = {"prompt": {"prompt_id": prompt_id(inquiry)}}
+    name = message_id(inquiry)
+    return Item(
+        id=name, type=ItemType.TEXT, role="user", by=vote.by, text=APPROVE, more=more, key=vote.key or ""
     )
 
 
