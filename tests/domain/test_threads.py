@@ -274,7 +274,7 @@ def test_a_block_tells_whether_it_was_answered_and_by_what() -> None:
     answer = Answer(values=(("staging",),), text="1")
     replied = prompts.block(replace(asked, state=Answered(closing=a_closing(), answer=answer)))
     assert replied["status"] == "success"
-    assert cast("Metadata", replied["extra"])["answerMessageId"] == prompts.message_id(asked)
+    assert cast("Metadata", replied["extra"])["answerMessageId"] == f"msg_{asked.id}"
     failed = prompts.block(replace(asked, state=Failed(closing=a_closing())))
     assert (failed["status"], "answerMessageId" in cast("Metadata", failed["extra"])) == ("denied", False)
 
