@@ -15,8 +15,8 @@ from upcall.domain.inquiry import Inquiry, Kind, Origin
 from upcall.domain.thread import QUEUE, THREAD, Thread, ThreadRules, thread_in
 from upcall.ports import Decide, Store, Updated
 
-LOOK_EVERY = 30.0
-"""Seconds after which somebody else's turn is called that another process has left uncalled."""
+LOOK_EVERY = 5.0
+"""Seconds after which somebody's turn is called that was left uncalled, or that an answer was in the way of."""
 AT_ONCE = 200
 
 Update = Callable[[str, Decide], Awaitable[Updated]]
@@ -94,9 +94,9 @@ class Turns:
             if record is None:
                 return
             active = thread_in(record).active
-            if active and not await self._is_over(active):
-                return
             first = await self._first_in_line(name)
+            if active and not await self._is_over(active, waited_for=first is not None):
+                return
             if first is None:
                 return
             call_up = partial(thread.call_up, inquiry=first, resolved=active)
@@ -122,14 +122,20 @@ class Turns:
                 return
             cursor = page.next
 
-    async def _is_over(self, name: str) -> bool:
-        """Whether the one that has the turn is resolved; if it was never called up, it is now."""
+    async def _is_over(self, name: str, *, waited_for: bool = False) -> bool:
+        """Whether the one that has the turn is resolved; if it was never called up, it is now.
+
+        Where others wait for it, an answer that nobody has collected is not waited for without end.
+        """
         try:
             inquiry = await self._store.get(name)
         except UnknownInquiry:
             return True
         if inquiry.is_queued:
             inquiry = await self._call_up(name)
+        if waited_for and not prompts.is_resolved(inquiry):
+            release = partial(lifecycle.release, now=self._clock())
+            inquiry = (await self._update(name, release)).inquiry
         return prompts.is_resolved(inquiry)
 
     async def _call_up(self, name: str) -> Inquiry:

@@ -71,7 +71,7 @@ class Conversation(RuleBasedStateMachine):
 
     @precondition(lambda self: self.active is not None)
     @rule(
-        how=st.sampled_from(["answer", "reject", "cancel", "fail", "expire", "deny", "collect"]),
+        how=st.sampled_from(["answer", "reject", "cancel", "fail", "expire", "deny", "collect", "release"]),
         who=st.booleans(),
     )
     def decide(self, how: str, who: bool) -> None:  # noqa: FBT001 - drawn by the machine
@@ -95,6 +95,8 @@ class Conversation(RuleBasedStateMachine):
                     change = lifecycle.deny(inquiry, replace(closing, by="policy", via="worker_end"))
                 case "collect":
                     change = lifecycle.collect(inquiry, "ack", self.now)
+                case "release":
+                    change = lifecycle.release(inquiry, self.now + 2)
                 case _:
                     change = None
             if change is not None:

@@ -52,6 +52,18 @@ def test_a_later_message_is_the_evidence_that_the_answer_arrived(house: House) -
         assert house.happened("collected").data["evidence"]
 
 
+def test_a_call_may_name_its_thread(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION, **{"upcall/thread": "shop-42"})
+        [inquiry] = house.opened()
+        assert inquiry.origin.thread == "shop-42"
+        house.answer(inquiry.id, "1")
+        assert someone.reply(1)["result"]["structuredContent"]["answers"] == [["Redis"]]
+        someone.ask(2, "ping")
+        assert house.happened("collected").inquiry == inquiry.id
+
+
 def test_giving_up_on_a_call_is_no_evidence(house: House) -> None:
     with agent(house.home, UPCALL_WAIT="block") as someone:
         someone.initialize()

@@ -451,3 +451,31 @@ async def test_who_posts_too_much_is_told_to_wait(tmp_path: Path) -> None:
         assert len(await items(house)) == 2
         house.clock.now += 1
         await said(house, "builder", "three")
+
+
+async def test_an_agent_that_asked_two_at_once_is_asked_for_the_second_before_it_can_collect_the_first(
+    house: House,
+) -> None:
+    first = await house.asked(**CHOICE, thread="t1")
+    second = await house.asked(question="And then?", thread="t1")
+    await house.answered(first["id"])
+    await house.broker.turns.look()
+    assert (await thread_of(house))["prompt"]["inquiry"] == first["id"]
+    house.clock.now += 5
+    await house.broker.turns.look()
+    assert (await thread_of(house))["prompt"]["inquiry"] == second["id"]
+    await house.post("builder", f"{first['id']}/collect")
+    assert types(await items(house)) == [
+        "pending_prompt",
+        "text",
+        "pending_prompt_resolved",
+        "pending_prompt",
+    ]
+
+
+async def test_an_answer_that_nobody_waits_behind_is_not_hurried(house: House) -> None:
+    asked = await house.asked(**CHOICE, thread="t1")
+    await house.answered(asked["id"])
+    house.clock.now += 3600
+    await house.broker.turns.look()
+    assert types(await items(house)) == ["pending_prompt", "text"]

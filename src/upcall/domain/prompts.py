@@ -45,7 +45,7 @@ def is_resolved(inquiry: Inquiry) -> bool:
     match inquiry.state:
         case Open():
             return False
-        case Answered(collected_at=None):
+        case Answered(collected_at=None, released_at=None):
             return _came_late(inquiry) or _is_nobodys(inquiry)
         case _:
             return True
@@ -69,9 +69,12 @@ def consequences(change: Change) -> Effects:
             return Effects(forgotten=(waits,)) + _posted(inquiry, pending(inquiry), happening.at)
         case "voted":
             return _posted(inquiry, _vote(inquiry), happening.at)
-        case "collected":
-            done = _came_late(inquiry) or _is_nobodys(inquiry)
-            return NOTHING if done else _posted(inquiry, resolved(inquiry), happening.at)
+        case "collected" | "released":
+            return (
+                NOTHING
+                if _was_resolved(inquiry, happening.type)
+                else _posted(inquiry, resolved(inquiry), happening.at)
+            )
         case _ if happening.data.get("queued"):
             return Effects(forgotten=(waits,))
         case "answered":
@@ -204,6 +207,12 @@ def _ended(inquiry: Inquiry) -> tuple[str, str | None]:
             return "failed", closing.reason or "internal_error"
         case Open() | Answered():
             return "answered", None
+
+
+def _was_resolved(inquiry: Inquiry, step: str) -> bool:
+    """Whether the thread had gone on before there was evidence that the agent has its answer."""
+    released = isinstance(inquiry.state, Answered) and inquiry.state.released_at is not None
+    return _came_late(inquiry) or _is_nobodys(inquiry) or (released and step == "collected")
 
 
 def _came_late(inquiry: Inquiry) -> bool:
