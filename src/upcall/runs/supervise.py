@@ -71,7 +71,7 @@ class Supervisor:
         """Listen for keepers, and take up the runs that another daemon has left."""
         await self._keepers.start()
         for state in (RunState.RUNNING, RunState.WAITING):
-            for run in (await self._book.find(state.value, limit=1000)).items:
+            async for run in self._book.each(state.value):
                 if run.runner == self._premises.runner and run.alive:
                     self._lend(run)
                     self._alive.add(run.number)
@@ -277,6 +277,10 @@ class Supervisor:
 
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
+        try:
+            await asyncio.to_thread(self._premises.clear, run)
+        except (OSError, UpcallError) as problem:
+            log.warning("run %s: its folder cannot be cleared: %s", run.number, problem)
         down = self._going_down and not ending.waits
 
         def decide(current: Run) -> Step | None:
