@@ -156,7 +156,7 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     }
     config = fill(Config, table, environment, "", problems, read=named)
     problems += [
-        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address that its links lead to"
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
         for name, settings in config.channels.items()
         if settings.needs_public_url and not config.public_url
     ]
