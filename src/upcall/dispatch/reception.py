@@ -99,6 +99,8 @@ class Reception:
             return self._no("" if inbound.given is None else self._words["no_question"])
         if person is None:
             return self._no(self._words["unknown_person"])
+        if not inbound.proven:
+            return self._no(self._words["unproven"])
         words = inbound.words
         if inquiry is None and inbound.given is None:
             inquiry, words = await self._by_ref(words)
