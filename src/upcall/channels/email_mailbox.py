@@ -95,7 +95,9 @@ class Mailbox:
         """Wait until there may be something new."""
         box = self._connected()
         try:
-            box.idle.wait(timeout=IDLE_SECONDS)
+            with box.idle as idle:
+                if not _has_said_something(box):
+                    idle.poll(timeout=IDLE_SECONDS)
         except (OSError, IMAP4.error, ImapToolsError) as error:
             raise Unavailable(f"the IMAP server has hung up: {_said(error)}") from error
 
@@ -119,6 +121,18 @@ class Mailbox:
         _, parts = box.client.uid("fetch", uid, f"(BODY.PEEK[]<0.{LARGEST}>)")
         # A letter that somebody has deleted meanwhile has none.
         return next((part[1] for part in parts if isinstance(part, tuple)), b"")
+
+
+def _has_said_something(box: BaseMailBox) -> bool:
+    """Whether the server's word of a new letter came together with what was read before, where a poll does not see it."""
+    sock, before = box.client.sock, box.client.sock.gettimeout()
+    sock.settimeout(0)
+    try:
+        return bool(box.client.file.peek(1))
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return False
+    finally:
+        sock.settimeout(before)
 
 
 def _said(error: Exception) -> str:
