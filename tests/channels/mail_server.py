@@ -1,6 +1,6 @@
 """A real Dovecot, with a mailbox for whoever is named, and certificates that only tests trust."""
 
-import datetime
+import datetime as dt
 import imaplib
 import ipaddress
 import os
@@ -112,7 +112,9 @@ def running() -> Iterator[Dovecot]:
     )
     (folder / "dovecot.conf").write_text(config)
     process = subprocess.Popen(
-        [found, "-F", "-c", str(folder / "dovecot.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [found, "-F", "-c", str(folder / "dovecot.conf")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         for port in ports:
@@ -133,7 +135,7 @@ def certify(folder: Path) -> None:
     """A certificate for 127.0.0.1 that vouches for itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     address = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
     certificate = (
         x509.CertificateBuilder()
@@ -141,8 +143,8 @@ def certify(folder: Path) -> None:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=2))
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(days=2))
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

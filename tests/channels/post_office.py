@@ -16,7 +16,7 @@ from email.utils import getaddresses, make_msgid
 from pathlib import Path
 from typing import Any, Literal
 
-from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword, Session, SMTP as SmtpServer
+from aiosmtpd.smtp import SMTP as SmtpServer, AuthResult, Envelope, LoginPassword, Session
 
 from tests.channels.mail_server import PASSWORD, Dovecot
 from upcall.channels.email import Email
@@ -197,7 +197,7 @@ async def opened(
             tls_context=context if security == "starttls" else None,
             require_starttls=security == "starttls",
             authenticator=authenticate if security != "none" else None,
-            auth_required=security != "none",
+            auth_required=security == "starttls",
             auth_require_tls=security == "starttls",
         )
 

@@ -12,10 +12,15 @@ REPLIES = {
     "nothing quoted": ("2", "2"),
     "gmail": (f"2\n\nOn Sun, 15 Nov 2026 at 18:00, Upcall <{OWN}> wrote:\n\n{QUOTED}", "2"),
     "gmail, two lines": (f"2\n\nOn Sun, Nov 15, 2026 at 6:00 PM Upcall\n<{OWN}> wrote:\n\n{QUOTED}", "2"),
-    "apple": (f"Redis\n\nSent from my iPhone\n\n> On 15 Nov 2026, at 18:00, Upcall <{OWN}> wrote:\n{QUOTED}", "Redis"),
+    "apple": (
+        f"Redis\n\nSent from my iPhone\n\n> On 15 Nov 2026, at 18:00, Upcall <{OWN}> wrote:\n{QUOTED}",
+        "Redis",
+    ),
     "outlook": (
-        f"yes\n\n________________________________\nFrom: Upcall <{OWN}>\nSent: Sunday, November 15, 2026\n"
-        "To: Ana\nSubject: Q\n\nWhich cache?\n1. Redis\n",
+        (
+            f"yes\n\n________________________________\nFrom: Upcall <{OWN}>\nSent: Sunday, November 15, 2026\n"
+            "To: Ana\nSubject: Q\n\nWhich cache?\n1. Redis\n"
+        ),
         "yes",
     ),
     "outlook without an address": (
@@ -86,7 +91,10 @@ def test_what_is_hardly_a_letter_does_no_harm(raw: bytes) -> None:
 
 def test_the_same_letter_has_the_same_name_and_another_senders_has_not() -> None:
     raw = "From: {}\r\nTo: x\r\nMessage-ID: <1@x>\r\n\r\n1"
-    names = [letter_in(raw.format(who).encode(), OWN, uid).name for who, uid in (("a@x", "1"), ("a@x", "2"), ("b@x", "1"))]
+    names = [
+        letter_in(raw.format(who).encode(), OWN, uid).name
+        for who, uid in (("a@x", "1"), ("a@x", "2"), ("b@x", "1"))
+    ]
     assert names[0] == names[1] != names[2]
     bare = [letter_in(b"From: a@x\r\n\r\n1", OWN, uid).name for uid in ("1", "2")]
     assert bare[0] != bare[1]
@@ -95,5 +103,11 @@ def test_the_same_letter_has_the_same_name_and_another_senders_has_not() -> None
 def test_a_tag_is_read_from_our_own_addresses_alone() -> None:
     address = reply_address(OWN, TAG)
     assert (len(address.partition("@")[0]) <= 64, tag_in(address, OWN)) == (True, TAG)
-    for other in ("upcall@example.test", "eve+x@example.test", address.replace("example", "evil"), f"{address}x", ""):
+    for other in (
+        "upcall@example.test",
+        "eve+x@example.test",
+        address.replace("example", "evil"),
+        f"{address}x",
+        "",
+    ):
         assert tag_in(other, OWN) is None

@@ -59,6 +59,7 @@ class Email:
         self._folder = folder
         self._words: Mapping[str, str] = sentences(language)
         self._told: dict[str, deque[float]] = {}
+        self._on_their_way: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
         """Send a letter; the same question to the same address is always a letter of the same name."""
@@ -115,19 +116,24 @@ class Email:
             findings.append(Finding(ok=True, text=f"{self._smtp.host} takes letters from {self._address}"))
         except (aiosmtplib.SMTPException, OSError) as error:
             problem = _failure(error)
-            findings.append(Finding(ok=False, text=f"smtp: {problem}", hint="see smtp_host, username, password"))
+            findings.append(
+                Finding(ok=False, text=f"smtp: {problem}", hint="see smtp_host, username, password")
+            )
         mailbox = Mailbox(self._imap, self._folder)
         try:
             await asyncio.to_thread(mailbox.open)
             findings.append(Finding(ok=True, text=f"{self._imap.host} shows us {self._folder}"))
         except (Refused, Unavailable) as problem:
-            findings.append(Finding(ok=False, text=f"imap: {problem}", hint="see imap_host, username, password"))
+            findings.append(
+                Finding(ok=False, text=f"imap: {problem}", hint="see imap_host, username, password")
+            )
         finally:
             await asyncio.to_thread(mailbox.close)
         return findings
 
     async def close(self) -> None:
-        """Nothing is held: each letter has a connection of its own, and the listener closes its own."""
+        """Wait for letters that are on their way; the listener closes its own connection."""
+        await asyncio.gather(*self._on_their_way, return_exceptions=True)
 
     async def _take(self, letter: Letter, inbox: Inbox) -> None:
         if letter.automatic or not letter.sender:
@@ -143,6 +149,7 @@ class Email:
                 user=letter.sender,
                 place=letter.sender,
                 inquiry=tag.inquiry if tag is not None and proven else None,
+                message=await self._name(tag.inquiry, letter.sender) if tag is not None and proven else None,
                 words=letter.words,
                 proven=proven,
             )
@@ -208,6 +215,13 @@ class Email:
         )
 
     async def _send(self, message: EmailMessage) -> None:
+        # The library may not notice that it is told to stop, and whoever is told must. A letter that has begun to go, goes.
+        sending = asyncio.create_task(self._sent(message))
+        self._on_their_way.add(sending)
+        sending.add_done_callback(self._on_their_way.discard)
+        await asyncio.shield(sending)
+
+    async def _sent(self, message: EmailMessage) -> None:
         try:
             async with self._sending() as smtp:
                 await smtp.send_message(message, sender=self._address)

@@ -117,7 +117,7 @@ class Reception:
             inquiry, self._channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
-        if inbound.message is not None and inbound.given is not None:
+        if inbound.message is not None and inbound.inquiry is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, words, person)
 
