@@ -33,6 +33,22 @@ class Inbox(Protocol):
         """An inquiry as the channel would show it now, for a form that is opened; None if there is none."""
         ...
 
+    async def knows(self, user: str) -> bool:
+        """Whether somebody may answer."""
+        ...
+
+    async def bookmark(self) -> str:
+        """Up to where the channel has read, by whichever daemon; empty before the first time."""
+        ...
+
+    async def keep(self, bookmark: str) -> None:
+        """Remember up to where everything was handed over, for the next start.
+
+        Raises:
+            Unavailable: if it cannot be kept.
+        """
+        ...
+
 
 class Stamps(Protocol):
     """Short signatures of this installation, for a channel whose vendor vouches for nobody."""

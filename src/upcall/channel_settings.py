@@ -53,7 +53,54 @@ class SlackSettings(ChannelSettings):
         return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
 
 
-KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSettings(ChannelSettings):
+    """An account on a Matrix homeserver."""
+
+    homeserver: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+
+
+Security = Literal["starttls", "tls", "none"]
+_MAIL_ADDRESS = re.compile(r"[a-z0-9._-]{1,20}@[a-z0-9.-]+")
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailSettings(ChannelSettings):
+    """A mailbox that is Upcall's own."""
+
+    address: str = field(default="", metadata=NEEDED)
+    username: str = ""
+    password: str = field(default="", metadata=SECRET | NEEDED)
+    smtp_host: str = field(default="", metadata=NEEDED)
+    smtp_port: int = 587
+    smtp_security: Security = "starttls"
+    imap_host: str = field(default="", metadata=NEEDED)
+    imap_port: int = 993
+    imap_security: Security = "tls"
+    folder: str = "INBOX"
+    ca_file: str = ""
+
+    @override
+    def problem(self) -> str:
+        """Signed addresses are made from the address, and passwords do not travel in the open."""
+        if self.address and not _MAIL_ADDRESS.fullmatch(self.address):
+            return "address: an address in small letters with at most 20 before the @, without a plus sign"
+        for name, host, security in (
+            ("smtp", self.smtp_host, self.smtp_security),
+            ("imap", self.imap_host, self.imap_security),
+        ):
+            if security == "none" and host not in _LOOPBACK:
+                return f'{name}_security: "none" is for a server on this machine only'
+        return ""
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {
+    "slack": SlackSettings,
+    "matrix": MatrixSettings,
+    "email": EmailSettings,
+}
 """Every kind of channel that there is."""
 
 

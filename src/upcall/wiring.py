@@ -31,6 +31,7 @@ from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Routing
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
@@ -123,8 +124,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        reached = posts(config, url, AnswerLinks(broker, access).path_in)
-        dispatch = Dispatch(broker, People(store, broker.now), reached, routing)
+        dispatch = _dispatch(config, url, broker, access, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
@@ -151,6 +151,12 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )
+
+
+def _dispatch(config: Config, url: str, broker: Broker, access: Access, routing: Routing) -> Dispatch:
+    links = AnswerLinks(broker, access)
+    reached = posts(config, url, links.path_in, links.signing)
+    return Dispatch(broker, People(broker.store, broker.now), reached, routing)
 
 
 def _desk(

@@ -5,8 +5,15 @@ from contextlib import asynccontextmanager
 from shutil import which
 from zoneinfo import ZoneInfo
 
-from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings, SlackSettings
+from upcall.channel_ports import Channel, Stamps
+from upcall.channel_settings import (
+    QUIET,
+    ChannelSettings,
+    EmailSettings,
+    MatrixSettings,
+    RouteSettings,
+    SlackSettings,
+)
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -55,7 +62,9 @@ async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
     return None
 
 
-def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[Post]:
+def posts(
+    config: Config, url: str, signed_path: SignedPath = unsigned, stamps: Stamps | None = None
+) -> list[Post]:
     """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
     Raises:
@@ -64,7 +73,7 @@ def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[
     base = config.public_url.rstrip("/") or url
 
     def post(name: str, settings: ChannelSettings) -> Post:
-        channel = _channel(name, settings)
+        channel = _channel(name, settings, stamps)
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
@@ -99,9 +108,9 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
         await notifying.close()
 
 
-def _channel(name: str, settings: ChannelSettings) -> Channel:
+def _channel(name: str, settings: ChannelSettings, stamps: Stamps | None) -> Channel:
     try:
-        return _made(settings)
+        return _made(settings, stamps)
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
@@ -109,7 +118,7 @@ def _channel(name: str, settings: ChannelSettings) -> Channel:
         ) from error
 
 
-def _made(settings: ChannelSettings) -> Channel:
+def _made(settings: ChannelSettings, stamps: Stamps | None) -> Channel:
     """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
     match settings:
         case SlackSettings():
@@ -122,8 +131,46 @@ def _made(settings: ChannelSettings) -> Channel:
                 api_url=settings.api_url,
                 language=settings.language,
             )
+        case MatrixSettings():
+            from upcall.channels.matrix import Matrix
+
+            return Matrix(
+                homeserver=settings.homeserver,
+                access_token=settings.access_token,
+                language=settings.language,
+            )
+        case EmailSettings():
+            assert stamps is not None
+            return _email(settings, stamps)
         case _:
             raise AssertionError(settings.kind)
+
+
+def _email(settings: EmailSettings, stamps: Stamps) -> Channel:
+    from upcall.channels.email import Email
+    from upcall.channels.email_mailbox import Server
+
+    who = {"username": settings.username or settings.address, "password": settings.password}
+    return Email(
+        address=settings.address,
+        smtp=Server(
+            host=settings.smtp_host,
+            port=settings.smtp_port,
+            security=settings.smtp_security,
+            ca_file=settings.ca_file,
+            **who,
+        ),
+        imap=Server(
+            host=settings.imap_host,
+            port=settings.imap_port,
+            security=settings.imap_security,
+            ca_file=settings.ca_file,
+            **who,
+        ),
+        stamps=stamps,
+        folder=settings.folder,
+        language=settings.language,
+    )
 
 
 def _place(written: str) -> Place:

@@ -1,10 +1,11 @@
-"""The shipped suite's assertions, readable when they fail; and the servers that tests of channels share."""
+"""The shipped suite's assertions, readable when they fail; and the servers that channels are tried on."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.channels import mail_server
+from tests.channels.synapse import Synapse, installed
 from tests.conftest import require
 
 pytest.register_assert_rewrite("upcall.testing.channel_contract", "upcall.testing.channel_house")
@@ -16,3 +17,15 @@ def dovecot() -> Iterator[mail_server.Dovecot]:
     require(mail_server.program(), "Dovecot")
     with mail_server.running() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def synapse() -> Iterator[Synapse]:
+    """A Matrix homeserver for the whole run."""
+    found = installed()
+    require(found, "Synapse (make .venv/synapse/.installed)")
+    assert found is not None
+    server = Synapse(found)
+    server.start()
+    yield server
+    server.stop()

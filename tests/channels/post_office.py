@@ -16,7 +16,8 @@ from email.utils import getaddresses, make_msgid
 from pathlib import Path
 from typing import Any, Literal
 
-from aiosmtpd.smtp import SMTP as SmtpServer, AuthResult, Envelope, LoginPassword, Session
+from aiosmtpd import smtp
+from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword, Session
 
 from tests.channels.mail_server import PASSWORD, Dovecot
 from upcall.channels.email import Email
@@ -72,7 +73,7 @@ class PostOffice:
             password=self.password,
             ca_file=self.ca_file,
         )
-        smtp = Server(
+        sending = Server(
             host="127.0.0.1",
             port=self.port,
             security=self.security,
@@ -80,7 +81,7 @@ class PostOffice:
             password=self.password if secured else "",
             ca_file=self.ca_file,
         )
-        return Email(address=self.own, smtp=smtp, imap=imap, stamps=Stamps())
+        return Email(address=self.own, smtp=sending, imap=imap, stamps=Stamps())
 
     async def until(self, seen: Callable[[], bool]) -> None:
         """Wait until this holds."""
@@ -157,7 +158,7 @@ class PostOffice:
         """A letter of that name."""
         return next(letter for letter in self.letters if letter["Message-ID"] == message)
 
-    async def handle_DATA(self, server: SmtpServer, session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd's name
+    async def handle_DATA(self, server: smtp.SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd's name
         """Take a letter, or not."""
         if self._failing is not None:
             return "451 try again later" if self._failing == "unavailable" else "550 no such mailbox"
@@ -190,8 +191,8 @@ async def opened(
         assert isinstance(given, LoginPassword)
         return AuthResult(success=given.password == PASSWORD.encode(), handled=False)
 
-    def factory() -> SmtpServer:
-        return SmtpServer(
+    def factory() -> smtp.SMTP:
+        return smtp.SMTP(
             office,
             hostname="mail.example.test",
             tls_context=context if security == "starttls" else None,

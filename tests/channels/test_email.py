@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from tests.channels.mail_server import Dovecot, certify
 from tests.channels.post_office import PostOffice, opened
@@ -34,6 +35,7 @@ class TestEmail(ChannelContract):
     """Letters over SMTP, replies from a Dovecot."""
 
     @pytest.fixture
+    @override
     async def vendor(self, dovecot: Dovecot) -> AsyncIterator[PostOffice]:
         """A post office and a mailbox of this test's own."""
         async with opened(dovecot) as office:
@@ -71,6 +73,7 @@ async def test_a_letter_says_what_is_asked_and_how_to_answer(office: PostOffice,
         "│ Cache: Which cache?",
         "│   1. Redis",
         "│   2. Memcached",
+        "│   3. Other (write it yourself)",
         "",
         "│ We need",
         "│ both.",

@@ -35,7 +35,7 @@ REPLIES = {
     "Spanish": (f"sí\n\nEl dom, 15 nov 2026 a las 18:00, Upcall (<{OWN}>) escribió:\n\n{QUOTED}", "sí"),
     "French": (f"oui\n\nLe dim. 15 nov. 2026 à 18:00, Upcall <{OWN}> a écrit :\n\n{QUOTED}", "oui"),
     "Japanese": (f"はい\n\n2026年11月15日(日) 18:00 Upcall <{OWN}>:\n\n{QUOTED}", "はい"),
-    "Chinese": (f"是\n\nUpcall <{OWN}> 于2026年11月15日周日 18:00写道：\n\n{QUOTED}", "是"),
+    "Chinese": (f"是\n\nUpcall <{OWN}> 于2026年11月15日周日 18:00写道：\n\n{QUOTED}", "是"),  # noqa: RUF001 - that is how it is written
     "reply address quoted": (
         f"2\n\n{reply_address(OWN, TAG)} wrote on Sunday:\n{QUOTED}",
         "2",

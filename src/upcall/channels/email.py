@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.utils import make_msgid
+from functools import partial
 from typing import TypeVar
 
 import aiosmtplib
@@ -100,7 +101,7 @@ class Email:
                     letters_there = await _in(thread, mailbox, mailbox.unread)
                     for uid, raw in letters_there:
                         await self._take(letter_in(raw, self._address, uid), inbox)
-                        await _in(thread, mailbox, lambda uid=uid: mailbox.done(uid))
+                        await _in(thread, mailbox, partial(mailbox.done, uid))
                     if not letters_there:
                         await _in(thread, mailbox, mailbox.wait)
             finally:

@@ -5,6 +5,8 @@ import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from imaplib import IMAP4
+from io import BufferedReader
+from typing import cast
 
 from imap_tools.consts import MailMessageFlags
 from imap_tools.errors import ImapToolsError, MailboxLoginError
@@ -128,7 +130,7 @@ def _has_said_something(box: BaseMailBox) -> bool:
     sock, before = box.client.sock, box.client.sock.gettimeout()
     sock.settimeout(0)
     try:
-        return bool(box.client.file.peek(1))
+        return bool(cast("BufferedReader", box.client.file).peek(1))
     except (BlockingIOError, ssl.SSLWantReadError):
         return False
     finally:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from upcall.broker import Broker, Reply, Settled
-from upcall.channel_ports import Channel
+from upcall.channel_ports import Channel, Unavailable
 from upcall.dispatch.people import CODE_LENGTH, Locked, People, WrongCode
 from upcall.domain import degrading
 from upcall.domain.delivery import (
@@ -36,6 +36,9 @@ from upcall.domain.wording import resolution_text
 
 REMEMBERED = 2000
 """How many of the latest deliveries are known by heart. An answer that comes again later is known by its key."""
+
+BOOKMARK = "bookmark"
+"""The records of up to where a channel has been read."""
 
 MOST_HERE = 20
 LONGEST_LINE = 80
@@ -88,6 +91,23 @@ class Reception:
             )
         except (UnknownInquiry, degrading.TooLong):
             return None
+
+    async def knows(self, user: str) -> bool:
+        """Whether somebody may answer."""
+        return await self._people.holder(self._name, user) is not None
+
+    async def bookmark(self) -> str:
+        """Up to where this channel has been read."""
+        found = await self._broker.store.look_up(BOOKMARK, self._name)
+        return "" if found is None else str(found.body["at"])
+
+    async def keep(self, bookmark: str) -> None:
+        """Remember up to where this channel has been read."""
+        kept = Record(kind=BOOKMARK, key=self._name, at=self._broker.now(), body={"at": bookmark})
+        try:
+            await self._broker.store.revise(BOOKMARK, self._name, lambda _: Effects(records=(kept,)))
+        except StorageError as error:
+            raise Unavailable("up to where it was read could not be kept") from error
 
     async def _take(self, inbound: Inbound) -> Heard:
         person = await self._people.holder(self._name, inbound.user)

@@ -49,7 +49,7 @@ def create_app(
         *api_routes(broker, access, runs, settings, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, settings),
+        *page_routes(broker, access, runs, settings),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)

@@ -69,7 +69,10 @@ def _inquiries() -> Document:
                 parameters=[
                     query("state", {"oneOf": [STATE, {"const": "closed"}]}),
                     query("agent", TEXT),
+                    query("workspace", TEXT),
+                    query("run", {"type": "integer", "minimum": 1}),
                     query("kind", KIND),
+                    query("q", {"type": "string", "maxLength": 500}),
                     query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
                     query("cursor", TEXT),
                 ],

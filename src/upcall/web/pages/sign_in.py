@@ -21,7 +21,7 @@ class SignIn:
         """Say whom the link would let in. Looking uses nothing up: programs that preview links look too."""
         code = visit.query("code")
         holder = self._access.codes.holder(code) if code else None
-        if holder is None and self._is_signed_in(visit):
+        if holder is None and self._site.is_signed_in(visit):
             return visit.redirect("/")
         return self._site.render(
             visit, "sign-in.html", 410 if code and holder is None else 200, code=code, holder=holder
@@ -31,7 +31,7 @@ class SignIn:
         """Use a code up and open a session."""
         caller = self._access.codes.redeem(value(visit.form, "code"))
         if caller is None:
-            if self._is_signed_in(visit):
+            if self._site.is_signed_in(visit):
                 return visit.redirect("/")
             return self._site.render(visit, "sign-in.html", 410, code="used", holder=None)
         with suppress(Unauthenticated):
@@ -65,10 +65,3 @@ class SignIn:
         if name in {session.name for session in self._access.sessions(visit.caller)}:
             await self._access.revoke(name)
         return visit.redirect("/sessions")
-
-    def _is_signed_in(self, visit: Visit) -> bool:
-        try:
-            self._access.session(visit.secret)
-        except Unauthenticated:
-            return False
-        return True
