@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from typing_extensions import override
@@ -63,6 +64,9 @@ class MatrixSettings(ChannelSettings):
 
 Security = Literal["starttls", "tls", "none"]
 _MAIL_ADDRESS = re.compile(r"[a-z0-9._-]{1,20}@[a-z0-9.-]+")
+_WEBHOOK_SECRET = re.compile(
+    r"whsec_(?:[A-Za-z0-9+/]{4}){6,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|(?!whsec_).{24,}"
+)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -96,10 +100,29 @@ class EmailSettings(ChannelSettings):
         return ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings(ChannelSettings):
+    """A program of one's own."""
+
+    url: str = field(default="", metadata=NEEDED)
+    secret: str = field(default="", metadata=SECRET | NEEDED)
+
+    @override
+    def problem(self) -> str:
+        """What is sent goes to one address, and its secret is worth its name."""
+        parts = urlsplit(self.url)
+        if self.url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            return f"url: an address such as https://example.org/hook, got {self.url!r}"
+        if self.secret and not _WEBHOOK_SECRET.fullmatch(self.secret):
+            return "secret: at least 24 characters; behind whsec_, base 64"
+        return ""
+
+
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
     "matrix": MatrixSettings,
     "email": EmailSettings,
+    "webhook": WebhookSettings,
 }
 """Every kind of channel that there is."""
 

@@ -13,6 +13,7 @@ from upcall.channel_settings import (
     MatrixSettings,
     RouteSettings,
     SlackSettings,
+    WebhookSettings,
 )
 from upcall.channels.words import sentences
 from upcall.config import Config
@@ -142,6 +143,10 @@ def _made(settings: ChannelSettings, stamps: Stamps | None) -> Channel:
         case EmailSettings():
             assert stamps is not None
             return _email(settings, stamps)
+        case WebhookSettings():
+            from upcall.channels.webhook import Webhook
+
+            return Webhook(url=settings.url, secret=settings.secret)
         case _:
             raise AssertionError(settings.kind)
 

@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import EmailSettings, RouteSettings, SlackSettings, read_channels
+from upcall.channel_settings import (
+    EmailSettings,
+    RouteSettings,
+    SlackSettings,
+    WebhookSettings,
+    read_channels,
+)
 from upcall.channels.email import Email
 from upcall.channels.slack import Slack
+from upcall.channels.webhook import Webhook
 from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
@@ -127,3 +134,23 @@ def test_a_mailbox_that_cannot_be_used_is_a_problem(changes: dict[str, object], 
     assert [problem.partition(":")[0] for problem in problems] == [f"channels.mail.{wrong}"]
     read_channels({"mail": table | {"smtp_host": "127.0.0.1", "smtp_security": "none"}}, {}, problems)
     assert len(problems) == 1
+
+
+def test_a_webhook_goes_to_the_address_in_the_settings_and_has_a_secret() -> None:
+    table = {"kind": "webhook", "url": "https://example.org/hook", "secret": "x" * 24}
+    problems: list[str] = []
+    read_channels({"hook": table}, {}, problems)
+    read_channels({"hook": table | {"secret": f"whsec_{'QUJD' * 8}"}}, {}, problems)
+    assert problems == []
+    for key, value in (
+        ("url", "ftp://example.org"),
+        ("url", "example.org"),
+        ("secret", "short"),
+        ("secret", f"whsec_{'!' * 40}"),
+    ):
+        read_channels({"hook": table | {key: value}}, {}, problems)
+        assert problems.pop().startswith(f"channels.hook.{key}: ")
+        assert problems == []
+    settings = WebhookSettings(kind="webhook", url="https://example.org/hook", secret="x" * 24)
+    (post,) = posts(Config(channels={"hook": settings}), "http://127.0.0.1:1")
+    assert isinstance(post.channel, Webhook)
