@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -29,6 +29,9 @@ _CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 class ChannelSettings:
     """What every channel has, by a name of its owner's. A name that is a kind is of that kind."""
 
+    needs_public_url: ClassVar[bool] = False
+    """Whether it is of use only where people or vendors can reach the daemon from outside."""
+
     kind: str = ""
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
 
@@ -52,6 +55,29 @@ class SlackSettings(ChannelSettings):
         if self.app_token or self.signing_secret:
             return ""
         return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelegramSettings(ChannelSettings):
+    """A Telegram bot."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    webhook_secret: str = field(default="", metadata=SECRET)
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatsAppSettings(ChannelSettings):
+    """A number of a business in WhatsApp."""
+
+    needs_public_url: ClassVar[bool] = True
+    phone_number_id: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_secret: str = field(default="", metadata=SECRET | NEEDED)
+    verify_token: str = field(default="", metadata=SECRET | NEEDED)
+    template: str = ""
+    template_language: str = "en"
+    api_url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +144,38 @@ class WebhookSettings(ChannelSettings):
         return ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NtfySettings(ChannelSettings):
+    """A server of ntfy's."""
+
+    needs_public_url: ClassVar[bool] = True
+    server: str = "https://ntfy.sh"
+    token: str = field(default="", metadata=SECRET)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppriseSettings(ChannelSettings):
+    """A service that Apprise knows."""
+
+    needs_public_url: ClassVar[bool] = True
+    url: str = field(default="", metadata=SECRET | NEEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesktopSettings(ChannelSettings):
+    """The desktop that the daemon runs on."""
+
+
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
+    "telegram": TelegramSettings,
+    "whatsapp": WhatsAppSettings,
     "matrix": MatrixSettings,
     "email": EmailSettings,
     "webhook": WebhookSettings,
+    "ntfy": NtfySettings,
+    "apprise": AppriseSettings,
+    "desktop": DesktopSettings,
 }
 """Every kind of channel that there is."""
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from upcall.channel_settings import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.limits import Limits
+from upcall.domain.thread import ThreadRules
 from upcall.home import Home
 from upcall.presets import NAMES, below, preset_table
 from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
@@ -23,6 +24,9 @@ TEMPLATED = ("acp", "command")
 
 ALIASES = ("ask_user", "question")
 """What else `ask_human` may be called."""
+
+REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""What a daemon can be called among others: what a host can be called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class Notifications:
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
     terminal_bell: bool = False
+    terminal_osc: Literal["", "9", "777", "99"] = ""
     macos_notification: bool = False
     webhook_url: str = ""
 
@@ -103,6 +108,7 @@ class Config:
     database: str = ""
     database_direct: str = ""
     public_url: str = ""
+    replica: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
@@ -124,6 +130,7 @@ class Config:
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
+    threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
     notifications: Notifications = Notifications()
@@ -148,6 +155,11 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    problems += [
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
+        for name, settings in config.channels.items()
+        if settings.needs_public_url and not config.public_url
+    ]
     if not config.inbox and not config.routes:
         problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [
@@ -160,6 +172,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         problems.append(
             f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
         )
+    if config.replica and not REPLICA.fullmatch(config.replica):
+        problems.append(f"replica: up to 63 small letters, digits and -; got {config.replica!r}")
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config

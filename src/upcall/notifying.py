@@ -17,6 +17,7 @@ from upcall import __version__
 from upcall.domain.display import one_line
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
+from upcall.domain.lifecycle import ACTIVATED
 from upcall.ports import Event, Store
 
 PATIENCE = 30.0
@@ -80,7 +81,7 @@ class Notifying:
             try:
                 for event in await self._store.events(seen, wait=PATIENCE):
                     seen = event.seq
-                    if event.type == "asked":
+                    if event.type in {"asked", ACTIVATED}:
                         await self._heed(event)
             except StorageError:
                 log.exception("the log cannot be read; trying again in a second")
@@ -90,6 +91,8 @@ class Notifying:
         try:
             inquiry = event.subject or await self._store.get(str(event.inquiry))
         except UnknownInquiry:
+            return
+        if inquiry.is_queued:
             return
         notice = self._notice(inquiry)
         for notify in self._notifiers:
@@ -127,6 +130,31 @@ def bell(stream: TextIO = sys.stdout) -> Notifier:
             stream.flush()
 
     return ring
+
+
+def terminal(code: str, stream: TextIO = sys.stdout) -> Notifier:
+    """Has the terminal that the daemon runs in show a notification, in the way that it understands."""
+
+    async def show(notice: Notice) -> None:
+        if stream.isatty():
+            stream.write(_escape_sequence(code, notice))
+            stream.flush()
+
+    return show
+
+
+def _escape_sequence(code: str, notice: Notice) -> str:
+    """OSC 9 (iTerm2, Windows Terminal), 777 (VTE, urxvt, Ghostty) or 99 (kitty); no text can end it early."""
+    title = one_line(notice.title).replace(";", ",")
+    text = one_line(f"{notice.text}: {notice.question} (upcall answer {notice.ref})")
+    match code:
+        case "777":
+            return f"\x1b]777;notify;{title};{text}\x1b\\"
+        case "99":
+            name = f"i={notice.ref}"
+            return f"\x1b]99;{name}:d=0;{title}\x1b\\\x1b]99;{name}:p=body;{text}\x1b\\"
+        case _:
+            return f"\x1b]9;{title}: {text}\x1b\\"
 
 
 async def notify_macos(notice: Notice) -> None:

@@ -22,6 +22,7 @@ from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
@@ -77,9 +78,9 @@ class Assembly:
     public_url: str
     agent_token: str
 
-    def sign_in_link(self) -> str:
+    async def sign_in_link(self) -> str:
         """A fresh link that lets the owner in, once."""
-        code = self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
+        code = await self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
         return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
@@ -98,9 +99,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
-        access = Access(store, store.now)
-        await access.load()
         shared = is_postgres(config.database)
+        access = Access(store, store.now, shared=shared)
+        await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
             leaving.callback(asyncio.create_task(_refresh(access)).cancel)
@@ -124,11 +125,11 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        dispatch = _dispatch(config, url, broker, access, routing)
+        dispatch = _dispatch(broker, access, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
-        door = LateDoor(tools, access)
+        door = LateDoor(tools, access, replica=config.replica)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
@@ -151,12 +152,6 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )
-
-
-def _dispatch(config: Config, url: str, broker: Broker, access: Access, routing: Routing) -> Dispatch:
-    links = AnswerLinks(broker, access)
-    reached = posts(config, url, links.path_in, links.signing)
-    return Dispatch(broker, People(broker.store, broker.now), reached, routing)
 
 
 def _desk(
@@ -192,6 +187,18 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
         pacing=Pacing(**asdict(config.rates)),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
+    """The channels; where daemons share a database, each of them is listened to by one at a time."""
+    links = AnswerLinks(broker, access)
+    return Dispatch(
+        broker,
+        People(broker.store, broker.now),
+        posts(config, url, links.path_in, links.signing),
+        routing,
+        listening_lease=LEASE if is_postgres(config.database) else None,
     )
 
 
@@ -249,6 +256,8 @@ def policy(config: Config) -> Policy:
         asker_may_approve=config.approvals.asker_may_approve,
         reading=ReadingRules(unknown_approval=config.unknown_approval, numbers=config.numbers),
         limits=config.limits,
+        threads=config.threads,
+        permission=lambda agent: config.agents.get(agent, AgentSettings()).permission or config.permission,
     )
 
 

@@ -6,15 +6,8 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel, Stamps
-from upcall.channel_settings import (
-    QUIET,
-    ChannelSettings,
-    EmailSettings,
-    MatrixSettings,
-    RouteSettings,
-    SlackSettings,
-    WebhookSettings,
-)
+from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
+from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -23,7 +16,7 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
-from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, webhook
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, webhook
 from upcall.ports import Store
 
 
@@ -74,7 +67,7 @@ def posts(
     base = config.public_url.rstrip("/") or url
 
     def post(name: str, settings: ChannelSettings) -> Post:
-        channel = _channel(name, settings, stamps)
+        channel = _channel(name, settings, f"{base}/channels/{name}", stamps)
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
@@ -92,6 +85,7 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
     settings = config.notifications
     wanted = (
         (settings.terminal_bell, bell()),
+        (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
         # The same settings may be used on other systems, where there is nothing to notify with.
         (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
         (bool(settings.webhook_url), webhook(settings.webhook_url)),
@@ -109,73 +103,16 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
         await notifying.close()
 
 
-def _channel(name: str, settings: ChannelSettings, stamps: Stamps | None) -> Channel:
+def _channel(name: str, settings: ChannelSettings, url: str, stamps: Stamps | None) -> Channel:
     try:
-        return _made(settings, stamps)
+        return channel(settings, url, stamps)
+    except ValueError as error:
+        raise InvalidSetting(f"channels.{name}: {error}") from error
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
             hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-
-
-def _made(settings: ChannelSettings, stamps: Stamps | None) -> Channel:
-    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
-    match settings:
-        case SlackSettings():
-            from upcall.channels.slack import Slack
-
-            return Slack(
-                bot_token=settings.bot_token,
-                app_token=settings.app_token,
-                signing_secret=settings.signing_secret,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case MatrixSettings():
-            from upcall.channels.matrix import Matrix
-
-            return Matrix(
-                homeserver=settings.homeserver,
-                access_token=settings.access_token,
-                language=settings.language,
-            )
-        case EmailSettings():
-            assert stamps is not None
-            return _email(settings, stamps)
-        case WebhookSettings():
-            from upcall.channels.webhook import Webhook
-
-            return Webhook(url=settings.url, secret=settings.secret)
-        case _:
-            raise AssertionError(settings.kind)
-
-
-def _email(settings: EmailSettings, stamps: Stamps) -> Channel:
-    from upcall.channels.email import Email
-    from upcall.channels.email_mailbox import Server
-
-    who = {"username": settings.username or settings.address, "password": settings.password}
-    return Email(
-        address=settings.address,
-        smtp=Server(
-            host=settings.smtp_host,
-            port=settings.smtp_port,
-            security=settings.smtp_security,
-            ca_file=settings.ca_file,
-            **who,
-        ),
-        imap=Server(
-            host=settings.imap_host,
-            port=settings.imap_port,
-            security=settings.imap_security,
-            ca_file=settings.ca_file,
-            **who,
-        ),
-        stamps=stamps,
-        folder=settings.folder,
-        language=settings.language,
-    )
 
 
 def _place(written: str) -> Place:

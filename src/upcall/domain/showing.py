@@ -25,7 +25,7 @@ class Control(StrEnum):
 class Capabilities:
     """What a channel can show: how many options of each sort (0 is none at all), and how much text.
 
-    `body` counts the characters of everything that is shown, as JSON; `form` is how many questions one form takes.
+    `body` counts everything that is shown, as JSON in UTF-16; `form` is how many questions one form takes.
     """
 
     buttons: int = 0
@@ -41,8 +41,12 @@ class Capabilities:
     """Whether an answer in words can say which message it is about: a thread, a quote."""
     edit: bool = True
     link: bool = False
-    """Whether its messages carry a link with which they can be answered elsewhere: all that a one-way channel can do."""
+    """Whether its messages carry a link with which they can be answered elsewhere."""
+    one_way: bool = False
+    """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     body: int = 3000
+    pressable: int = 0
+    """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,7 @@ class Asked:
     control: Control
     choices: tuple[Choice, ...] = ()
     custom: bool = True
+    multi: bool = False
     numbered: bool = False
     """Whether the choices are listed by number beside the text."""
     other: bool = False
@@ -114,13 +119,15 @@ class Given:
 class Inbound:
     """Something that a person did in a channel.
 
-    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes.
+    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
+    `alias` another one under which they may be known.
     A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
     """
 
     id: str
     user: str
     place: str
+    alias: str = ""
     message: str | None = None
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None

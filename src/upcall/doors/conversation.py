@@ -16,7 +16,7 @@ from upcall.doors import wire
 from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of
+from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of, thread_of
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 from upcall.holding import is_resumable
@@ -225,6 +225,7 @@ class Conversation:
             door=PIPE,
             request_key=request_key_of(meta),
             workspace=peer.workspace,
+            thread=thread_of(meta),
             wait=peer.wait,
             program=program,
         )

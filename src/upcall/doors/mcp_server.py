@@ -48,6 +48,7 @@ from upcall.doors.meta import (
     progress_token_of,
     request_key_of,
     session_of,
+    thread_of,
     wait_of,
 )
 from upcall.doors.replay import Replay
@@ -81,6 +82,7 @@ class McpDoor:
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] = (),
         session_idle: float = SESSION_IDLE,
+        messages: str = "/messages/",
     ) -> None:
         self._tools = tools
         self._access = access
@@ -105,7 +107,8 @@ class McpDoor:
         # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
-        self._sse = SseServerTransport("/messages/", security_settings=self._security)
+        self._messages = messages
+        self._sse = SseServerTransport(messages, security_settings=self._security)
         self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
         self._sending: set[asyncio.Task[None]] = set()
         self._users: dict[Caller, AuthenticatedUser] = {}
@@ -115,7 +118,7 @@ class McpDoor:
         return [
             Route("/mcp", Guarded(self._access, self._streamable, self._mark)),
             Route("/sse", Guarded(self._access, self._older_sse, self._mark)),
-            Route("/messages/", Guarded(self._access, self._sse.handle_post_message, self._mark)),
+            Route(self._messages, Guarded(self._access, self._sse.handle_post_message, self._mark)),
         ]
 
     @asynccontextmanager
@@ -274,6 +277,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         named_session=session is not None,
         door="mcp",
         request_key=request_key_of(meta),
+        thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
         program=program if is_resumable(program, session) else "",
     )

@@ -139,7 +139,7 @@ class Page:
         if handler is None:
             raise MethodNotAllowed(method, ", ".join(self._handlers))
         if not self._public:
-            visit.session = self._site.access.session(visit.secret)
+            visit.session = await self._site.access.admit_session(visit.secret)
         if method == "POST":
             await visit.read_form(signed=not self._public)
         return await handler(visit)

@@ -1,0 +1,146 @@
+"""Every kind of channel, made of its settings. Each is imported here alone, and only where one is set up.
+
+Not everybody has a channel's library, and loading one takes time.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from upcall import channel_settings as kinds
+from upcall.channel_ports import Channel, Stamps
+
+
+def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
+    """A channel of its kind, which its vendor can call at `url`; one whose vendor vouches for nobody takes `stamps`.
+
+    Raises:
+        ImportError: if its library is not installed.
+        ValueError: if it cannot work with these settings.
+    """
+    called, stamped = CALLED.get(type(settings)), STAMPED.get(type(settings))
+    if stamped is not None:
+        assert stamps is not None
+        return stamped(settings, stamps)
+    return MAKERS[type(settings)](settings) if called is None else called(settings, url)
+
+
+def _slack(settings: kinds.SlackSettings) -> Channel:
+    from upcall.channels.slack import Slack
+
+    return Slack(
+        bot_token=settings.bot_token,
+        app_token=settings.app_token,
+        signing_secret=settings.signing_secret,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _telegram(settings: kinds.TelegramSettings, url: str) -> Channel:
+    from upcall.channels.telegram import Telegram
+
+    return Telegram(
+        bot_token=settings.bot_token,
+        webhook_secret=settings.webhook_secret,
+        url=url,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _whatsapp(settings: kinds.WhatsAppSettings, url: str) -> Channel:
+    from upcall.channels.whatsapp import WhatsApp
+
+    return WhatsApp(
+        access_token=settings.access_token,
+        phone_number_id=settings.phone_number_id,
+        app_secret=settings.app_secret,
+        verify_token=settings.verify_token,
+        template=settings.template,
+        template_language=settings.template_language,
+        url=url,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _matrix(settings: kinds.MatrixSettings) -> Channel:
+    from upcall.channels.matrix import Matrix
+
+    return Matrix(
+        homeserver=settings.homeserver, access_token=settings.access_token, language=settings.language
+    )
+
+
+def _email(settings: kinds.EmailSettings, stamps: Stamps) -> Channel:
+    from upcall.channels.email import Email
+    from upcall.channels.email_mailbox import Server
+
+    who = {"username": settings.username or settings.address, "password": settings.password}
+    smtp = Server(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        security=settings.smtp_security,
+        ca_file=settings.ca_file,
+        **who,
+    )
+    imap = Server(
+        host=settings.imap_host,
+        port=settings.imap_port,
+        security=settings.imap_security,
+        ca_file=settings.ca_file,
+        **who,
+    )
+    return Email(
+        address=settings.address,
+        smtp=smtp,
+        imap=imap,
+        stamps=stamps,
+        folder=settings.folder,
+        language=settings.language,
+    )
+
+
+def _webhook(settings: kinds.WebhookSettings) -> Channel:
+    from upcall.channels.webhook import Webhook
+
+    return Webhook(url=settings.url, secret=settings.secret)
+
+
+def _ntfy(settings: kinds.NtfySettings) -> Channel:
+    from upcall.channels.ntfy import Ntfy
+
+    return Ntfy(server=settings.server, token=settings.token, language=settings.language)
+
+
+def _apprise(settings: kinds.AppriseSettings) -> Channel:
+    from upcall.channels.apprise import Apprise
+
+    return Apprise(url=settings.url)
+
+
+def _desktop(settings: kinds.DesktopSettings) -> Channel:
+    from upcall.channels.desktop import Desktop
+
+    return Desktop(language=settings.language)
+
+
+MAKERS: Mapping[type[kinds.ChannelSettings], Callable[[Any], Channel]] = {
+    kinds.SlackSettings: _slack,
+    kinds.MatrixSettings: _matrix,
+    kinds.WebhookSettings: _webhook,
+    kinds.NtfySettings: _ntfy,
+    kinds.AppriseSettings: _apprise,
+    kinds.DesktopSettings: _desktop,
+}
+
+CALLED: Mapping[type[kinds.ChannelSettings], Callable[[Any, str], Channel]] = {
+    kinds.TelegramSettings: _telegram,
+    kinds.WhatsAppSettings: _whatsapp,
+}
+"""Those that have to know where they are called."""
+
+STAMPED: Mapping[type[kinds.ChannelSettings], Callable[[Any, Stamps], Channel]] = {
+    kinds.EmailSettings: _email
+}
+"""Those that have to make proof of their own."""
