@@ -177,7 +177,12 @@ class PostOffice:
 
 @asynccontextmanager
 async def opened(
-    dovecot: Dovecot, *, security: str = "none", certified: Path | None = None, **more: Any
+    dovecot: Dovecot,
+    *,
+    security: str = "none",
+    certified: Path | None = None,
+    lenient: bool = False,
+    **more: Any,
 ) -> AsyncIterator[PostOffice]:
     """A post office at work, in the test's own loop."""
     office = PostOffice(dovecot=dovecot, security=security, **more)
@@ -197,7 +202,7 @@ async def opened(
             hostname="mail.example.test",
             tls_context=context if security == "starttls" else None,
             require_starttls=security == "starttls",
-            authenticator=authenticate if security != "none" else None,
+            authenticator=authenticate if security != "none" or lenient else None,
             auth_required=security == "starttls",
             auth_require_tls=security == "starttls",
         )
