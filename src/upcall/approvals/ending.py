@@ -23,7 +23,7 @@ async def deny_open(
     denied: list[Inquiry] = []
     # Those first that wait for their turn, so that none of them is put to anybody by the end of another.
     for state in ("queued", "open"):
-        query = Query(state=state, kind=Kind.APPROVAL, agent=agent, limit=PAGE)
+        query = Query(state=state, kind=Kind.APPROVAL, agent=agent, run=run, limit=PAGE)
         denied += await _deny(broker, query, run=run, session=session, reason=reason)
     return denied
 

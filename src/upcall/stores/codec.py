@@ -32,7 +32,7 @@ from upcall.domain.inquiry import (
     Subject,
 )
 
-COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, outcome, body"
+COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """What `decode` reads, in its order."""
 
 QUEUED = "queued"
@@ -145,6 +145,7 @@ def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
         inquiry.asked_at,
         expires_at,
         closed_at,
+        origin.run,
         became,
         made,
     )
@@ -152,7 +153,7 @@ def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
 
 def decode(values: Sequence[Any]) -> Inquiry:
     """The inquiry that a row of `COLUMNS` holds."""
-    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, became, made = (
+    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, _, became, made = (
         values
     )
     read: Json = _read(made)

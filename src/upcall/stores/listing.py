@@ -41,6 +41,9 @@ def listing(query: Query) -> Listing:
     if query.kind is not None:
         made.wheres.append("kind = ?")
         made.values.append(query.kind.value)
+    if query.run is not None:
+        made.wheres.append("run = ?")
+        made.values.append(query.run)
     return made
 
 
@@ -52,7 +55,7 @@ def _open(query: Query) -> Listing:
         values.append(_position(name, query.cursor)[0])
     if query.closed_since is not None:
         wheres.append("FALSE")
-    return Listing(wheres, values, f"inquiry_{name}", "number")
+    return Listing(wheres, values, f"inquiry_{name}" if query.run is None else "inquiry_run", "number")
 
 
 def _closed(query: Query) -> Listing:
@@ -75,7 +78,8 @@ def _asked(query: Query) -> Listing:
     if query.cursor is not None:
         wheres.append("number < ?")
         values.append(_position("asked", query.cursor)[0])
-    return Listing(wheres, values, None if query.agent is None else "inquiry_agent", "number DESC")
+    using = None if query.agent is None else "inquiry_agent"
+    return Listing(wheres, values, using if query.run is None else "inquiry_run", "number DESC")
 
 
 _BEGINNINGS = {"open": _open, QUEUED: _open, "closed": _closed, "asked": _asked}
