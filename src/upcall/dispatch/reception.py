@@ -126,6 +126,8 @@ class Reception:
             return self._no("" if inbound.given is None else self._words["no_question"])
         if person is None:
             return self._no(self._words["unknown_person"])
+        if not inbound.proven:
+            return self._no(self._words["unproven"])
         words = inbound.words
         if inquiry is None and inbound.given is None:
             inquiry, words = await self._by_ref(words)
@@ -142,7 +144,7 @@ class Reception:
             inquiry, self._channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
-        if inbound.message is not None and inbound.given is not None:
+        if inbound.message is not None and inbound.inquiry is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, words, person)
 
