@@ -61,7 +61,19 @@ class MatrixSettings(ChannelSettings):
     access_token: str = field(default="", metadata=SECRET | NEEDED)
 
 
-KINDS: Mapping[str, type[ChannelSettings]] = {"slack": SlackSettings, "matrix": MatrixSettings}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscordSettings(ChannelSettings):
+    """A Discord bot."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    api_url: str = ""
+
+
+KINDS: Mapping[str, type[ChannelSettings]] = {
+    "slack": SlackSettings,
+    "matrix": MatrixSettings,
+    "discord": DiscordSettings,
+}
 """Every kind of channel that there is."""
 
 

@@ -6,7 +6,14 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import QUIET, ChannelSettings, MatrixSettings, RouteSettings, SlackSettings
+from upcall.channel_settings import (
+    QUIET,
+    ChannelSettings,
+    DiscordSettings,
+    MatrixSettings,
+    RouteSettings,
+    SlackSettings,
+)
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -130,6 +137,10 @@ def _made(settings: ChannelSettings) -> Channel:
                 access_token=settings.access_token,
                 language=settings.language,
             )
+        case DiscordSettings():
+            from upcall.channels.discord import Discord
+
+            return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
         case _:
             raise AssertionError(settings.kind)
 
