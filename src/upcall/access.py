@@ -1,9 +1,10 @@
 """Who may come in: tokens, browser sessions and one-time codes.
 
-All are made of 256 random bits and kept as SHA-256; tokens and sessions in the store, looked up in memory, and codes,
-which live for minutes, in memory alone. A session is not a token: neither is taken where the other is meant.
+All are made of 256 random bits and kept in the store as SHA-256; tokens and sessions are looked up in memory. A session is
+not a token: neither is taken where the other is meant.
 """
 
+import asyncio
 import hashlib
 import re
 import secrets
@@ -12,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from upcall.domain.errors import InvalidRequest, Unauthenticated
+from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, Role, Token
-from upcall.ports import Store
+from upcall.ports import Ledger, Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 SESSION = re.compile(r"session-[0-9a-f]{8}@(.+)")
@@ -21,7 +23,8 @@ SESSION = re.compile(r"session-[0-9a-f]{8}@(.+)")
 
 SESSION_SECONDS = 30 * 86400.0
 CODE_SECONDS = 600.0
-MOST_CODES = 1000
+CODE = "sign-in"
+PAGE = 200
 
 
 def digest(secret: str) -> str:
@@ -39,59 +42,84 @@ class Session:
 
 
 class Codes:
-    """One-time codes: each lets one person in, once, within ten minutes. A restart forgets them."""
+    """One-time codes: each lets one person in, once, within ten minutes, at any daemon on the store."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Ledger, clock: Callable[[], float]) -> None:
+        self._store = store
         self._clock = clock
-        self._issued: dict[str, tuple[Caller, float]] = {}
 
-    def issue(self, caller: Caller) -> str:
+    async def issue(self, caller: Caller) -> str:
         """Make a code for somebody."""
-        self._forget_stale()
-        if len(self._issued) >= MOST_CODES:
-            self._issued.pop(next(iter(self._issued)))
-        code = secrets.token_urlsafe(32)
-        self._issued[digest(code)] = (caller, self._clock() + CODE_SECONDS)
+        code, now = secrets.token_urlsafe(32), self._clock()
+        body = {"role": caller.role.value}
+        issued = Record(kind=CODE, key=digest(code), state=caller.name, at=now, body=body)
+        stale = await self._keys(lambda record: not self._is_good(record))
+        await self._store.revise(CODE, issued.key, lambda _: Effects(records=(issued,), forgotten=stale))
         return code
 
-    def holder(self, code: str) -> Caller | None:
+    async def holder(self, code: str) -> Caller | None:
         """Whom a code would let in, without using it up."""
-        self._forget_stale()
-        found = self._issued.get(digest(code))
-        return None if found is None else found[0]
+        return self._caller(await self._store.look_up(CODE, digest(code)))
 
-    def redeem(self, code: str) -> Caller | None:
+    async def redeem(self, code: str) -> Caller | None:
         """Whom a code lets in; it is worth nothing afterwards."""
-        caller = self.holder(code)
-        self._issued.pop(digest(code), None)
+        key = digest(code)
+        caller: Caller | None = None
+
+        def decide(kept: Record | None) -> Effects | None:
+            nonlocal caller
+            caller = self._caller(kept)
+            return None if kept is None else Effects(forgotten=((CODE, key),))
+
+        await self._store.revise(CODE, key, decide)
         return caller
 
-    def revoke(self, name: str) -> None:
+    async def revoke(self, name: str) -> None:
         """Make every code for somebody worthless."""
-        self._issued = {key: entry for key, entry in self._issued.items() if entry[0].name != name}
+        theirs = await self._keys(lambda record: record.state == name)
+        if theirs:
+            await self._store.revise(CODE, theirs[0][1], lambda _: Effects(forgotten=theirs))
 
-    def _forget_stale(self) -> None:
-        now = self._clock()
-        self._issued = {key: entry for key, entry in self._issued.items() if entry[1] > now}
+    def _caller(self, record: Record | None) -> Caller | None:
+        if record is None or not self._is_good(record):
+            return None
+        return Caller(name=record.state, role=Role(str(record.body["role"])))
+
+    def _is_good(self, record: Record) -> bool:
+        return self._clock() < record.at + CODE_SECONDS
+
+    async def _keys(self, wanted: Callable[[Record], bool]) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        cursor: str | None = None
+        while True:
+            page = await self._store.records(CODE, cursor=cursor, limit=PAGE)
+            found += [(CODE, record.key) for record in page.items if wanted(record)]
+            cursor = page.next
+            if cursor is None:
+                return tuple(found)
 
 
 class Access:
-    """Who holds which token. One per process; `load` it once."""
+    """Who holds which token. One per process; `load` it once. Where others share the store, they make some as well."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time, *, shared: bool = False) -> None:
         self._store = store
+        self._shared = shared
+        self._learning: asyncio.Task[None] | None = None
         self._clock = clock
         self._callers: dict[str, Caller] = {}
         self._sessions: dict[str, Session] = {}
         self._lent: dict[str, Caller] = {}
         # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
         self._seen: dict[str, Caller] = {}
-        self.codes = Codes(clock)
+        self.codes = Codes(store, clock)
 
     async def load(self) -> None:
         """Read the tokens into memory, where every request looks them up."""
+        tokens = await self._store.tokens()
+        # From here on nobody is let in between: those who come while the store is read are known as they were.
         self._callers, self._sessions = {}, {}
-        for token in await self._store.tokens():
+        for token in tokens:
             whose = SESSION.fullmatch(token.name)
             caller = Caller(name=whose[1] if whose else token.name, role=token.role)
             if whose:
@@ -120,6 +148,16 @@ class Access:
                 hint="send `Authorization: Bearer TOKEN`; `upcall tokens create` makes one",
             )
         return caller
+
+    async def admit(self, secret: str) -> Caller:
+        """Who holds this token, which may have been made at another daemon a moment ago. Raises as `identify` does."""
+        try:
+            return self.identify(secret)
+        except Unauthenticated:
+            if not self._shared or not secret:
+                raise
+        await self._learn()
+        return self.identify(secret)
 
     def has_people(self) -> bool:
         """Whether there is anybody at all who could answer."""
@@ -151,6 +189,27 @@ class Access:
         if found is None or self._is_over(found):
             raise Unauthenticated("nobody is signed in here", hint="`upcall inbox` prints a sign-in link")
         return found
+
+    async def admit_session(self, secret: str) -> Session:
+        """The session that a cookie stands for, which may have begun at another daemon. Raises as `session` does."""
+        try:
+            return self.session(secret)
+        except Unauthenticated:
+            if not self._shared or not secret:
+                raise
+        await self._learn()
+        return self.session(secret)
+
+    async def _learn(self) -> None:
+        """Look for what others have made; whoever comes meanwhile waits for the next look, and all of them for one."""
+        before = self._learning
+        if before is not None and not before.done():
+            # What was made since it began may be missing there.
+            await asyncio.wait({before})
+        if self._learning is before:
+            self._learning = asyncio.create_task(self.load())
+        assert self._learning is not None
+        await asyncio.shield(self._learning)
 
     def sessions(self, caller: Caller) -> Sequence[Session]:
         """The sessions that somebody may end, the newest first: their own, and an admin everybody's."""
@@ -202,7 +261,7 @@ class Access:
         for session in list(self._sessions.values()):
             if session.caller.name == name:
                 await self._store.drop_token(session.name)
-        self.codes.revoke(name)
+        await self.codes.revoke(name)
         await self.load()
         return dropped
 

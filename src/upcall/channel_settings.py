@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import ClassVar, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from typing_extensions import override
@@ -27,6 +27,9 @@ _CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
     """What every channel has, by a name of its owner's. A name that is a kind is of that kind."""
+
+    needs_public_url: ClassVar[bool] = False
+    """Whether it is of use only where people or vendors can reach the daemon from outside."""
 
     kind: str = ""
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
@@ -69,10 +72,35 @@ class DiscordSettings(ChannelSettings):
     api_url: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NtfySettings(ChannelSettings):
+    """A server of ntfy's."""
+
+    needs_public_url: ClassVar[bool] = True
+    server: str = "https://ntfy.sh"
+    token: str = field(default="", metadata=SECRET)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppriseSettings(ChannelSettings):
+    """A service that Apprise knows."""
+
+    needs_public_url: ClassVar[bool] = True
+    url: str = field(default="", metadata=SECRET | NEEDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesktopSettings(ChannelSettings):
+    """The desktop that the daemon runs on."""
+
+
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
     "matrix": MatrixSettings,
     "discord": DiscordSettings,
+    "ntfy": NtfySettings,
+    "apprise": AppriseSettings,
+    "desktop": DesktopSettings,
 }
 """Every kind of channel that there is."""
 

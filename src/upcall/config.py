@@ -24,6 +24,9 @@ TEMPLATED = ("acp", "command")
 ALIASES = ("ask_user", "question")
 """What else `ask_human` may be called."""
 
+REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""What a daemon can be called among others: what a host can be called."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
@@ -82,6 +85,7 @@ class Notifications:
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
     terminal_bell: bool = False
+    terminal_osc: Literal["", "9", "777", "99"] = ""
     macos_notification: bool = False
     webhook_url: str = ""
 
@@ -103,6 +107,7 @@ class Config:
     database: str = ""
     database_direct: str = ""
     public_url: str = ""
+    replica: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
@@ -148,6 +153,11 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = fill(Config, table, environment, "", problems, read=named)
+    problems += [
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address that its links lead to"
+        for name, settings in config.channels.items()
+        if settings.needs_public_url and not config.public_url
+    ]
     if not config.inbox and not config.routes:
         problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [
@@ -160,6 +170,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         problems.append(
             f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
         )
+    if config.replica and not REPLICA.fullmatch(config.replica):
+        problems.append(f"replica: up to 63 small letters, digits and -; got {config.replica!r}")
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config

@@ -4,7 +4,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -76,13 +76,13 @@ def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
     with suppress(FileNotFoundError):
         home.down_mark.unlink()
 
-    def ready(url: str, sign_in_link: Callable[[], str]) -> None:
+    async def ready(url: str, sign_in_link: Callable[[], Awaitable[str]]) -> None:
         instance.ready()
         log.info("listening at %s", url)
         inbox = "upcall inbox"
         if start.ready_fd is None and sys.stdout.isatty():
             # Only where a person reads it: what is not a terminal may be a log.
-            inbox = f"{sign_in_link()}  (once, within 10 minutes; `upcall inbox` for another)"
+            inbox = f"{await sign_in_link()}  (once, within 10 minutes; `upcall inbox` for another)"
         _tell(
             start,
             "ready",

@@ -129,6 +129,31 @@ def bell(stream: TextIO = sys.stdout) -> Notifier:
     return ring
 
 
+def terminal(code: str, stream: TextIO = sys.stdout) -> Notifier:
+    """Has the terminal that the daemon runs in show a notification, in the way that it understands."""
+
+    async def show(notice: Notice) -> None:
+        if stream.isatty():
+            stream.write(_escape_sequence(code, notice))
+            stream.flush()
+
+    return show
+
+
+def _escape_sequence(code: str, notice: Notice) -> str:
+    """OSC 9 (iTerm2, Windows Terminal), 777 (VTE, urxvt, Ghostty) or 99 (kitty); no text can end it early."""
+    title = one_line(notice.title).replace(";", ",")
+    text = one_line(f"{notice.text}: {notice.question} (upcall answer {notice.ref})")
+    match code:
+        case "777":
+            return f"\x1b]777;notify;{title};{text}\x1b\\"
+        case "99":
+            name = f"i={notice.ref}"
+            return f"\x1b]99;{name}:d=0;{title}\x1b\\\x1b]99;{name}:p=body;{text}\x1b\\"
+        case _:
+            return f"\x1b]9;{title}: {text}\x1b\\"
+
+
 async def notify_macos(notice: Notice) -> None:
     """A notification of macOS."""
     process = await asyncio.create_subprocess_exec(

@@ -49,11 +49,17 @@ class Updated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Which inquiries to list. Open ones come oldest first, everything else newest first."""
+    """Which inquiries to list. Open ones come oldest first, everything else newest first.
+
+    `text` is what somebody searches for: every word of it begins a word of the inquiry (see `domain/searching`).
+    """
 
     state: str | None = None
     agent: str | None = None
     kind: Kind | None = None
+    workspace: str | None = None
+    run: int | None = None
+    text: str = ""
     closed_since: float | None = None
     limit: int = 50
     cursor: str | None = None

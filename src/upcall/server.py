@@ -21,7 +21,7 @@ from upcall.wiring import Assembly, assembled
 GRACE = 5
 """Seconds that connections get to finish once every waiter has been settled."""
 
-Ready = Callable[[str, Callable[[], str]], None]
+Ready = Callable[[str, Callable[[], Awaitable[str]]], Awaitable[None]]
 """Hears the address, and what makes a sign-in link."""
 
 log = logging.getLogger("upcall.server")
@@ -38,12 +38,12 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Re
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     async with assembled(home, config, url) as assembly:
 
-        def on_started() -> None:
+        async def on_started() -> None:
             home.write_private(home.runtime_file, json.dumps(_whereabouts(assembly)._asdict()))
             # What exists by now stays; later collections need not look at it again.
             gc.freeze()
             gc.set_threshold(50_000, 50, 100)
-            ready(assembly.url, assembly.sign_in_link)
+            await ready(assembly.url, assembly.sign_in_link)
 
         async def settle() -> None:
             end = home.down_mark.exists()
@@ -75,7 +75,7 @@ class _Server(uvicorn.Server):
         )
         self._told = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._on_started: Callable[[], None] = lambda: None
+        self._on_started: Callable[[], Awaitable[None]] | None = None
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -88,11 +88,14 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, then say so."""
         await super().startup(sockets)
-        if self.started:
-            self._on_started()
+        if self.started and self._on_started is not None:
+            await self._on_started()
 
     async def run_until_told(
-        self, listening: socket.socket, on_started: Callable[[], None], settle: Callable[[], Awaitable[None]]
+        self,
+        listening: socket.socket,
+        on_started: Callable[[], Awaitable[None]],
+        settle: Callable[[], Awaitable[None]],
     ) -> None:
         """Serve until a signal arrives, settle, and finish."""
         self._on_started = on_started

@@ -22,6 +22,7 @@ from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
@@ -31,6 +32,7 @@ from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
+from upcall.domain.routing import Routing
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
@@ -76,9 +78,9 @@ class Assembly:
     public_url: str
     agent_token: str
 
-    def sign_in_link(self) -> str:
+    async def sign_in_link(self) -> str:
         """A fresh link that lets the owner in, once."""
-        code = self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
+        code = await self.access.codes.issue(Caller(name=_owner(), role=Role.ADMIN))
         return f"{self.public_url or self.url}{sign_in_path(code)}"
 
     async def settle(self, *, end: bool) -> None:
@@ -97,9 +99,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
-        access = Access(store, store.now)
-        await access.load()
         shared = is_postgres(config.database)
+        access = Access(store, store.now, shared=shared)
+        await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
             leaving.callback(asyncio.create_task(_refresh(access)).cancel)
@@ -123,12 +125,11 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
-        reached = posts(config, url, AnswerLinks(broker, access).path_in)
-        dispatch = Dispatch(broker, People(store, broker.now), reached, routing)
+        dispatch = _dispatch(broker, access, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
-        door = LateDoor(tools, access)
+        door = LateDoor(tools, access, replica=config.replica)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
@@ -186,6 +187,17 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
         pacing=Pacing(**asdict(config.rates)),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
+    """The channels; where daemons share a database, each of them is listened to by one at a time."""
+    return Dispatch(
+        broker,
+        People(broker.store, broker.now),
+        posts(config, url, AnswerLinks(broker, access).path_in),
+        routing,
+        listening_lease=LEASE if is_postgres(config.database) else None,
     )
 
 

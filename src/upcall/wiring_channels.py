@@ -6,14 +6,8 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.channel_ports import Channel
-from upcall.channel_settings import (
-    QUIET,
-    ChannelSettings,
-    DiscordSettings,
-    MatrixSettings,
-    RouteSettings,
-    SlackSettings,
-)
+from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
+from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.worker import Post
@@ -22,7 +16,7 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
-from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, webhook
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, webhook
 from upcall.ports import Store
 
 
@@ -89,6 +83,7 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
     settings = config.notifications
     wanted = (
         (settings.terminal_bell, bell()),
+        (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
         # The same settings may be used on other systems, where there is nothing to notify with.
         (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
         (bool(settings.webhook_url), webhook(settings.webhook_url)),
@@ -108,41 +103,12 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
 
 def _channel(name: str, settings: ChannelSettings) -> Channel:
     try:
-        return _made(settings)
+        return channel(settings)
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
             hint=f"pip install 'upcall[{settings.kind}]'",
         ) from error
-
-
-def _made(settings: ChannelSettings) -> Channel:
-    """A channel of its kind. Each is imported here alone: not everybody has its library, and loading one takes time."""
-    match settings:
-        case SlackSettings():
-            from upcall.channels.slack import Slack
-
-            return Slack(
-                bot_token=settings.bot_token,
-                app_token=settings.app_token,
-                signing_secret=settings.signing_secret,
-                api_url=settings.api_url,
-                language=settings.language,
-            )
-        case MatrixSettings():
-            from upcall.channels.matrix import Matrix
-
-            return Matrix(
-                homeserver=settings.homeserver,
-                access_token=settings.access_token,
-                language=settings.language,
-            )
-        case DiscordSettings():
-            from upcall.channels.discord import Discord
-
-            return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
-        case _:
-            raise AssertionError(settings.kind)
 
 
 def _place(written: str) -> Place:

@@ -228,7 +228,7 @@ class FakeDiscord:
                     return _yes(self._whole(channel, name.partition("/")[2], posted))
         number = message or str(next(self._numbers))
         if "components" not in sent:
-            reference = sent.get("message_reference", {}).get("message_id", "")
+            reference = str(sent.get("message_reference", {}).get("message_id", ""))
             self._lines.append((self._writers.get(reference, reference), read(sent["content"])))
         self._posted[f"{channel}/{number}"] = {**self._posted.get(f"{channel}/{number}", {}), **sent}
         return _yes(self._whole(channel, number, sent))

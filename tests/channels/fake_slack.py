@@ -137,6 +137,11 @@ class FakeSlack:
     def listening(self) -> bool:
         return bool(self._sockets)
 
+    @property
+    def connections(self) -> int:
+        """How many are listening at this moment."""
+        return len(self._sockets)
+
     def messages(self) -> Sequence[Message]:
         return [
             _message(name, posted["blocks"]) for name, posted in self._posted.items() if posted.get("blocks")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import RouteSettings, SlackSettings
+from upcall.channel_settings import KINDS, RouteSettings, SlackSettings
+from upcall.channels.catalogue import MAKERS
 from upcall.channels.slack import Slack
 from upcall.cli.app import run
 from upcall.config import Config
@@ -74,3 +75,7 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
     settings = json.loads(capsys.readouterr().out)["settings"]
     assert settings["socket_mode_enabled"] is False
     assert settings["interactivity"]["request_url"] == settings["event_subscriptions"]["request_url"] == url
+
+
+def test_every_kind_of_channel_can_be_made() -> None:
+    assert set(MAKERS) == set(KINDS.values())

@@ -7,4 +7,5 @@ pytest.register_assert_rewrite(
     "upcall.testing.store_harness",
     "upcall.testing.store_ledger",
     "upcall.testing.store_reading",
+    "upcall.testing.store_searching",
 )

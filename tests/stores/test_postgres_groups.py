@@ -189,6 +189,22 @@ async def test_a_daemon_stopped_in_the_middle_of_a_transaction_holds_nobody_up_f
     assert (await shared.record(Happening(type="tick", at=NOW, data={}))).seq == 2
 
 
+async def test_a_daemon_stopped_between_two_statements_of_one_message_holds_nobody_up_either(
+    shared: PostgresStore, address: str
+) -> None:
+    async def hold_up() -> None:
+        with psycopg.connect(address, autocommit=True) as stopped, stopped.pipeline():
+            stopped.execute(statements.BEGIN)
+            stopped.execute(statements.SETTINGS, ("10s", "10s"))
+            assert stopped.execute(statements.LOCK, ("100ms",)).fetchone() is not None
+            assert (await shared.add(an_inquiry())).created
+            stopped.execute("UPDATE upcall.counter SET last_seq = 100")
+
+    with pytest.raises(psycopg.OperationalError, match="closed the connection"):
+        await hold_up()
+    assert (await shared.record(Happening(type="tick", at=NOW, data={}))).seq == 2
+
+
 async def test_a_lock_that_is_never_let_go_is_an_error_of_ours_for_the_whole_group(
     shared: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

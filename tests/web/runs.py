@@ -56,7 +56,7 @@ class MemoryRuns:
             raise UnknownRun(number)
         return self.runs[number]
 
-    async def find(self, *, state: str | None, cursor: str | None, limit: int) -> RunPage:
+    async def find(self, *, state: str | None = None, cursor: str | None, limit: int) -> RunPage:
         begins = int(cursor) if cursor else 2**62
         found = [
             run
@@ -106,6 +106,11 @@ class MemoryRuns:
         position = after + len(lines)
         over = self.runs[number].is_over and not lines
         return LogPage(lines=lines, next_after=position, over=over)
+
+    async def tail(self, number: int) -> LogPage:
+        run = await self.get(number)
+        lines = [LogLine(at=at, kind="said", text=text) for at, text in enumerate(self.lines[number])]
+        return LogPage(lines=tuple(lines), next_after=len(lines), over=run.is_over)
 
     async def attach(self, number: int) -> Command:
         run = await self.get(number)

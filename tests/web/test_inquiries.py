@@ -327,3 +327,26 @@ async def test_half_a_surrogate_pair_is_replaced_and_not_an_error(house: House) 
         f"/v1/inquiries/{asked.json()['id']}/answer", content=b'{"text": "half \\udc00"}'
     )
     assert answer.json()["accepted"] is True
+
+
+async def test_a_list_is_searched_and_narrowed(house: House) -> None:
+    shop = await house.asked(question="Which cache?", workspace="/srv/shop")
+    other = await house.asked("painter", question="Which colour?")
+    await house.answered(other["id"], "ultramarine")
+
+    async def found(by: str = "ana", **query: str) -> list[str]:
+        response = await house.as_(by).get("/v1/inquiries", params=query)
+        return [item["id"] for item in response.json()["items"]]
+
+    assert await found(q="ULTRA") == [other["id"]]
+    assert await found(q="which", state="open") == [shop["id"]]
+    assert await found(workspace="/srv/shop") == [shop["id"]]
+    assert await found(run="7") == []
+    # An agent finds only its own.
+    assert await found("builder", q="which") == [shop["id"]]
+
+
+@pytest.mark.parametrize("query", [{"q": "x" * 501}, {"run": "0"}, {"run": "one"}])
+async def test_a_search_that_cannot_be_made_is_refused(house: House, query: dict[str, str]) -> None:
+    response = await house.as_("ana").get("/v1/inquiries", params=query)
+    assert code(response) == (400, "invalid_request")

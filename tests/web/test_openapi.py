@@ -143,11 +143,12 @@ async def test_the_rest_has_the_promised_shape(house: House, tmp_path: Path) -> 
     )
     copied = await house.as_("root").post("/v1/backup", json={"path": str(tmp_path / "copy.db")})
     check(schema_of("/v1/backup", "post", 201), copied.json())
-    check(schema_of("/healthz", "get", 200), (await house.as_(None).get("/healthz")).json())
+    for path in ("/healthz", "/livez"):
+        check(schema_of(path, "get", 200), (await house.as_(None).get(path)).json())
+        assert (await house.as_(None).head(path)).status_code == 200
     asked = await house.asked()
     waited = await house.as_("builder").get(f"/v1/inquiries/{asked['id']}/wait?timeout=0")
     check(schema_of("/v1/inquiries/{name}/wait", "get", 200), waited.json())
-    assert (await house.as_(None).head("/healthz")).status_code == 200
 
 
 async def test_runs_have_the_promised_shape(house: House) -> None:

@@ -290,3 +290,50 @@ async def test_static_files_are_sent_once(ana: Visitor) -> None:
     first = await ana.client.get("/static/upcall.css")
     again = await ana.client.get("/static/upcall.css", headers={"If-None-Match": first.headers["etag"]})
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+async def test_lists_are_narrowed_by_what_stands_in_the_address(live: House, ana: Visitor) -> None:
+    await live.asked(question="Whose shop?", workspace="/srv/shop")
+    await live.asked(question="Whose <api>?", workspace="/srv/api & more")
+    await live.asked("painter", kind="approval", question="rm -rf paint")
+    for path, found in {
+        "/?workspace=/srv/shop": ["Whose shop?"],
+        "/?workspace=%2Fsrv%2Fapi+%26+more": ["Whose &lt;api&gt;?"],
+        "/?agent=painter": ["rm -rf paint"],
+        "/?kind=approval": ["rm -rf paint"],
+        "/?kind=approval&agent=builder": [],
+        "/?kind=nonsense&agent=builder": ["Whose shop?", "Whose &lt;api&gt;?"],
+        "/?q=whose+shop&agent=builder": ["Whose shop?"],
+    }.items():
+        page = await ana.looks(path)
+        shown = [text for text in ("Whose shop?", "Whose &lt;api&gt;?", "rm -rf paint") if text in page]
+        assert shown == found, path
+    # What can be chosen does not shrink with what is chosen.
+    page = await ana.looks("/?agent=painter")
+    assert '<option value="builder">' in page
+    assert '<option value="painter" selected>' in page
+    assert '<option value="/srv/api &amp; more">' in page
+
+
+async def test_the_history_is_searched_and_pages_keep_what_was_searched_for(
+    live: House, ana: Visitor
+) -> None:
+    for number in range(32):
+        inquiry = await live.asked(question=f"Number {number:02} of many?")
+        await live.answered(inquiry["id"], "ultramarine" if number else "crimson")
+    assert "Number 00" in await ana.looks("/history?q=crim")
+    first = await ana.looks("/history?q=ultramarine+many&agent=builder")
+    assert "Number 31" in first
+    following = first.partition('href="/history?q=')[2].partition('"')[0].replace("&amp;", "&")
+    last = await ana.looks(f"/history?q={following}")
+    assert "Number 01" in last
+    assert "Number 00" not in last
+    assert 'href="/history?q=ultramarine+many&amp;agent=builder"' in last
+    assert "Nothing in the history matches this." in await ana.looks("/history?q=crimson+31")
+
+
+async def test_a_secret_answer_is_not_searched_for(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked(question="Password?", secret=True)
+    await live.answered(inquiry["id"], "hunter2")
+    assert "Nothing in the history matches this." in await ana.looks("/history?q=hunter2")
+    assert "Password?" in await ana.looks("/history?q=password")

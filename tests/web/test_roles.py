@@ -7,7 +7,7 @@ import pytest
 
 from tests.web.house import CHOICE, House, code
 
-TOKENLESS = ["/healthz", "/v1/openapi.json"]
+TOKENLESS = ["/healthz", "/livez", "/v1/openapi.json"]
 
 
 @pytest.mark.parametrize(
@@ -185,3 +185,5 @@ async def test_health_tells_the_version_and_that_it_stops(house: House) -> None:
     await house.broker.close()
     stopping = await house.as_(None).get("/healthz")
     assert (stopping.status_code, stopping.json()["status"]) == (503, "stopping")
+    # It does run: nobody has to start it again.
+    assert (await house.as_(None).get("/livez")).json() == well.json()

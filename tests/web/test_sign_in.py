@@ -9,7 +9,7 @@ import pytest
 from tests.web.house import House, serving
 from tests.web.visitor import Visitor, forms
 
-PAGES = ["/", "/history", "/sessions", "/i/a2"]
+PAGES = ["/", "/history", "/runs", "/sessions", "/i/a2"]
 
 
 @pytest.fixture

@@ -207,24 +207,26 @@ class Discord:
 
     async def _signed_in(self) -> discord.Client:
         async with self._signing_in:
-            if self._client is None:
-                client = discord.Client(intents=INTENTS, max_ratelimit_timeout=LONGEST_WAIT)
-                try:
-                    await client.login(self._token)
-                except (discord.DiscordException, aiohttp.ClientError, TimeoutError, OSError) as error:
-                    raise _failure(error) from error
-                else:
-                    self._client = client
-                finally:
-                    if self._client is None:
-                        await client.close()
-            return self._client
+            if self._client is not None:
+                return self._client
+            client = discord.Client(intents=INTENTS, max_ratelimit_timeout=LONGEST_WAIT)
+            done = False
+            try:
+                await client.login(self._token)
+                done = True
+            except (discord.DiscordException, aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise _failure(error) from error
+            finally:
+                if not done:
+                    await client.close()
+            self._client = client
+            return client
 
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, **parameters: str
     ) -> Any:
         client = await self._signed_in()
-        sent = {} if body is None else {"json": dict(body)}
+        sent: dict[str, Any] = {} if body is None else {"json": dict(body)}
         try:
             return await client.http.request(Route(method, path, **parameters), **sent)
         except (discord.DiscordException, aiohttp.ClientError, TimeoutError, OSError) as error:

@@ -1,7 +1,7 @@
 """Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside, or signed HTTP.
 
-In Socket Mode everything is acknowledged before it is dealt with, except a form, whose sender waits for what is wrong
-with it. Over HTTP an answer is acknowledged once it is kept, because Slack delivers again what was not.
+What somebody did is acknowledged once it is kept, because Slack delivers again what was not, or says that a button did
+not work. It waits for three seconds; in Socket Mode so do we, almost, and then acknowledge what is still on its way.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
 
 CALL_SECONDS = 15
-FORM_SECONDS = 2.0
-"""How long the sender of a form may wait; Slack gives up after three seconds."""
+ACKNOWLEDGE_SECONDS = 2.0
+"""How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
 
 PASSING = {
     "fatal_error",
@@ -211,11 +211,14 @@ class Slack:
                 SocketModeResponse(envelope_id=request.envelope_id, payload=reply)
             )
             return
-        await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+        taking: asyncio.Task[_Taken] | None = None
         if kind == "block_actions" or request.type == "events_api":
-            taken = await self._take(payload, inbox)
-            if taken.tell is not None:
-                await self._tell(taken.tell)
+            taking = asyncio.create_task(self._take(payload, inbox))
+            await asyncio.wait({taking}, timeout=ACKNOWLEDGE_SECONDS)
+        await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+        taken = _Taken() if taking is None else await taking
+        if taken.tell is not None:
+            await self._tell(taken.tell)
 
     def _tell_soon(self, taken: _Taken) -> None:
         """Slack wants its reply at once, and a person can be told a moment later."""
@@ -254,7 +257,7 @@ class Slack:
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
         """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
         try:
-            async with asyncio.timeout(FORM_SECONDS):
+            async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
                 heard = await inbox.receive(submitted(payload))
         except TimeoutError:
             heard = Heard(line=self._words["unavailable"], accepted=False)

@@ -8,11 +8,12 @@ import logging
 from collections.abc import Sequence
 
 from upcall.broker import Broker
-from upcall.channel_ports import Callback, CallbackReply, Called, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, Called
 from upcall.dispatch.escalating import Escalation
+from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
 from upcall.dispatch.reception import Reception
-from upcall.dispatch.worker import PAUSES, Post, Worker
+from upcall.dispatch.worker import Post, Worker
 from upcall.domain import delivery
 from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError, UnknownChannel
@@ -31,9 +32,17 @@ log = logging.getLogger("upcall.dispatch")
 
 
 class Dispatch:
-    """One per daemon."""
+    """One per daemon. With a lease it listens to each channel only while no other daemon on the same store does."""
 
-    def __init__(self, broker: Broker, people: People, posts: Sequence[Post], routing: Routing) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        people: People,
+        posts: Sequence[Post],
+        routing: Routing,
+        *,
+        listening_lease: float | None = None,
+    ) -> None:
         self._broker = broker
         self._posts = {post.name: post for post in posts}
         self._routing = routing
@@ -42,6 +51,9 @@ class Dispatch:
             post.name: Reception(broker, people, post.name, post.channel, post.words, post.showing)
             for post in posts
         }
+        self._listeners = [
+            Listener(broker.store, post, self._receptions[post.name], lease=listening_lease) for post in posts
+        ]
         self._escalation = Escalation(broker, routing, self._wake)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -64,7 +76,7 @@ class Dispatch:
             asyncio.create_task(self._follow(after)),
             asyncio.create_task(self._escalation.work()),
             *(asyncio.create_task(worker.work()) for worker in self._workers),
-            *(asyncio.create_task(self._listen(post)) for post in self._posts.values()),
+            *(asyncio.create_task(listener.listen()) for listener in self._listeners),
         ]
 
     async def close(self) -> None:
@@ -138,21 +150,3 @@ class Dispatch:
                 after = events[-1].seq
             if any(event.type in WAKES for event in events):
                 self._wake()
-
-    async def _listen(self, post: Post) -> None:
-        """Listen for as long as we live; a lost connection is made again."""
-        reception = self._receptions[post.name]
-        failures = 0
-        while True:
-            try:
-                await post.channel.listen(reception)
-                failures = 0
-            except Unavailable as problem:
-                log.warning("%s cannot be heard: %s", post.name, problem)
-            except Refused as problem:
-                log.error("%s will not be heard: %s", post.name, problem)  # noqa: TRY400 - it is no mistake of ours
-                failures = len(PAUSES)
-            except Exception:
-                log.exception("the listener of %s failed", post.name)
-            await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
-            failures += 1

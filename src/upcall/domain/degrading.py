@@ -90,7 +90,8 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
             for number, choice in enumerate(choices, 1)
         )
     # Whoever replies by number, and to one question, can say by number that none of them is right.
-    other = alone and control is Control.WORDS and question.custom and bool(choices) and not question.multi
+    by_number = alone and control is Control.WORDS and bool(choices) and not can.one_way
+    other = by_number and question.custom and not question.multi
     if other:
         choices += (Choice(label=str(len(choices) + 1), full=words["other"]),)
     return Asked(
@@ -99,6 +100,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
         control=control,
         choices=choices,
         custom=question.custom and not approval,
+        multi=question.multi and not approval,
         numbered=numbered and bool(choices),
         other=other,
     )
@@ -135,6 +137,8 @@ def _heading(inquiry: Inquiry, words: Words) -> str:
 
 
 def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: Words, *, form: bool) -> str:
+    if can.one_way:
+        return ""
     by_hand = any(each.control is Control.WORDS for each in asked) and not form
     if inquiry.kind is Kind.APPROVAL:
         return words["reply.approval"] if by_hand else ""
@@ -172,7 +176,7 @@ def _fitted(shown: View, can: Capabilities, words: Words, link: str) -> View:
     over = _size(shown) - can.body
     if over <= 0:
         return shown
-    if shown.approval and shown.outcome is None:
+    if shown.approval and shown.outcome is None and not can.one_way:
         raise TooLong
     note = words["cut.link"].format(link=link) if link else words["cut"]
     context = _cut(shown.context, _size(shown.context) - over - len(note), note)

@@ -41,7 +41,9 @@ class Capabilities:
     """Whether an answer in words can say which message it is about: a thread, a quote."""
     edit: bool = True
     link: bool = False
-    """Whether its messages carry a link with which they can be answered elsewhere: all that a one-way channel can do."""
+    """Whether its messages carry a link with which they can be answered elsewhere."""
+    one_way: bool = False
+    """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     body: int = 3000
 
 
@@ -63,6 +65,7 @@ class Asked:
     control: Control
     choices: tuple[Choice, ...] = ()
     custom: bool = True
+    multi: bool = False
     numbered: bool = False
     """Whether the choices are listed by number beside the text."""
     other: bool = False

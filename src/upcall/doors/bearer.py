@@ -29,7 +29,7 @@ class Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it with 401."""
         try:
-            caller = self._access.identify(token_of(scope))
+            caller = await self._access.admit(token_of(scope))
         except Unauthenticated as problem:
             error = {"code": problem.code, "message": problem.message, "hint": problem.hint}
             await respond(send, 401, {"error": error}, [CHALLENGE])

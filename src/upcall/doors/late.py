@@ -10,19 +10,20 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.doors.bearer import Guarded
+from upcall.doors.sticky import Sticky, messages_path
 from upcall.doors.tools import Tools
-
-PATHS = ("/mcp", "/sse", "/messages/")
 
 
 class LateDoor:
-    """Put `routes()` into an application whose lifespan enters `lifespan()`."""
+    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
 
-    def __init__(self, tools: Tools, access: Access) -> None:
+    def __init__(self, tools: Tools, access: Access, *, replica: str = "") -> None:
+        self._replica = replica
+        self._messages = messages_path(replica)
         self._tools = tools
         self._access = access
         self._wanted = asyncio.Event()
@@ -31,7 +32,11 @@ class LateDoor:
     def routes(self) -> list[Route]:
         """Where clients knock."""
         # Strangers are turned away before anything is imported for them.
-        return [Route(path, Guarded(self._access, _Knock(self, path))) for path in PATHS]
+        streamable: ASGIApp = _Knock(self, "/mcp")
+        if self._replica:
+            streamable = Sticky(streamable, self._replica)
+        doors = {"/mcp": streamable} | {path: _Knock(self, path) for path in ("/sse", self._messages)}
+        return [Route(path, Guarded(self._access, door)) for path, door in doors.items()]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:
@@ -58,7 +63,7 @@ class LateDoor:
             # At the top it would cost everybody what this module exists to save.
             from upcall.doors.mcp_server import McpDoor  # noqa: PLC0415
 
-            door = McpDoor(self._tools, self._access)
+            door = McpDoor(self._tools, self._access, messages=self._messages)
             async with door.lifespan():
                 self._opened.set_result({route.path: route for route in door.routes()})
                 await asyncio.get_running_loop().create_future()

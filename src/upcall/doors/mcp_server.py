@@ -81,6 +81,7 @@ class McpDoor:
         allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] = (),
         session_idle: float = SESSION_IDLE,
+        messages: str = "/messages/",
     ) -> None:
         self._tools = tools
         self._access = access
@@ -105,7 +106,8 @@ class McpDoor:
         # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
-        self._sse = SseServerTransport("/messages/", security_settings=self._security)
+        self._messages = messages
+        self._sse = SseServerTransport(messages, security_settings=self._security)
         self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
         self._sending: set[asyncio.Task[None]] = set()
         self._users: dict[Caller, AuthenticatedUser] = {}
@@ -115,7 +117,7 @@ class McpDoor:
         return [
             Route("/mcp", Guarded(self._access, self._streamable, self._mark)),
             Route("/sse", Guarded(self._access, self._older_sse, self._mark)),
-            Route("/messages/", Guarded(self._access, self._sse.handle_post_message, self._mark)),
+            Route(self._messages, Guarded(self._access, self._sse.handle_post_message, self._mark)),
         ]
 
     @asynccontextmanager

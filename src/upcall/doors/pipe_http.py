@@ -43,7 +43,7 @@ class PipeDoor:
         try:
             if scope["method"] != "POST":
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
-            caller = self._access.identify(token_of(scope))
+            caller = await self._access.admit(token_of(scope))
             hello, message = _two_lines(await _body(receive))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400

@@ -169,6 +169,19 @@ class RunFolder:
         whole, newline, rest = data.rpartition(b"\n")
         return begins, rest if cut and not newline else whole + newline
 
+    def last_lines(self, most: int, stream: str = OUTPUT) -> tuple[bytes, int]:
+        """The whole lines among the last bytes of a stream, and where they end."""
+        size = self.size(stream)
+        begins, data = self.read(max(size - most, 0), stream, most)
+        while more := self.read(begins + len(data), stream, most)[1]:
+            data += more
+        if begins > 0:
+            # The first of them has most likely begun earlier.
+            cut, newline, rest = data.partition(b"\n")
+            begins, data = (begins + len(cut) + 1, rest) if newline else (begins + len(data), b"")
+        whole, newline, _ = data.rpartition(b"\n")
+        return whole + newline, begins + len(whole) + len(newline)
+
     def size(self, stream: str = OUTPUT) -> int:
         """How much has been written since the beginning."""
         segments = self.segments(stream)

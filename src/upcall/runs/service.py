@@ -30,6 +30,8 @@ from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
 
 LONGEST_TASK = 1024 * 1024
+TAIL = 64 * 1024
+"""How many bytes of output the end of a log is made from."""
 
 
 class Runs:
@@ -242,6 +244,14 @@ class Runs:
             seen = events[-1].seq if events else seen
         lines = readable(reader, begins, data, raw=raw)
         return LogPage(lines=tuple(lines), next_after=begins + len(data), over=run.is_over and not data)
+
+    async def tail(self, number: int) -> LogPage:
+        """The end of what a run has written, and where to read on."""
+        run = await self._book.get(number)
+        data, end = await asyncio.to_thread(self._premises.folder(number).last_lines, TAIL)
+        reader = self._premises.agents(run.agent).reader()
+        lines = readable(reader, end - len(data), data, raw=False)
+        return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
 
     async def attach(self, number: int) -> Command:
         """How a person takes a run's session over in a terminal.

@@ -8,7 +8,7 @@ from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
-from upcall.stores import codec
+from upcall.stores import codec, search
 from upcall.stores.listing import cursor, listing
 
 T = TypeVar("T")
@@ -134,6 +134,10 @@ def statement(query: Query) -> tuple[str, list[object]]:
         InvalidRequest: if the state, the limit or the cursor is not one.
     """
     made = listing(query)
+    if search.is_search(query):
+        # Few are found, and what is found is put in order: that is less than going through a whole list.
+        where, found = search.condition(query)
+        made = made._replace(using=None, wheres=[*made.wheres, where], values=[*made.values, *found])
     index = "NOT INDEXED" if made.using is None else f"INDEXED BY {made.using}"
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM inquiry {index}

@@ -18,7 +18,7 @@ from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 from upcall.ports import Added, Decide, Event, Page, Query, Records, Revise, Updated
-from upcall.stores import codec, ledger
+from upcall.stores import codec, ledger, search
 from upcall.stores.backup import copy
 from upcall.stores.connections import connect
 from upcall.stores.faults import in_our_words
@@ -94,6 +94,8 @@ class SqliteStore:
 
     async def find(self, query: Query) -> Page:
         """See `Store.find`."""
+        while search.is_search(query) and await self._do(search.catch_up):
+            pass
         return await self._read(self._reads.find, query)
 
     async def update(self, name: str, decide: Decide) -> Updated:

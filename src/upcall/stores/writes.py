@@ -28,6 +28,11 @@ _SAME_REQUEST = f"""
     WHERE session = ? AND purpose = ? AND request_key = ? AND agent = ? ORDER BY number DESC LIMIT 1
 """  # noqa: S608 - our own constant; values are bound
 _OLD = "SELECT id FROM inquiry INDEXED BY inquiry_closed WHERE closed_at < ? ORDER BY closed_at LIMIT ?"
+_FORGET = (
+    "DELETE FROM attachment WHERE inquiry = ?",
+    "DELETE FROM inquiry_words WHERE rowid = (SELECT number FROM inquiry WHERE id = ?)",
+    "DELETE FROM inquiry WHERE id = ?",
+)
 # Up to the first that is young, so that no gap is left in the middle; of those looked at, the last stays.
 _PRUNE = """
     DELETE FROM event WHERE seq < (
@@ -160,7 +165,7 @@ class Writes:
     def prune(self, before: float, limit: int) -> tuple[list[str], int]:
         """Forget what is old: the ids of the inquiries, and how many events."""
         names = [name for (name,) in self._db.execute(_OLD, (before, limit))]
-        for sql in ("DELETE FROM attachment WHERE inquiry = ?", "DELETE FROM inquiry WHERE id = ?"):
+        for sql in _FORGET:
             self._db.executemany(sql, [(name,) for name in names])
         if names:
             self._recent.forget()

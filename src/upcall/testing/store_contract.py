@@ -10,7 +10,7 @@
 A store whose database has tools of its own for backups refuses to make them, and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
-`store_ledger` and `store_reading`, in a conftest.
+`store_ledger`, `store_reading` and `store_searching`, in a conftest.
 """
 
 import asyncio
@@ -37,6 +37,7 @@ from upcall.testing.store_harness import (
 )
 from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
+from upcall.testing.store_searching import SearchContract
 
 
 class AddingContract(StoreHarness):
@@ -368,6 +369,12 @@ class BackupContract(StoreHarness):
 
 
 class StoreContract(
-    AddingContract, DecidingContract, ListingContract, LogContract, KeepingContract, LedgerContract
+    AddingContract,
+    DecidingContract,
+    ListingContract,
+    SearchContract,
+    LogContract,
+    KeepingContract,
+    LedgerContract,
 ):
     """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""

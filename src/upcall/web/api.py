@@ -1,7 +1,7 @@
 """Inquiries over HTTP: ask, list, read, answer, reject, cancel, snooze, extend, collect."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import cast
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 
 PAGE, LARGEST_PAGE = 50, 200
+LONGEST_SEARCH = 500
 PURPOSES = ("question", "permission")
 ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
 # Anything else could run, or be taken for a page, in the browser of the person who opens it.
@@ -49,14 +50,17 @@ class Inquiries:
 
     async def list(self, call: Call) -> Response:
         """A page of inquiries."""
-        sent = call.query("state", "agent", "kind", "limit", "cursor")
+        sent = call.query("state", "agent", "workspace", "run", "kind", "q", "limit", "cursor")
         agent = sent.get("agent") or None
         if agent is not None and call.caller.is_agent and agent != call.caller.name:
             raise UnknownAgent(agent)
         query = Query(
             state=sent.get("state") or None,
             agent=agent,
+            workspace=sent.get("workspace") or None,
+            run=_run(sent),
             kind=_kind(sent.get("kind")),
+            text=_words(sent.get("q", "")),
             limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),
             cursor=sent.get("cursor") or None,
         )
@@ -220,6 +224,16 @@ def _answers(sent: object) -> list[list[str]] | None:
         list(fields.strings(values, f"answers[{number}]", example=example))
         for number, values in enumerate(cast("list[object]", sent))
     ]
+
+
+def _run(sent: Mapping[str, str]) -> int | None:
+    return fields.integer(sent, "run", default=0, least=1, most=2**53) if sent.get("run") else None
+
+
+def _words(sent: str) -> str:
+    if len(sent) > LONGEST_SEARCH:
+        raise InvalidRequest(f"q: at most {LONGEST_SEARCH} characters, got {len(sent)}", hint="?q=redis")
+    return sent
 
 
 def _kind(sent: str | None) -> Kind | None:

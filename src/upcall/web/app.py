@@ -49,7 +49,7 @@ def create_app(
         *api_routes(broker, access, runs, settings, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, settings),
+        *page_routes(broker, access, runs, settings),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)
@@ -91,6 +91,7 @@ def api_routes(
         Resource(access, {"POST": service.backup}).at("/v1/backup"),
         Resource(access, {"GET": service.metrics}).at("/metrics"),
         Resource(access, {"GET": service.health, "HEAD": service.health}, public=True).at("/healthz"),
+        Resource(access, {"GET": service.alive, "HEAD": service.alive}, public=True).at("/livez"),
         Resource(access, {"GET": service.openapi}, public=True).at("/v1/openapi.json"),
     ]
 

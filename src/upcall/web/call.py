@@ -91,7 +91,7 @@ class Resource:
         handler = self.handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(scope["method"], ", ".join(self.handlers))
-        caller = NOBODY if self.public else self._access.identify(bearer(scope))
+        caller = NOBODY if self.public else await self._access.admit(bearer(scope))
         response = await handler(Call(scope, receive, caller, scope["path_params"]))
         await response(scope, receive, send)
 

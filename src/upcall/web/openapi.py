@@ -69,7 +69,10 @@ def _inquiries() -> Document:
                 parameters=[
                     query("state", {"oneOf": [STATE, {"const": "closed"}]}),
                     query("agent", TEXT),
+                    query("workspace", TEXT),
+                    query("run", {"type": "integer", "minimum": 1}),
                     query("kind", KIND),
+                    query("q", {"type": "string", "maxLength": 500}),
                     query("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
                     query("cursor", TEXT),
                 ],
@@ -253,6 +256,13 @@ def _service() -> Document:
             "get": {**operation("Is it well", health, tag="service"), "security": []},
             "head": {
                 **operation("Is it well, in a word", {"200": {"description": "It runs."}}, tag="service"),
+                "security": [],
+            },
+        },
+        "/livez": {
+            "get": {**operation("Does it run", {"200": health["200"]}, tag="service"), "security": []},
+            "head": {
+                **operation("Does it run, in a word", {"200": {"description": "It runs."}}, tag="service"),
                 "security": [],
             },
         },

@@ -42,6 +42,10 @@ class Service:
             503 if stopping else 200,
         )
 
+    async def alive(self, call: Call) -> Response:
+        """That the daemon itself runs, whatever has become of its database: to start it again would not help that."""
+        return Json({"status": "ok", "service": "upcall", "version": self._settings.version})
+
     async def openapi(self, call: Call) -> Response:
         """What this API offers."""
         return self._openapi

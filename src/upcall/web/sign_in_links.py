@@ -26,7 +26,7 @@ class SignInLinks:
         """A link for the caller's own browser."""
         require_person(call.caller, "sign in")
         call.query()
-        code = self._access.codes.issue(call.caller)
+        code = await self._access.codes.issue(call.caller)
         # Whoever came through a tunnel has to go the same way again.
         base = self._settings.public_url or f"http://{call.header(b'host')}"
         return Json({"url": f"{base}{sign_in_path(code)}", "expires_in": int(CODE_SECONDS)}, 201)

@@ -6,7 +6,7 @@ from upcall.domain.errors import StorageError, StorageFull
 
 READ_ONLY = "25006"
 # The session was ended, by an administrator, a shutdown, a crash or a timeout; or its server only reads by now.
-_SESSION_OVER = {"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", READ_ONLY}
+_SESSION_OVER = {"57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04", READ_ONLY}
 _TOO_MANY = (
     "too many clients",
     "too many connections",

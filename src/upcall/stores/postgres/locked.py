@@ -33,7 +33,7 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
     async with connection.pipeline():
         await connection.execute(statements.BEGIN)
         await connection.execute(statements.SETTINGS, (f"{statements.LOCKED}s", f"{statements.PAUSED}s"))
-        counter = await connection.execute(statements.COUNTER)
+        counter = await connection.execute(statements.LOCK, (f"{statements.PAUSED}s",))
         if names:
             sql, values = located(names)
             named = await connection.execute(f"{sql} ORDER BY id FOR UPDATE", values)
@@ -51,7 +51,7 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
     while naming.unnamed:
         more = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
         naming.settle({ref for (ref,) in await more.fetchall()})
-    ((last_seq, last_number),) = await counter.fetchall()
+    ((last_seq, last_number, _),) = await counter.fetchall()
     return Group(
         Known(
             last_seq=last_seq,

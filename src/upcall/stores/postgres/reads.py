@@ -17,9 +17,11 @@ from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.listing import cursor, listing
+from upcall.stores.postgres import search
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Connection, Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 T = TypeVar("T")
@@ -64,6 +66,8 @@ class Reads:
 
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
+        while is_search(query) and await self._catch_up():
+            pass
         sql, values = statement(query)
         rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
@@ -71,6 +75,15 @@ class Reads:
             items=tuple([decode(row[2:]) for row in shown]),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
+
+    async def _catch_up(self) -> bool:
+        """Write down the words of some inquiries; whether there may be more of them."""
+        rows = await self.rows(search.UNSEARCHED, (search.AT_ONCE,))
+        if not rows:
+            return False
+        ((written,),) = await self.rows(search.CATCH_UP, search.words(rows))
+        # Those that another daemon is at are left to it.
+        return len(rows) == search.AT_ONCE and written > 0
 
     async def due(self, now: float, limit: int) -> list[str]:
         """Which open inquiries are past their time, the longest first."""
@@ -203,12 +216,16 @@ def statement(query: Query) -> tuple[bytes, list[object]]:
     """
     made = listing(query)
     where = made.where.replace("?", "%s")
+    found: list[object] = []
+    if is_search(query):
+        sought, found = search.condition(query)
+        where = f"{where} AND {sought}"
     values = [keep(value) if isinstance(value, str) else value for value in made.values]
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM upcall.inquiry
         WHERE {where} ORDER BY {made.by} LIMIT %s
     """  # noqa: S608 - every part is one of our own constants
-    return sql.encode(), [*values, min(query.limit + 1, MOST)]
+    return sql.encode(), [*values, *found, min(query.limit + 1, MOST)]
 
 
 def _event(row: tuple[Any, ...]) -> Event:

@@ -28,6 +28,16 @@ SETTINGS = """
 COUNTER = "SELECT last_seq, last_number FROM upcall.counter FOR UPDATE"
 """Everybody who writes takes this lock first, and rows in the order of their ids after it: nobody waits in a circle."""
 
+# The same, and from then on the whole transaction has its time. Being idle is not enough to be ended by: whoever is halted
+# between two statements of one round trip keeps the server waiting for the rest of them. Servers before 17 cannot do it.
+LOCK = """
+    WITH counter AS MATERIALIZED (SELECT last_seq, last_number FROM upcall.counter FOR UPDATE)
+    SELECT last_seq, last_number,
+           CASE WHEN current_setting('transaction_timeout', TRUE) IS NOT NULL
+           THEN set_config('transaction_timeout', %s, TRUE) END
+    FROM counter
+"""
+
 # What is put into these statements is a constant of ours; values are always bound.
 ASKED_BEFORE = f"""
     SELECT earlier.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])

@@ -4,7 +4,6 @@ import secrets
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from zlib import crc32
 
 from markupsafe import Markup
 
@@ -23,11 +22,11 @@ from upcall.domain.inquiry import (
 )
 from upcall.domain.lifecycle import POLICY
 from upcall.domain.rules import suggested_prefix, ways
+from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import preformatted, rendered
 
-HUES = 8
 LONG_CONTEXT = 1200
 """Characters after which a context is folded, unless it has to be agreed to."""
 
@@ -96,7 +95,10 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """Everything that is shown of an inquiry. `rank` only grows, so that old news never replaces new."""
+    """Everything that is shown of an inquiry. `rank` only grows, so that old news never replaces new.
+
+    `comes_from` is the workspace to the letter, for filters.
+    """
 
     id: str
     ref: str
@@ -108,6 +110,7 @@ class Card:
     initial: str
     hue: int
     workspace: str
+    comes_from: str
     workspace_name: str
     run: int | None
     asked_at: float
@@ -159,8 +162,9 @@ def card(
         rank=_rank(inquiry),
         agent=agent,
         initial=agent[:1].upper(),
-        hue=crc32(origin.agent.encode("utf-8", "replace")) % HUES,
+        hue=hue(origin.agent),
         workspace=workspace,
+        comes_from=origin.workspace or "",
         workspace_name=workspace.rstrip("/").rpartition("/")[2],
         run=origin.run,
         asked_at=inquiry.asked_at,

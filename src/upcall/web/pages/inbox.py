@@ -10,6 +10,7 @@ from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, Unread
 from upcall.domain.inquiry import Inquiry, Open
 from upcall.ports import Query
 from upcall.web.pages import forms
+from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site, problem
@@ -17,6 +18,8 @@ from upcall.web.pages.visit import Visit
 
 MOST_OPEN = 100
 MOST_SETTLED = 5
+MOST_OFFERED = 200
+"""How many inquiries are looked at for the agents and workspaces that one can choose."""
 SETTLED_WITHIN = 3600.0
 HISTORY_PAGE = 30
 REF = re.compile(r"[a-z0-9]{1,8}")
@@ -35,15 +38,11 @@ class Inbox:
         """What waits, the longest first, and what was settled just now."""
         # Read first: what happens from here on comes over the stream, twice rather than never.
         seq = await self._broker.store.last_seq()
-        waiting = await self._broker.store.find(
-            Query(state="open", limit=MOST_OPEN, cursor=visit.query("cursor") or None)
-        )
-        now = self._broker.now()
-        settled = await self._broker.store.find(
-            Query(state="closed", limit=MOST_SETTLED, closed_since=now - SETTLED_WITHIN)
-        )
-        wanted = visit.query("q").strip()
-        shown = [inquiry for inquiry in waiting.items if _matches(inquiry, wanted)]
+        chosen, find, now = filters(visit), self._broker.store.find, self._broker.now()
+        waiting = await find(chosen.query("open", MOST_OPEN, visit.query("cursor") or None))
+        settled = await find(chosen.query("closed", MOST_SETTLED, since=now - SETTLED_WITHIN))
+        everything = await find(Query(state="open", limit=MOST_OFFERED)) if chosen else waiting
+        shown = waiting.items
         quiet = {inquiry.id for inquiry in shown if _is_snoozed(inquiry, now)}
         return self._site.render(
             visit,
@@ -54,23 +53,26 @@ class Inbox:
             open=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
             snoozed=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id in quiet],
             settled=[await self._site.card(visit, inquiry) for inquiry in settled.items],
-            next=waiting.next,
-            wanted=wanted,
+            next=waiting.next and chosen.address("/", waiting.next),
+            chosen=chosen,
+            offered=offered(everything.items, chosen),
             flash=_flash(visit),
         )
 
     async def history(self, visit: Visit) -> Response:
         """What was settled, the latest first."""
-        page = await self._broker.store.find(
-            Query(state="closed", limit=HISTORY_PAGE, cursor=visit.query("cursor") or None)
-        )
+        chosen, find = filters(visit), self._broker.store.find
+        page = await find(chosen.query("closed", HISTORY_PAGE, visit.query("cursor") or None))
+        latest = await find(Query(state="closed", limit=MOST_OFFERED))
         cards = [await self._site.card(visit, inquiry, view="history") for inquiry in page.items]
         return self._site.render(
             visit,
             "history.html",
             cards=cards,
-            next=page.next,
-            first=not visit.query("cursor"),
+            next=page.next and chosen.address("/history", page.next),
+            latest="" if not visit.query("cursor") else chosen.address("/history"),
+            chosen=chosen,
+            offered=offered(latest.items, chosen),
             count=await self._broker.store.count_open(),
         )
 
@@ -176,13 +178,3 @@ def _sentence(visit: Visit, said: str, ref: str) -> str:
 def _is_snoozed(inquiry: Inquiry, now: float) -> bool:
     state = inquiry.state
     return isinstance(state, Open) and state.snoozed_until is not None and state.snoozed_until > now
-
-
-def _matches(inquiry: Inquiry, wanted: str) -> bool:
-    if not wanted:
-        return True
-    origin = inquiry.origin
-    told = [inquiry.ref, origin.agent, origin.workspace or "", inquiry.context]
-    for question in inquiry.questions:
-        told += [question.header, question.text]
-    return wanted.casefold() in "\n".join(told).casefold()

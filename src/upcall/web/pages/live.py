@@ -4,23 +4,18 @@ A page says up to which event it is rendered; what comes after is sent, so that 
 several changes of one inquiry only the latest is.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
-from typing_extensions import override
 
 from upcall.domain.display import one_line
-from upcall.domain.errors import Unauthenticated, UnknownInquiry
+from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.ports import Event
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
+from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
-from upcall.web.stream import LATEST, Presence, is_behind
-
-RECONNECT_MS = 1000
 
 
 class Live:
@@ -36,46 +31,29 @@ class Live:
 
     async def stream(self, visit: Visit) -> Response:
         """Cards, from the event that the page was rendered at."""
-        latest = await self._store.last_seq()
-        sent = visit.header(b"last-event-id") or visit.query("after")
-        known = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else LATEST
-        return _Cards(self, visit, min(known, latest))
+        after = known_to(visit, await self._store.last_seq())
+        return Streamed(
+            self._site,
+            Follower(visit=visit, after=after, frames=lambda events: self.cards(visit, events)),
+        )
 
-    async def follow(self, visit: Visit, after: int, receive: Receive, send: Send) -> None:
-        """Write cards until somebody leaves."""
-        broker, beat = self._site.broker, self._site.settings.heartbeat
-        loop = asyncio.get_running_loop()
-        await _write(send, f"retry: {RECONNECT_MS}\n\n")
-        due = loop.time() + beat
-        async with Presence(receive, broker.closing) as presence:
-            while not broker.closing.is_set():
-                left = max(due - loop.time(), 0)
-                found = await presence.during(self._store.events(after, wait=left))
-                if found is None or not self._is_known(visit):
-                    break
-                text = await self._frames(visit, found)
-                if is_behind(after, found):
-                    # What is missing cannot be drawn any more: the page is asked for anew.
-                    text = _frame("reset", "pruned", found[0].seq - 1) + text
-                after = found[-1].seq if found else after
-                if text or loop.time() >= due:
-                    await _write(send, text or ": still here\n\n")
-                    due = loop.time() + beat
-
-    async def _frames(self, visit: Visit, events: Sequence[Event]) -> str:
+    async def cards(self, visit: Visit, events: Sequence[Event], *, run: int | None = None) -> str:
+        """What changed, as cards: of every inquiry, or only of those that a run has asked."""
         last = {event.inquiry: event for event in events if event.inquiry is not None}
-        frames = [await self._frame(visit, event) for event in last.values()]
+        # A page takes nothing that is older than what it has seen.
+        ordered = sorted(last.values(), key=lambda event: event.seq)
+        frames = [await self._card(visit, event, run) for event in ordered]
         if frames:
-            frames.append(_frame("count", str(await self._store.count_open())))
+            frames.append(frame("count", str(await self._store.count_open())))
         return "".join(frames)
 
-    async def _frame(self, visit: Visit, event: Event) -> str:
+    async def _card(self, visit: Visit, event: Event, run: int | None) -> str:
         inquiry = event.subject or await self._inquiry(event)
-        if inquiry is None:
+        if inquiry is None or (run is not None and inquiry.origin.run != run):
             return ""
         view = "one" if visit.query("view") == "one" else "inbox"
         html = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
-        return _frame(event.type, html, event.seq)
+        return frame("card", html, event.seq)
 
     async def _inquiry(self, event: Event) -> Inquiry | None:
         try:
@@ -83,46 +61,8 @@ class Live:
         except UnknownInquiry:
             return None
 
-    def _is_known(self, visit: Visit) -> bool:
-        try:
-            self._site.access.session(visit.secret)
-        except Unauthenticated:
-            return False
-        return True
-
-
-class _Cards(Response):
-    """A response that goes on until it is over."""
-
-    def __init__(self, live: Live, visit: Visit, after: int) -> None:
-        super().__init__(
-            headers={"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
-        )
-        del self.headers["content-length"]
-        self._live = live
-        self._visit = visit
-        self._after = after
-
-    @override
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await self._live.follow(self._visit, self._after, receive, send)
-        await send({"type": "http.response.body", "body": b""})
-
 
 def _change(visit: Visit, event: Event) -> str:
     name = f"change.{event.type}"
     known = sentences(visit.words.language)
     return visit.words.say(name, who=one_line(str(event.data.get("by", "")), 60)) if name in known else ""
-
-
-def _frame(kind: str, text: str, seq: int | None = None) -> str:
-    number = "" if seq is None else f"id: {seq}\n"
-    # Only these three end a line here, and a card has no need of the last two.
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return f"{number}event: {kind}\n" + "".join(f"data: {line}\n" for line in lines) + "\n"
-
-
-async def _write(send: Send, text: str) -> None:
-    await send({"type": "http.response.body", "body": text.encode("utf-8", "replace"), "more_body": True})

@@ -36,6 +36,10 @@ class Rendering:
             **_common(words), caller=caller, browser_words=words.for_the_browser(), **values
         )
 
+    def part(self, name: str, words: Words, **values: object) -> str:
+        """A part of a page."""
+        return self._templates.get_template(name).render(**_common(words), **values)
+
     def card(
         self,
         inquiry: Inquiry,

@@ -6,6 +6,7 @@ from starlette.routing import BaseRoute
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.runs.service import Runs
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
 from upcall.web.documents import Documents
@@ -13,13 +14,15 @@ from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
+from upcall.web.pages.run_live import RunLive
+from upcall.web.pages.runs import RunPages
 from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
 from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
 
-def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[BaseRoute]:
+def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
     """The routes of the inbox."""
     site = Site(broker, access, settings)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
@@ -47,8 +50,23 @@ def page_routes(broker: Broker, access: Access, settings: WebSettings) -> list[B
         Page(site, {"GET": answering.attachment}, public=True, untold=True).at(
             "/a/{token}/attachments/{number}"
         ),
+        *_run_routes(site, runs, live),
         Page(site, {"GET": sign_in.sessions, "POST": sign_in.revoke}).at("/sessions"),
         Page(site, {"POST": sign_in.leave}).at("/sign-out"),
         Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
         Page(site, {"GET": assets.serve}, public=True).at("/static/{name}"),
+    ]
+
+
+def _run_routes(site: Site, runs: Runs, live: Live) -> list[BaseRoute]:
+    pages, moving = RunPages(site, runs), RunLive(site, runs, live)
+    one = "/runs/{number}"
+    return [
+        Page(site, {"GET": pages.all}).at("/runs"),
+        Page(site, {"GET": moving.all}).at("/runs/stream"),
+        Page(site, {"GET": pages.one}).at(one),
+        Page(site, {"GET": moving.one}).at(f"{one}/stream"),
+        Page(site, {"POST": pages.cancel}).at(f"{one}/cancel"),
+        Page(site, {"POST": pages.retry}).at(f"{one}/retry"),
+        Page(site, {"POST": pages.say}).at(f"{one}/say"),
     ]

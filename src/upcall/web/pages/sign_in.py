@@ -20,8 +20,8 @@ class SignIn:
     async def show(self, visit: Visit) -> Response:
         """Say whom the link would let in. Looking uses nothing up: programs that preview links look too."""
         code = visit.query("code")
-        holder = self._access.codes.holder(code) if code else None
-        if holder is None and self._is_signed_in(visit):
+        holder = await self._access.codes.holder(code) if code else None
+        if holder is None and await self._is_signed_in(visit):
             return visit.redirect("/")
         return self._site.render(
             visit, "sign-in.html", 410 if code and holder is None else 200, code=code, holder=holder
@@ -29,14 +29,14 @@ class SignIn:
 
     async def enter(self, visit: Visit) -> Response:
         """Use a code up and open a session."""
-        caller = self._access.codes.redeem(value(visit.form, "code"))
+        caller = await self._access.codes.redeem(value(visit.form, "code"))
         if caller is None:
-            if self._is_signed_in(visit):
+            if await self._is_signed_in(visit):
                 return visit.redirect("/")
             return self._site.render(visit, "sign-in.html", 410, code="used", holder=None)
         with suppress(Unauthenticated):
             # One session for each browser.
-            await self._access.revoke(self._access.session(visit.secret).name)
+            await self._access.revoke((await self._access.admit_session(visit.secret)).name)
         response = visit.redirect("/")
         visit.sign_in(response, await self._access.open_session(caller))
         return response
@@ -66,9 +66,9 @@ class SignIn:
             await self._access.revoke(name)
         return visit.redirect("/sessions")
 
-    def _is_signed_in(self, visit: Visit) -> bool:
+    async def _is_signed_in(self, visit: Visit) -> bool:
         try:
-            self._access.session(visit.secret)
+            await self._access.admit_session(visit.secret)
         except Unauthenticated:
             return False
         return True

@@ -49,6 +49,7 @@ class Site:
         caller = None if visit.session is None else visit.session.caller
         token = "" if visit.session is None else visit.token
         common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
+        common |= {"stream": "/inbox/stream", "flash": ""}
         html = self.rendering.page(template, visit.words, caller, **(common | values))
         return visit.page(html, status)
 
@@ -76,6 +77,18 @@ class Site:
             texts=texts,
             **told,
         )
+
+    def part(self, visit: Visit, template: str, **values: object) -> str:
+        """A part of a page, for its stream."""
+        return self.rendering.part(template, visit.words, now=self.broker.now(), **values)
+
+    def is_signed_in(self, visit: Visit) -> bool:
+        """Whether a visitor's session is good, now and not only when the visit began."""
+        try:
+            self.access.session(visit.secret)
+        except Unauthenticated:
+            return False
+        return True
 
     def explain(self, visit: Visit, error: UpcallError) -> Response:
         """A page, or for our own script a sentence, about what went wrong."""
@@ -126,7 +139,7 @@ class Page:
         if handler is None:
             raise MethodNotAllowed(method, ", ".join(self._handlers))
         if not self._public:
-            visit.session = self._site.access.session(visit.secret)
+            visit.session = await self._site.access.admit_session(visit.secret)
         if method == "POST":
             await visit.read_form(signed=not self._public)
         return await handler(visit)

@@ -81,6 +81,20 @@ function put(card) {
   tidy();
 }
 
+/** Hides what the filters leave out; whether there are any. What the server has found itself stays. */
+function narrow() {
+  const search = document.querySelector("[data-search]");
+  const words = (search?.value.toLocaleLowerCase() ?? "").split(/\s+/).filter(Boolean);
+  const chosen = [...document.querySelectorAll("[data-filter]")].filter((filter) => filter.value);
+  for (const card of document.querySelectorAll("[data-list] > article")) {
+    const known = "found" in card.dataset && search?.value === search?.defaultValue;
+    const text = words.length && !known ? card.textContent.toLocaleLowerCase() : "";
+    const fits = chosen.every((filter) => card.dataset[filter.name] === filter.value);
+    card.hidden = !known && !(fits && words.every((word) => text.includes(word)));
+  }
+  return words.length > 0 || chosen.length > 0;
+}
+
 /** Headings without cards and cards that do not match go; a snooze that is over brings its card back. */
 export function tidy() {
   for (const card of document.querySelectorAll('[data-list="snoozed"] > [data-until]')) {
@@ -90,17 +104,14 @@ export function tidy() {
     put(card);
     return;
   }
-  const wanted = document.querySelector("[data-search]")?.value.trim().toLocaleLowerCase() ?? "";
-  for (const card of document.querySelectorAll("[data-list] > article")) {
-    card.hidden = wanted !== "" && !card.textContent.toLocaleLowerCase().includes(wanted);
-  }
+  const narrowed = narrow();
   for (const section of document.querySelectorAll("[data-section]")) {
     section.hidden = !section.querySelector("article:not([hidden])");
   }
   const empty = document.querySelector("[data-empty]");
   if (!empty) return;
   const waiting = document.querySelector('[data-list="open"] > article, [data-list="snoozed"] > article');
-  empty.hidden = Boolean(waiting) || wanted !== "";
+  empty.hidden = Boolean(waiting) || narrowed;
   const shown = document.querySelector('[data-list="open"] > article:not([hidden]), [data-list="snoozed"] > article:not([hidden])');
-  document.querySelector("[data-nothing]").hidden = wanted === "" || Boolean(shown);
+  document.querySelector("[data-nothing]").hidden = !narrowed || Boolean(shown);
 }

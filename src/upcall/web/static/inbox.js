@@ -2,26 +2,14 @@
 import { show } from "./badge.js";
 import { parse, take, tidy } from "./cards.js";
 import { keep, restore } from "./drafts.js";
+import "./filters.js";
 import { press } from "./keys.js";
 import { flash, send } from "./send.js";
-import { follow } from "./stream.js";
 import "./times.js";
 
 const TIDY_EVERY = 5_000;
-const count = Number(document.querySelector("[data-count]").textContent);
 
-for (const card of document.querySelectorAll("article.card")) restore(card);
-tidy();
-show(count);
-setInterval(tidy, TIDY_EVERY);
-
-// What was said once is not said again after a reload.
-if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
-
-document.addEventListener("submit", send);
-document.addEventListener("keydown", press);
-document.addEventListener("input", (event) => {
-  const { target } = event;
+function typed({ target }) {
   if (target.matches("[data-search]")) return tidy();
   const form = target.closest("[data-answer]");
   if (!form) return undefined;
@@ -32,10 +20,9 @@ document.addEventListener("input", (event) => {
   if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
   flash("");
   return keep(form);
-});
-document.querySelector(".search")?.addEventListener("submit", (event) => event.preventDefault());
+}
 
-follow((news) => {
+function hear(news) {
   if (news.kind === "card") take(parse(news.html));
   if (news.kind === "count") show(news.count);
   if (news.kind === "reset") location.reload();
@@ -43,4 +30,21 @@ follow((news) => {
     document.querySelector("[data-offline]").hidden = news.connected;
     document.body.dataset.connected = news.connected;
   }
-});
+}
+
+/** Brings a page to life; what it returns takes in the news. */
+export function live() {
+  for (const card of document.querySelectorAll("article.card")) {
+    card.dataset.found = "";
+    restore(card);
+  }
+  tidy();
+  show(Number(document.querySelector("[data-count]").textContent));
+  setInterval(tidy, TIDY_EVERY);
+  // What was said once is not said again after a reload.
+  if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
+  document.addEventListener("submit", send);
+  document.addEventListener("keydown", press);
+  document.addEventListener("input", typed);
+  return hear;
+}

@@ -1,13 +1,14 @@
 // Follows the server's stream without losing anything: the page knows the last event that it has seen.
 //
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
-// tabs cannot agree on one (an address that is not secure), each has its own.
-const KINDS = ["asked", "answered", "rejected", "cancelled", "expired", "failed", "snoozed", "extended", "voted", "collected"];
+// tabs cannot agree on one (an address that is not secure), and for what is shown in one tab alone, each has its own,
+// and lets go of it while nobody looks.
+const KINDS = ["card", "run", "log"];
 const PAUSES = [500, 1000, 2000, 4000];
 const { body } = document;
 
 export function follow(hear) {
-  const alone = body.dataset.view === "one" || !navigator.locks;
+  const alone = body.dataset.view !== "inbox" || !navigator.locks;
   const channel = alone ? undefined : new BroadcastChannel("upcall");
   let leading = alone;
 
@@ -21,7 +22,7 @@ export function follow(hear) {
     take(news);
     channel?.postMessage(news);
   });
-  if (alone) return source.open();
+  if (alone) return source.whileSeen();
 
   channel.addEventListener("message", ({ data }) => {
     if (data.kind !== "hello") return take(data);
@@ -47,7 +48,8 @@ function connect(tell) {
   function open(since = body.dataset.seq) {
     clearTimeout(timer);
     source?.close();
-    source = new EventSource(`/inbox/stream?after=${since}&view=${body.dataset.view}`);
+    const read = document.querySelector("[data-log]")?.dataset.log ?? 0;
+    source = new EventSource(`${body.dataset.stream}?after=${since}&view=${body.dataset.view}&log=${read}`);
     source.addEventListener("open", () => {
       failures = 0;
       tell({ kind: "state", connected: true });
@@ -55,11 +57,22 @@ function connect(tell) {
     // Left to itself, a browser gives up for good when a proxy answers in the daemon's place.
     source.addEventListener("error", lost);
     for (const kind of KINDS) {
-      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind: "card", html: data, seq: Number(lastEventId) }));
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: kind === "log" ? 0 : Number(lastEventId) }));
     }
     // What was missed is not in the log any more.
     source.addEventListener("reset", ({ lastEventId }) => tell({ kind: "reset", seq: Number(lastEventId) }));
     source.addEventListener("count", ({ data }) => tell({ kind: "count", count: Number(data) }));
+  }
+
+  function rest() {
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  }
+
+  function whileSeen() {
+    if (!document.hidden) open();
+    document.addEventListener("visibilitychange", () => (document.hidden ? rest() : open()));
   }
 
   function lost() {
@@ -83,5 +96,5 @@ function connect(tell) {
   addEventListener("pagehide", () => source?.close());
   // A page that the browser kept aside comes back with what it missed.
   addEventListener("pageshow", (event) => event.persisted && source && open());
-  return { open };
+  return { open, whileSeen };
 }

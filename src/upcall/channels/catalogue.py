@@ -1,0 +1,73 @@
+"""Every kind of channel, made of its settings. Each is imported here alone, and only where one is set up.
+
+Not everybody has a channel's library, and loading one takes time.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from upcall import channel_settings as kinds
+from upcall.channel_ports import Channel
+
+
+def channel(settings: kinds.ChannelSettings) -> Channel:
+    """A channel of its kind.
+
+    Raises:
+        ImportError: if its library is not installed.
+    """
+    return MAKERS[type(settings)](settings)
+
+
+def _slack(settings: kinds.SlackSettings) -> Channel:
+    from upcall.channels.slack import Slack
+
+    return Slack(
+        bot_token=settings.bot_token,
+        app_token=settings.app_token,
+        signing_secret=settings.signing_secret,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _matrix(settings: kinds.MatrixSettings) -> Channel:
+    from upcall.channels.matrix import Matrix
+
+    return Matrix(
+        homeserver=settings.homeserver, access_token=settings.access_token, language=settings.language
+    )
+
+
+def _discord(settings: kinds.DiscordSettings) -> Channel:
+    from upcall.channels.discord import Discord
+
+    return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
+
+
+def _ntfy(settings: kinds.NtfySettings) -> Channel:
+    from upcall.channels.ntfy import Ntfy
+
+    return Ntfy(server=settings.server, token=settings.token, language=settings.language)
+
+
+def _apprise(settings: kinds.AppriseSettings) -> Channel:
+    from upcall.channels.apprise import Apprise
+
+    return Apprise(url=settings.url)
+
+
+def _desktop(settings: kinds.DesktopSettings) -> Channel:
+    from upcall.channels.desktop import Desktop
+
+    return Desktop(language=settings.language)
+
+
+MAKERS: Mapping[type[kinds.ChannelSettings], Callable[[Any], Channel]] = {
+    kinds.SlackSettings: _slack,
+    kinds.MatrixSettings: _matrix,
+    kinds.DiscordSettings: _discord,
+    kinds.NtfySettings: _ntfy,
+    kinds.AppriseSettings: _apprise,
+    kinds.DesktopSettings: _desktop,
+}

@@ -1,0 +1,184 @@
+"""Listens to a channel; where daemons share a store, at one of them at a time.
+
+The connection belongs to whoever holds the channel's job, for as long as it renews its lease. A daemon that dies, hangs or
+cannot hear gives its turn to another within seconds. One that was halted asks the store before it takes what it hears.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.dispatch.worker import PAUSES, Post
+from upcall.domain.errors import StorageError
+from upcall.domain.records import Effects, Job, Record
+from upcall.domain.showing import Heard, Inbound, View
+from upcall.ports import Ledger
+
+LEASE = 6.0
+"""Seconds after which a daemon that is not heard of has lost its turn."""
+KIND = "listening"
+
+log = logging.getLogger("upcall.dispatch")
+
+
+class Listener:
+    """Of one channel at one daemon. Without a lease there is no other daemon, and nobody has to be asked."""
+
+    def __init__(
+        self,
+        store: Ledger,
+        post: Post,
+        inbox: Inbox,
+        *,
+        lease: float | None = None,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
+        self._store = store
+        self._post = post
+        self._inbox = inbox
+        self._lease = lease
+        self._pauses = pauses
+        self._failures = 0
+        self._pause = 0.0
+
+    async def listen(self) -> None:
+        """Listen for as long as we live, whenever it is our turn; a lost connection is made again."""
+        while True:
+            self._pause = 0.0
+            try:
+                if self._lease is None:
+                    await self._hear(self._inbox)
+                else:
+                    await self._take_turn(self._lease)
+            except StorageError as error:
+                log.warning("cannot ask whose turn it is to listen to %s: %s", self._post.name, error.message)
+                self._pause = 1.0
+            await asyncio.sleep(self._pause)
+
+    async def _take_turn(self, lease: float) -> None:
+        """Wait for our turn, and listen until it is over. Who cannot hear gives it back before the pause."""
+        held = await self._claimed(lease)
+        log.info("listening to %s", self._post.name)
+        turn = _Turn(self._store, held, lease, self._post, self._inbox)
+        tasks = [asyncio.create_task(self._hear(turn)), asyncio.create_task(turn.hold())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._give_back(held)
+
+    async def _claimed(self, lease: float) -> Job:
+        store, name = self._store, self._post.name
+        kind = f"listen:{name}"
+        first = Job(id=kind, kind=kind, subject=name, due=store.now())
+
+        def begin(kept: Record | None) -> Effects | None:
+            # Put a second time, the job would be taken from whoever holds it.
+            known = Record(kind=KIND, key=name, at=first.due)
+            return Effects(records=(known,), jobs=(first,)) if kept is None else None
+
+        await store.revise(KIND, name, begin)
+        while True:
+            due, now = await store.next_due([kind], ""), store.now()
+            if due is not None and due <= now:
+                claimed = await store.claim([kind], runner="", now=now, lease=lease, limit=1)
+                if claimed:
+                    return claimed[0]
+            await asyncio.sleep(lease / 3 if due is None else min(max(due - now, 0), lease / 3))
+
+    async def _give_back(self, held: Job) -> None:
+        try:
+            await self._store.renew(held, self._store.now())
+        except StorageError as error:
+            log.warning("could not give back the turn to listen to %s: %s", self._post.name, error.message)
+
+    async def _hear(self, inbox: Inbox) -> None:
+        """Listen until it ends, and find out how long to leave the channel alone."""
+        time = asyncio.get_running_loop().time
+        began = time()
+        try:
+            await self._post.channel.listen(inbox)
+        except Unavailable as problem:
+            log.warning("%s cannot be heard: %s", self._post.name, problem)
+        except Refused as problem:
+            log.error("%s will not be heard: %s", self._post.name, problem)  # noqa: TRY400 - it is no mistake of ours
+            self._failures = len(self._pauses)
+        except Exception:
+            log.exception("the listener of %s failed", self._post.name)
+        self._pause = self._pauses[min(self._failures, len(self._pauses) - 1)]
+        # What was heard for longer than that is a new beginning.
+        self._failures = 1 if time() - began > self._pause else self._failures + 1
+
+
+class _Turn:
+    """The inbox of a channel for as long as it is our turn."""
+
+    def __init__(self, store: Ledger, held: Job, lease: float, post: Post, inbox: Inbox) -> None:
+        self._store = store
+        self._held = held
+        self._lease = lease
+        self._post = post
+        self._inbox = inbox
+
+    async def hold(self) -> None:
+        """Renew the lease until it is lost, or nobody can say for its whole length whether it is."""
+        time = asyncio.get_running_loop().time
+        sure = time()
+        while True:
+            await asyncio.sleep(self._lease / 3)
+            asked = time()
+            try:
+                async with asyncio.timeout_at(max(sure + self._lease, asked + self._lease / 3)):
+                    held = await self._renewed()
+            except StorageError as error:
+                log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
+                held = asked < sure + self._lease
+            except TimeoutError:
+                held = False
+            else:
+                sure = asked
+            if not held:
+                log.warning("this daemon does not listen to %s any more: its turn is over", self._post.name)
+                return
+
+    async def receive(self, inbound: Inbound) -> Heard:
+        """Take what somebody did. Whoever was halted cannot know that it is another's turn by now, so the store is asked."""
+        if not await self._is_ours():
+            log.warning("what came through %s was not taken: another daemon listens by now", self._post.name)
+            return Heard(line=self._post.words["unavailable"], accepted=False, again=True)
+        return await self._inbox.receive(inbound)
+
+    async def view(self, inquiry: str) -> View | None:
+        """An inquiry as it would be shown now."""
+        return await self._inbox.view(inquiry)
+
+    async def knows(self, user: str) -> bool:
+        """Whether somebody may answer."""
+        return await self._inbox.knows(user)
+
+    async def bookmark(self) -> str:
+        """Up to where this channel has been read."""
+        return await self._inbox.bookmark()
+
+    async def keep(self, bookmark: str) -> None:
+        """Remember up to where it was read, unless that is another's to say by now.
+
+        Raises:
+            Unavailable: if it is, or it cannot be kept.
+        """
+        if not await self._is_ours():
+            raise Unavailable("another daemon listens by now")
+        await self._inbox.keep(bookmark)
+
+    async def _is_ours(self) -> bool:
+        try:
+            return await self._renewed()
+        except StorageError as error:
+            log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
+            return False
+
+    async def _renewed(self) -> bool:
+        return await self._store.renew(self._held, self._store.now() + self._lease)

@@ -1,0 +1,10 @@
+"""The colours of those who ask."""
+
+from zlib import crc32
+
+HUES = 8
+
+
+def hue(name: str) -> int:
+    """The colour of somebody, which is always the same."""
+    return crc32(name.encode("utf-8", "replace")) % HUES

@@ -1,0 +1,76 @@
+"""Runs kept up to date: how far they are, what they ask, and what they write, over server-sent events."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from upcall.ports import Event
+from upcall.runs.service import Runs
+from upcall.web.pages.live import Live
+from upcall.web.pages.run_views import log_tail, run_view
+from upcall.web.pages.runs import run_number
+from upcall.web.pages.site import Site
+from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
+from upcall.web.pages.visit import Visit
+
+LOOK_EVERY = 1.0
+"""Seconds after which a log that somebody reads is looked at; what a run writes is in no event."""
+
+FURTHEST = 2**62
+
+
+class RunLive:
+    """The handlers of `/runs/stream` and `/runs/NUMBER/stream`."""
+
+    def __init__(self, site: Site, runs: Runs, live: Live) -> None:
+        self._site = site
+        self._runs = runs
+        self._live = live
+
+    async def all(self, visit: Visit) -> Response:
+        """A row for each run that moves on."""
+
+        async def frames(events: Sequence[Event]) -> str:
+            moved = {number: event.seq for event in events if (number := _run(event)) is not None}
+            rows = [
+                frame("run", await self._drawn(visit, "run-row.html", number), moved[number])
+                for number in sorted(moved, key=lambda number: moved[number])
+            ]
+            return "".join(rows) + await self._count(events)
+
+        after = known_to(visit, await self._site.broker.store.last_seq())
+        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames))
+
+    async def one(self, visit: Visit) -> Response:
+        """How far a run is, its questions, and what it has written since the page was rendered."""
+        number = run_number(visit)
+        await self._runs.get(number)
+        sent = visit.query("log")
+        position = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else 0
+
+        async def frames(events: Sequence[Event]) -> str:
+            nonlocal position
+            text = await self._live.cards(visit, events, run=number)
+            if any(_run(event) == number for event in events):
+                # The last number of all, so that none of its questions looks like old news.
+                text += frame("run", await self._drawn(visit, "run-head.html", number), events[-1].seq)
+            page = await self._runs.log(number, min(position, FURTHEST))
+            if page.next_after != position:
+                position = page.next_after
+                text += frame("log", self._site.part(visit, "run-log.html", log=log_tail(page)))
+            return text
+
+        after = known_to(visit, await self._site.broker.store.last_seq())
+        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames, look_every=LOOK_EVERY))
+
+    async def _drawn(self, visit: Visit, template: str, number: int) -> str:
+        return self._site.part(visit, template, run=run_view(await self._runs.get(number)))
+
+    async def _count(self, events: Sequence[Event]) -> str:
+        asked = any(event.inquiry is not None for event in events)
+        return frame("count", str(await self._site.broker.store.count_open())) if asked else ""
+
+
+def _run(event: Event) -> int | None:
+    number = event.data.get("run")
+    return number if event.type.startswith("run_") and isinstance(number, int) else None

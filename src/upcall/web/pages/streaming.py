@@ -1,0 +1,90 @@
+"""Pages kept up to date: HTML over server-sent events, until somebody leaves, signs out, or the daemon stops."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
+
+from upcall.ports import Event
+from upcall.web.pages.site import Site
+from upcall.web.pages.visit import Visit
+from upcall.web.stream import LATEST, Presence, is_behind
+
+RECONNECT_MS = 1000
+
+Frames = Callable[[Sequence[Event]], Awaitable[str]]
+"""What a page is sent for some events; for none, whatever else may be new."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follower:
+    """Somebody who follows the log: from where on, how it is drawn, and how often at least it is looked."""
+
+    visit: Visit
+    after: int
+    frames: Frames
+    look_every: float | None = None
+
+
+def known_to(visit: Visit, latest: int) -> int:
+    """The last event that a page has seen."""
+    sent = visit.header(b"last-event-id") or visit.query("after")
+    known = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else LATEST
+    return min(known, latest)
+
+
+class Streamed(Response):
+    """A response that goes on until it is over."""
+
+    def __init__(self, site: Site, follower: Follower) -> None:
+        super().__init__(
+            headers={"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
+        )
+        del self.headers["content-length"]
+        self._site = site
+        self._follower = follower
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await self._follow(receive, send)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _follow(self, receive: Receive, send: Send) -> None:
+        follower, broker = self._follower, self._site.broker
+        beat, after = self._site.settings.heartbeat, follower.after
+        loop = asyncio.get_running_loop()
+        await _write(send, f"retry: {RECONNECT_MS}\n\n")
+        due = loop.time() + beat
+        async with Presence(receive, broker.closing) as presence:
+            while not broker.closing.is_set():
+                left = max(due - loop.time(), 0)
+                if follower.look_every is not None:
+                    left = min(left, follower.look_every)
+                found = await presence.during(broker.store.events(after, wait=left))
+                if found is None or not self._site.is_signed_in(follower.visit):
+                    break
+                text = await follower.frames(found)
+                if is_behind(after, found):
+                    # What is missing cannot be drawn any more: the page is asked for anew.
+                    text = frame("reset", "pruned", found[0].seq - 1) + text
+                after = found[-1].seq if found else after
+                if text or loop.time() >= due:
+                    await _write(send, text or ": still here\n\n")
+                    due = loop.time() + beat
+
+
+def frame(kind: str, text: str, seq: int | None = None) -> str:
+    """One message of a stream."""
+    number = "" if seq is None else f"id: {seq}\n"
+    # Only these three end a line here, and a card has no need of the last two.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return f"{number}event: {kind}\n" + "".join(f"data: {line}\n" for line in lines) + "\n"
+
+
+async def _write(send: Send, text: str) -> None:
+    await send({"type": "http.response.body", "body": text.encode("utf-8", "replace"), "more_body": True})

@@ -1,0 +1,5 @@
+// The inbox, and a question on a page of its own.
+import { live } from "./inbox.js";
+import { follow } from "./stream.js";
+
+follow(live());

@@ -1,0 +1,48 @@
+// Runs as they go: rows of the list, or one run with its questions and the end of its log.
+import { show } from "./badge.js";
+import { live } from "./inbox.js";
+import { follow } from "./stream.js";
+
+const MOST_LINES = 400;
+const runs = document.querySelector("[data-runs]");
+const log = document.querySelector("[data-log]");
+
+function parse(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  return holder.content;
+}
+
+function row(html) {
+  const fresh = parse(html).querySelector("li");
+  const old = document.getElementById(fresh.id);
+  if (old) old.replaceWith(fresh);
+  else if (runs) {
+    // Numbers are given in the order of starting, and the newest comes first.
+    const next = [...runs.children].find((other) => Number(other.dataset.number) < Number(fresh.dataset.number));
+    runs.insertBefore(fresh, next ?? null);
+  }
+  document.querySelector("[data-no-runs]").hidden = true;
+}
+
+const head = (html) => document.querySelector("[data-run-head]").replaceWith(parse(html).querySelector("[data-run-head]"));
+
+function write(html) {
+  const fresh = parse(html);
+  const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  log.dataset.log = fresh.querySelector("[data-next]").dataset.next;
+  document.querySelector("[data-no-log]").hidden = true;
+  log.append(...fresh.querySelectorAll("li"));
+  for (const old of [...log.querySelectorAll("li")].slice(0, -MOST_LINES)) old.remove();
+  // Whoever has scrolled back to read is left where they are.
+  if (atEnd) log.scrollTop = log.scrollHeight;
+}
+
+if (log) log.scrollTop = log.scrollHeight;
+const hear = live();
+follow((news) => {
+  if (news.kind === "run") (log ? head : row)(news.html);
+  else if (news.kind === "log") write(news.html);
+  else if (news.kind === "count") show(news.count);
+  else hear(news);
+});

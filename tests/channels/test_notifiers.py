@@ -1,0 +1,266 @@
+"""Channels that only tell, through their real libraries, to servers that enforce the services' limits."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+import pytest
+from aiohttp import web
+from dbus_fast import Message as DBusMessage, MessageType
+from dbus_fast.aio import MessageBus
+
+from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channels.apprise import Apprise
+from upcall.channels.desktop import Desktop
+from upcall.channels.ntfy import Ntfy
+from upcall.channels.words import sentences
+from upcall.domain import degrading
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Closing, Inquiry, Origin
+from upcall.domain.lifecycle import cancel
+from upcall.domain.showing import Capabilities, Reference, View
+
+LINK = "https://upcall.example/a/token"
+SECONDS = 20.0
+NOBODY = cast("Inbox", None)
+"""Whom a channel hands nothing to."""
+
+NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+
+
+def an_inquiry(**fields: Any) -> Inquiry:
+    asked = draft({"question": "Which cache?", "options": ["Redis", "Memcached"], **fields})
+    return Inquiry(
+        id="i1",
+        ref="a7",
+        kind=asked.kind,
+        questions=asked.questions,
+        context=asked.context,
+        origin=Origin(agent="claude", session="s", door="test", workspace="shop"),
+        asked_at=0.0,
+        expires_at=1e9,
+    )
+
+
+def shown(can: Capabilities, **fields: Any) -> View:
+    return degrading.view(an_inquiry(**fields), can, sentences("en"), LINK)
+
+
+@dataclass
+class Service:
+    """Takes messages over HTTP, or says what it was told to say."""
+
+    url: str = ""
+    status: int = 200
+    taken: list[Any] = field(default_factory=list)
+    _taking: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def arrived(self) -> Any:
+        """The first message, once it is there."""
+        async with asyncio.timeout(SECONDS):
+            await self._taking.wait()
+        return self.taken[0]
+
+    async def take(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        if self.status != 200:
+            return web.Response(status=self.status, text="no")
+        if "topic" in body:
+            assert len(body["message"].encode()) <= 4096
+            assert len(body.get("actions", [])) <= 3
+            assert request.headers.get("Authorization") == "Bearer tk_1"
+        self.taken.append(body)
+        self._taking.set()
+        return web.json_response({"id": f"m{len(self.taken)}"})
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[Service]:
+    service = Service()
+    app = web.Application()
+    app.router.add_post("/{tail:.*}", service.take)
+    app.router.add_get("/v1/health", _healthy)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    service.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield service
+    finally:
+        await runner.cleanup()
+
+
+async def _healthy(_: web.Request) -> web.Response:
+    return web.json_response({"healthy": True})
+
+
+@pytest.mark.parametrize("long", ["", "x" * 9000, "語" * 5000])
+async def test_ntfy_shows_the_question_and_a_button_that_opens_it(long: str) -> None:
+    async with served() as service:
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        reference = await ntfy.show(
+            shown(ntfy.capabilities, kind="approval", options=[], context=long), "topic"
+        )
+        await ntfy.tell(reference, "Still waiting.")
+        await ntfy.close()
+    message, reminder = service.taken
+    assert (reference.message, message["topic"], message["click"]) == ("m1", "topic", LINK)
+    assert message["title"] == "❓ Approval needed · claude · shop · a7"
+    assert message["message"].startswith("Which cache?\n1. Approve\n2. Deny")
+    assert message["actions"] == [{"action": "view", "label": "Answer", "url": LINK, "clear": True}]
+    assert reminder == {"topic": "topic", "message": "Still waiting."}
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "after"),
+    [(429, Unavailable, 5.0), (503, Unavailable, None), (403, Refused, None)],
+)
+async def test_ntfy_is_busy_away_or_refuses(
+    status: int, problem: type[Exception], after: float | None
+) -> None:
+    async with served() as service:
+        service.status = status
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        with pytest.raises(problem) as caught:
+            await ntfy.show(shown(ntfy.capabilities), "topic")
+        assert getattr(caught.value, "after", None) == after
+        assert all(finding.ok for finding in await ntfy.check())
+        await ntfy.close()
+    with pytest.raises(Unavailable):
+        await Ntfy(server=service.url).show(shown(ntfy.capabilities), "topic")
+    assert not any(finding.ok for finding in await Ntfy(server=service.url).check())
+
+
+async def test_apprise_sends_the_question_with_its_link() -> None:
+    async with served() as service:
+        pager = Apprise(url=service.url.replace("http", "json"))
+        assert all(finding.ok for finding in await pager.check())
+        reference = await pager.show(shown(pager.capabilities), "ana")
+        await pager.tell(reference, "Still waiting.")
+        service.status = 500
+        with pytest.raises(Unavailable):
+            await pager.show(shown(pager.capabilities), "ana")
+    question, reminder = service.taken
+    assert question["title"] == "❓ Provide input · claude · shop · a7"
+    assert question["message"] == f"Which cache?\n1. Redis\n2. Memcached\n\n{LINK}"
+    assert "Still waiting." in reminder["message"]
+
+
+async def test_an_address_that_apprise_does_not_know_is_refused() -> None:
+    pager = Apprise(url="carrier-pigeon://coop")
+    assert [finding.ok for finding in await pager.check()] == [False]
+    with pytest.raises(Refused):
+        await pager.show(shown(pager.capabilities), "ana")
+
+
+class Screen:
+    """A desktop's notifications, on the bus of a session of its own."""
+
+    def __init__(self, bus: MessageBus) -> None:
+        self.bus = bus
+        self.shown: list[tuple[str, str, list[str]]] = []
+        self.closed: asyncio.Queue[int] = asyncio.Queue()
+        bus.add_message_handler(self._serve)
+
+    def _serve(self, message: DBusMessage) -> DBusMessage | None:
+        if message.path != PATH or message.message_type is not MessageType.METHOD_CALL:
+            return None
+        reply = partial(DBusMessage.new_method_return, message)
+        match message.member:
+            case "GetServerInformation":
+                return reply("ssss", ["screen", "tests", "1", "1.2"])
+            case "GetCapabilities":
+                return reply("as", [["actions", "body"]])
+            case "Notify":
+                _, _, _, title, body, actions, *_ = message.body
+                self.shown.append((title, body, actions))
+                return reply("u", [len(self.shown)])
+            case "CloseNotification":
+                self.closed.put_nowait(message.body[0])
+                return reply()
+            case _:
+                return None
+
+    async def press(self, number: int, label: str) -> None:
+        actions = self.shown[number - 1][2]
+        key = actions[actions.index(label) - 1]
+        await self.bus.send(DBusMessage.new_signal(PATH, NAME, "ActionInvoked", "us", [number, key]))
+
+
+@asynccontextmanager
+async def a_screen() -> AsyncIterator[tuple[str, Screen]]:
+    program = shutil.which("dbus-daemon")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("dbus-daemon is not installed")
+        pytest.skip("needs dbus-daemon")
+    process = await asyncio.create_subprocess_exec(
+        program, "--session", "--nofork", "--print-address", stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    address = (await process.stdout.readline()).decode().strip()
+    bus = await MessageBus(address).connect()
+    await bus.request_name(NAME)
+    try:
+        yield address, Screen(bus)
+    finally:
+        process.terminate()
+        await process.wait()
+        # With the bus gone, everybody on it lets go, the library under test included.
+        with suppress(EOFError, OSError):
+            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library does not say: nothing
+
+
+async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: asyncio.Queue[str] = asyncio.Queue()
+    monkeypatch.setattr("webbrowser.open", opened.put_nowait)
+    async with a_screen() as (address, screen):
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        desk = Desktop()
+        assert all(finding.ok for finding in await desk.check())
+        reference = await desk.show(shown(desk.capabilities), "ana")
+        ((title, body, _),) = screen.shown
+        assert title == "❓ Provide input · claude · shop · a7"
+        assert body == "Which cache?\n1. Redis\n2. Memcached"
+        await screen.press(1, "Answer")
+        async with asyncio.timeout(SECONDS):
+            assert await opened.get() == LINK
+        over = cancel(an_inquiry(), Closing(by="claude", via="test", at=1.0))
+        assert over is not None
+        await desk.refresh(reference, degrading.view(over.inquiry, desk.capabilities, sentences("en"), LINK))
+        async with asyncio.timeout(SECONDS):
+            assert await screen.closed.get() == 1
+        await desk.close()
+
+
+async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_screen() as (address, _):
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        desk = Desktop()
+        await desk.check()
+        listening = asyncio.create_task(desk.listen(NOBODY))
+    with pytest.raises(Unavailable):
+        await listening
+
+
+async def test_without_a_desktop_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus")
+    desk = Desktop()
+    assert [finding.ok for finding in await desk.check()] == [False]
+    with pytest.raises(Unavailable):
+        await desk.show(shown(desk.capabilities), "ana")
+    with pytest.raises(Unavailable):
+        await desk.tell(Reference(place="ana", message="1"), "Still waiting.")
+
+
+def test_what_is_written_for_a_notifier_is_json_that_can_be_sent() -> None:
+    view = shown(Ntfy.capabilities, context="\u202ehidden", question="<b>bold</b>?")
+    assert "\u202e" not in json.dumps(view.context)
+    assert view.questions[0].text == "<b>bold</b>?"
+    assert (view.hint, view.questions[0].other) == ("", False)

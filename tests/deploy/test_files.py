@@ -1,0 +1,151 @@
+"""What we hand out for deploying, held against what the daemon really offers."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.conftest import require
+from tests.deploy.conftest import NAMES
+from upcall.config import keys
+from upcall.domain.limits import Limits
+from upcall.server import GRACE
+from upcall.web.openapi import openapi
+
+Json = dict[str, Any]
+ROOT = Path(__file__).parent.parent.parent
+DEPLOY = ROOT / "deploy"
+PORT = 8427
+# It has no types, and what is read has none either.
+yaml: Any = importlib.import_module("yaml")
+
+
+@pytest.fixture(scope="module")
+def dockerfile() -> str:
+    return (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Json]:
+    services: dict[str, Json] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    return services
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[tuple[str, str], Json]:
+    """What is in the manifest, by kind and name."""
+    read = yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+    return {(each["kind"], each["metadata"]["name"]): each for each in read}
+
+
+@pytest.fixture(scope="module")
+def pod(objects: dict[tuple[str, str], Json]) -> Json:
+    pod: Json = objects["StatefulSet", "upcall"]["spec"]["template"]["spec"]
+    return pod
+
+
+def test_every_variable_is_a_setting(dockerfile: str, services: dict[str, Json], pod: Json) -> None:
+    known = {variable for _, variable, _ in keys()} | {"UPCALL_HOME"}
+    unit = (DEPLOY / "upcall.service").read_text()
+    used = set(re.findall(r"(UPCALL_\w+)=", dockerfile + unit))
+    for name in NAMES:
+        used |= set(services[name]["environment"])
+    used |= {each["name"] for each in pod["containers"][0]["env"]}
+    assert {"UPCALL_DATABASE", "UPCALL_REPLICA", "UPCALL_PUBLIC_URL", "UPCALL_PORT", "UPCALL_HOME"} <= used
+    assert used <= known
+
+
+def test_the_daemons_are_called_what_nginx_looks_for(
+    services: dict[str, Json], objects: dict[tuple[str, str], Json], pod: Json
+) -> None:
+    settings = (DEPLOY / "nginx.conf").read_text()
+    assert set(re.findall(r"server (\S+):\d+", settings)) == set(NAMES)
+    assert set(re.findall(r"server \S+:(\d+)", settings)) == {str(PORT)}
+    for name in NAMES:
+        assert services[name]["environment"]["UPCALL_REPLICA"] == name
+        selected = objects["Service", name]["spec"]["selector"]
+        assert selected["statefulset.kubernetes.io/pod-name"] == name
+    assert objects["StatefulSet", "upcall"]["spec"]["replicas"] == len(NAMES)
+    (named,) = [each for each in pod["containers"][0]["env"] if each["name"] == "UPCALL_REPLICA"]
+    assert named["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.name"
+    assert services["nginx"]["volumes"] == ["./nginx.conf:/etc/nginx/nginx.conf:ro"]
+
+
+def test_probes_ask_for_what_there_is(pod: Json, dockerfile: str) -> None:
+    (container,) = pod["containers"]
+    paths = cast("Json", openapi("1", Limits())["paths"])
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        asked = container[probe]["httpGet"]
+        assert asked["path"] in paths
+        # The daemon takes requests only for names that are its own.
+        assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+    assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+    assert container["ports"][0]["containerPort"] == PORT
+    assert f"UPCALL_PORT={PORT}" in dockerfile
+    assert f"EXPOSE {PORT}" in dockerfile
+    assert "/healthz" in dockerfile
+
+
+def test_there_is_time_to_settle_everybody(
+    services: dict[str, Json], objects: dict[tuple[str, str], Json], pod: Json
+) -> None:
+    before = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert pod["terminationGracePeriodSeconds"] > before + 2 * GRACE
+    assert objects["PodDisruptionBudget", "upcall"]["spec"]["minAvailable"] == 1
+    for name in NAMES:
+        assert services[name]["stop_grace_period"] == "30s"
+
+
+def test_nothing_runs_as_root_or_writes_where_it_need_not(
+    services: dict[str, Json], objects: dict[tuple[str, str], Json], dockerfile: str
+) -> None:
+    for kind, name in (("StatefulSet", "upcall"), ("Deployment", "upcall-nginx")):
+        spec = objects[kind, name]["spec"]["template"]["spec"]
+        assert spec["securityContext"]["runAsNonRoot"]
+        assert not spec["automountServiceAccountToken"]
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+    user = objects["StatefulSet", "upcall"]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
+    assert f"USER {user}" in dockerfile
+    assert f"--uid {user}" in dockerfile
+    for name in (*NAMES, "nginx"):
+        assert (services[name]["read_only"], services[name]["cap_drop"]) == (True, ["ALL"])
+
+
+def test_the_image_is_made_of_what_there_is(dockerfile: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile, re.MULTILINE):
+        for source in line.split()[:-1]:
+            assert (ROOT / source).exists(), source
+    (extras,) = re.findall(r"\.whl\)\[([^\]]+)\]", dockerfile)
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert re.findall(r'^ENTRYPOINT \["(\w+)"\]$', dockerfile, re.MULTILINE) == list(project["scripts"])
+
+
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    require(analyze, "systemd-analyze")
+    assert analyze is not None
+    unit = (DEPLOY / "upcall.service").read_text()
+    # It looks whether the program is there.
+    assert "ExecStart=/opt/upcall/bin/upcall up\n" in unit
+    (tmp_path / "upcall.service").write_text(unit.replace("/opt/upcall/bin/upcall", "/bin/true"))
+    environment = {"PATH": os.defpath, "SYSTEMD_LOG_LEVEL": "warning"}
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", str(tmp_path / "upcall.service")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
