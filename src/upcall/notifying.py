@@ -17,6 +17,7 @@ from upcall import __version__
 from upcall.domain.display import one_line
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
+from upcall.domain.lifecycle import ACTIVATED
 from upcall.ports import Event, Store
 
 PATIENCE = 30.0
@@ -80,7 +81,7 @@ class Notifying:
             try:
                 for event in await self._store.events(seen, wait=PATIENCE):
                     seen = event.seq
-                    if event.type == "asked":
+                    if event.type in {"asked", ACTIVATED}:
                         await self._heed(event)
             except StorageError:
                 log.exception("the log cannot be read; trying again in a second")
@@ -90,6 +91,8 @@ class Notifying:
         try:
             inquiry = event.subject or await self._store.get(str(event.inquiry))
         except UnknownInquiry:
+            return
+        if inquiry.is_queued:
             return
         notice = self._notice(inquiry)
         for notify in self._notifiers:

@@ -212,6 +212,12 @@ class Store(Ledger, Protocol):
         """
         ...
 
+    async def thread_items(
+        self, thread: str, *, after: int = 0, before: int | None = None, limit: int = 200
+    ) -> Sequence[Event]:
+        """The items of a thread with a higher number, in order; with `before`, the last ones with a lower number."""
+        ...
+
     async def last_seq(self) -> int:
         """The number of the latest event; 0 when there is none."""
         ...

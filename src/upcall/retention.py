@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 from upcall.domain.errors import StorageError
 from upcall.ports import Store
@@ -14,11 +15,12 @@ log = logging.getLogger("upcall.retention")
 
 
 class Retention:
-    """Keeps what was closed for so many seconds, and the log for as long."""
+    """Keeps what was closed for so many seconds, and the log for as long; `others` forget what else is older."""
 
-    def __init__(self, store: Store, seconds: float) -> None:
+    def __init__(self, store: Store, seconds: float, *others: Callable[[float], Awaitable[int]]) -> None:
         self._store = store
         self._seconds = seconds
+        self._others = others
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -36,6 +38,8 @@ class Retention:
         before, forgotten = self._store.now() - self._seconds, 0
         while some := await self._store.prune(before, AT_ONCE):
             forgotten += some
+        for forget in self._others:
+            forgotten += await forget(before)
         return forgotten
 
     async def _sweep_for_ever(self) -> None:
@@ -43,7 +47,7 @@ class Retention:
             try:
                 forgotten = await self.sweep()
                 if forgotten:
-                    log.info("forgot %s old inquiries and events", forgotten)
+                    log.info("forgot %s old inquiries, events and runs", forgotten)
             except StorageError as error:
                 log.warning("cannot forget what is old: %s", error.message)
             await asyncio.sleep(EVERY)

@@ -18,7 +18,8 @@ class Waiters:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: dict[str, set[asyncio.Future[Inquiry | None]]] = {}
+        # By inquiry: each with whether it only waits for the inquiry's turn.
+        self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], bool]] = {}
         self._seen = 0
         self._following: asyncio.Task[None] | None = None
         self._closed = False
@@ -41,26 +42,29 @@ class Waiters:
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
 
-    async def wait(self, inquiry: Inquiry, timeout: float | None) -> Inquiry:
-        """The inquiry once it is settled, or as it stands after `timeout` seconds or at the end of it all."""
-        if not inquiry.is_open:
+    async def wait(self, inquiry: Inquiry, timeout: float | None, *, in_line: bool = False) -> Inquiry:
+        """The inquiry once it is settled, or as it stands after `timeout` seconds or at the end of it all.
+
+        With `in_line`, no longer than until it is its turn in its thread.
+        """
+        if _is_over(inquiry, in_line=in_line):
             return inquiry
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Inquiry | None] = loop.create_future()
-        waiting = self._waiting.setdefault(inquiry.id, set())
-        waiting.add(waiter)
+        waiting = self._waiting.setdefault(inquiry.id, {})
+        waiting[waiter] = in_line
         # A timer in the loop's own heap, and no task, for each waiter.
         timer = None if timeout is None else loop.call_later(max(timeout, 0), _release, waiter, None)
         try:
             # It may have been settled after it was read and before it was waited for.
             current = await self._store.get(inquiry.id)
-            if not current.is_open or self._closed:
+            if _is_over(current, in_line=in_line) or self._closed:
                 return current
             return await waiter or await self._store.get(inquiry.id)
         finally:
             if timer is not None:
                 timer.cancel()
-            waiting.discard(waiter)
+            waiting.pop(waiter, None)
             if not waiting:
                 self._waiting.pop(inquiry.id, None)
 
@@ -78,9 +82,13 @@ class Waiters:
 
     async def _wake(self, event: Event) -> None:
         inquiry = event.subject or await self._store.get(event.inquiry or "")
-        if not inquiry.is_open:
-            for waiter in self._waiting.get(inquiry.id, ()):
+        for waiter, in_line in self._waiting.get(inquiry.id, {}).items():
+            if _is_over(inquiry, in_line=in_line):
                 _release(waiter, inquiry)
+
+
+def _is_over(inquiry: Inquiry, *, in_line: bool) -> bool:
+    return not inquiry.is_open or (in_line and not inquiry.is_queued)
 
 
 def _release(waiter: asyncio.Future[Inquiry | None], inquiry: Inquiry | None) -> None:

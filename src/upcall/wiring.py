@@ -105,10 +105,6 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
             leaving.callback(asyncio.create_task(_refresh(access)).cancel)
-        if kept:
-            retention = Retention(store, kept * DAY)
-            await retention.start()
-            leaving.push_async_callback(retention.close)
         agent_token = home.agent_token_file.read_text().strip()
         routing = channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
@@ -125,6 +121,10 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         runs = supervised(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
+        if kept:
+            retention = Retention(store, kept * DAY, runs.prune)
+            await retention.start()
+            leaving.push_async_callback(retention.close)
         dispatch = _dispatch(broker, access, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
@@ -255,6 +255,8 @@ def policy(config: Config) -> Policy:
         asker_may_approve=config.approvals.asker_may_approve,
         reading=ReadingRules(unknown_approval=config.unknown_approval, numbers=config.numbers),
         limits=config.limits,
+        threads=config.threads,
+        permission=lambda agent: config.agents.get(agent, AgentSettings()).permission or config.permission,
     )
 
 

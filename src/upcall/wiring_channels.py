@@ -65,7 +65,7 @@ def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[
     base = config.public_url.rstrip("/") or url
 
     def post(name: str, settings: ChannelSettings) -> Post:
-        channel = _channel(name, settings)
+        channel = _channel(name, settings, f"{base}/channels/{name}")
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
@@ -101,9 +101,11 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
         await notifying.close()
 
 
-def _channel(name: str, settings: ChannelSettings) -> Channel:
+def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
     try:
-        return channel(settings)
+        return channel(settings, url)
+    except ValueError as error:
+        raise InvalidSetting(f"channels.{name}: {error}") from error
     except ImportError as error:
         raise InvalidSetting(
             f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",

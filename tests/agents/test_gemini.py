@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -13,15 +14,16 @@ from tests.agents.console import Notes, OpenDesk, Talker, talking
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
-from tests.agents.script import Call, Say
-from tests.agents.tasks import a_real_task, session_of
+from tests.agents.script import Call, Conversation, Say, Turn
+from tests.agents.tasks import a_real_task
 from upcall.agent_ports import Driver
 from upcall.agents.gemini import Gemini, patient
-from upcall.domain.program import Action, Command, Finished, Permission, SessionSeen, ToolReturned
+from upcall.domain.program import Action, Command, Finished, Permission, ToolReturned
 from upcall.testing.agent_contract import DOOR, SESSION, CommandContract, a_session, a_task
 
 CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
 TOUCH = {"command": "touch touched.txt", "description": "touch it"}
+OTHER = {"command": "touch other.txt", "description": "touch another"}
 
 
 class TestGemini(CommandContract):
@@ -78,42 +80,33 @@ def a_minute_passes(desk: Desk) -> None:
         file.rename(file.with_name(re.sub(r"session-.{16}-", "session-2026-01-01T00-00-", file.name)))
 
 
-@pytest.mark.anyio
-async def test_a_killed_agent_goes_on_with_the_answer_it_was_waiting_for(
-    agent: Gemini, model: Model, desk: Desk, person: Person
-) -> None:
-    task = a_real_task(desk, person, Permission.AUTONOMOUS)
-    model.play(Call("run_shell_command", TOUCH), Call("ask_human", CACHE), Say("Redis it is."))
-    asked, notes = OpenDesk(), Notes()
-    async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
-        await asyncio.to_thread(person.next_question, process)
-        process.kill()
-    assert (desk.work / "touched.txt").exists()
-    assert notes.of(Finished) == []
-
-    a_minute_passes(desk)
-    session = session_of(task, notes.of(SessionSeen)[0].id)
-    message = "You asked: Which cache? (Redis, Memcached) The user answered: Redis"
-    driver, resumed = a_driver(agent, session, message), Notes()
-    async with driven(agent.resume(session, message), desk, driver, asked, resumed):
-        pass
-    assert resumed.of(Finished)[0].ok, resumed.noticed
-    assert message in model.conversations[-1].prompts[-1]
-    assert any("Set up the cache." in prompt for prompt in model.conversations[-1].prompts)
-    assert resumed.of(Finished)[0].ok
+def waiting_on(heard: Conversation) -> Turn:
+    """A model that was told that there is no answer yet, and waits again, as often as it takes."""
+    parked = re.search(r'wait_for_answer with id "([^"]+)"', heard.results[-1])
+    if parked is not None:
+        return Call("wait_for_answer", {"id": parked[1]})
+    done = len(heard.results) - heard.results.index(next(r for r in heard.results if "Memcached" in r)) - 1
+    rest: tuple[Turn, ...] = (
+        Call("run_shell_command", TOUCH),
+        Call("run_shell_command", OTHER),
+        Say("I go on."),
+    )
+    return rest[done]
 
 
 @pytest.mark.anyio
-async def test_it_asks_a_person_and_does_only_what_is_approved(
+async def test_it_waits_for_longer_than_one_call_may_take_and_does_only_what_is_approved(
     agent: Gemini, model: Model, desk: Desk, person: Person
 ) -> None:
+    """Gemini's own limit cannot be moved over this protocol, so ours, which ends a call before it, is made short."""
     task = a_real_task(desk, person, Permission.APPROVAL)
-    other = {"command": "touch other.txt", "description": "touch another"}
-    model.play(Call("ask_human", CACHE), Call("run_shell_command", TOUCH), Call("run_shell_command", other))
-    model.follow(lambda _: Say("I go on."))
+    task = replace(task, door=replace(task.door, wait=1.0))
+    model.play(Call("ask_human", CACHE))
+    model.follow(waiting_on)
     asked, notes = OpenDesk(), Notes()
     async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
         question = await asyncio.to_thread(person.next_question, process)
+        await asyncio.to_thread(person.let_pass, 3)
         await asyncio.to_thread(person.answer, question["ref"], "2")
         first = await asked.next()
         assert isinstance(first.about, Action)
@@ -121,8 +114,10 @@ async def test_it_asks_a_person_and_does_only_what_is_approved(
         first.decide(allowed=True)
         (await asked.next()).decide(allowed=False, reason="Use make instead.")
 
-    assert "The user answered: Memcached" in notes.of(ToolReturned)[0].text
+    told = [each.text for each in notes.of(ToolReturned)]
+    assert "No answer yet" in told[0]
+    assert any("The user answered: Memcached" in text for text in told[1:])
     assert (desk.work / "touched.txt").exists()
     assert not (desk.work / "other.txt").exists()
     assert any("Use make instead." in prompt for prompt in model.conversations[-1].prompts)
-    assert notes.of(Finished)[0].ok
+    assert notes.of(Finished)[-1].ok

@@ -12,7 +12,7 @@ import pytest
 from tests.agents.model_server import Model
 from tests.agents.programs import GEMINI, Desk
 from tests.agents.runs import Boss, a_boss
-from tests.agents.script import Say
+from tests.agents.script import Call, Say
 from tests.agents.stories import ASK, TASK, wait_for_record
 from tests.agents.test_gemini import a_minute_passes
 
@@ -43,8 +43,9 @@ def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
 def test_the_answer_brings_it_back_after_the_end_of_its_process(
     whose: str, model: Model, desk: Desk, boss: Boss
 ) -> None:
-    model.play(ASK, Say("Memcached it is."))
-    run = boss.run(GEMINI, desk, TASK)
+    touch = Call("run_shell_command", {"command": "touch made", "description": "Make a file"})
+    model.play(touch, ASK, Say("Memcached it is."))
+    run = boss.run(GEMINI, desk, TASK, "--permission", "autonomous")
     question = boss.next_question(run)
     wait_for_record(desk, GEMINI)
     if whose == "agent":
@@ -56,6 +57,7 @@ def test_the_answer_brings_it_back_after_the_end_of_its_process(
     a_minute_passes(desk)
     boss.answer(question["ref"], "Memcached")
 
+    assert (desk.work / "made").exists()
     over = run.finish()
     assert (over["state"], over["result"], run.starts()) == ("completed", "Memcached it is.", 2), run.report()
     heard = model.conversations[-1].prompts

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.report import Figure, Target
+from benchmarks.sizing import BEGIN, END, table, written
+from tests.conftest import require
+from tests.postgres_server import binaries
 
 ROOT = Path(__file__).resolve().parents[2]
 FIELDS = {
@@ -42,6 +45,41 @@ def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:
         assert (figure["met"] is None) == (figure["target"] is None)
         assert figure["name"] in done.stdout
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_what_daemons_on_one_database_can_do_is_measured_and_extrapolated(tmp_path: Path) -> None:
+    require(binaries(), "PostgreSQL")
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "benchmarks", "replicas", "crowd", "--quick"]
+    places = ["--json", str(results), "--scratch", str(tmp_path / "scratch")]
+    done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(results.read_text("utf-8"))
+    lost = [each for each in found["figures"] if "none lost" in each["name"] and not each["met"]]
+    assert lost == []
+    lines = list(table(found))
+    assert any(line.startswith("| PostgreSQL, disk for each question | ") for line in lines)
+    assert any(line.startswith("| answered a second, at 2 daemons") for line in lines)
+    assert len(lines) == 8
+
+
+def test_what_was_not_measured_is_not_extrapolated() -> None:
+    room = {
+        "name": "SQLite: room on disk for each question",
+        "measured": 2.0,
+        "repetitions": 1000,
+        "details": {},
+    }
+    results = {"figures": [room], "at": "2026-01-02T03:04:05", "quick": True}
+    results["machine"] = {"cores": 2, "system": "Linux"}
+    *_, line = lines = list(table(results))
+    assert line == "| SQLite, disk for each question | 2 KiB | 1,000 | 1.91 GiB | times a million |"
+    assert len(lines) == 3
+    page = written(f"before\n{BEGIN}\nold\n{END}\nafter\n", lines, results)
+    assert "old" not in page
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter\n")
+    assert "mean nothing yet" in page
 
 
 def test_an_unknown_figure_is_refused_with_those_that_there_are() -> None:

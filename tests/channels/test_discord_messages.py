@@ -89,7 +89,7 @@ Deploy?
         ),
         (
             {"kind": "text"},
-            f"{HEAD}\n```\nWhich?\n```\n-# {messages.escape(WORDS['hint.thread'])}",
+            f"{HEAD}\n```\nWhich?\n```\n-# {messages.escape(WORDS['hint.reply'])}",
             ["[Answer](form:i1)"],
         ),
         (

@@ -38,7 +38,7 @@ def shown(**fields: Any) -> View:
 │ 1. Redis — has pub/sub
 │ 2. Memcached
 Choose with one of the reactions below.
-Or reply in the thread in your own words.""",
+Or reply to this message in your own words.""",
         ),
         (
             {"kind": "approval", "question": "Deploy?", "context": "rm -rf build\u202e"},

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import KINDS, RouteSettings, SlackSettings
-from upcall.channels.catalogue import MAKERS
+from upcall.channel_settings import KINDS, RouteSettings, SlackSettings, TelegramSettings
+from upcall.channels.catalogue import CALLED, MAKERS
 from upcall.channels.slack import Slack
 from upcall.cli.app import run
 from upcall.config import Config
@@ -66,6 +66,17 @@ async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_addr
     assert await post.link(over, "U1") == f"https://upcall.example/i/{asked.id}"
 
 
+def test_settings_of_a_channel_that_cannot_work_are_named() -> None:
+    wrong = Config(channels={"phone": TelegramSettings(kind="telegram", bot_token="no token")})
+    with pytest.raises(InvalidSetting) as caught:
+        posts(wrong, "http://127.0.0.1:1")
+    assert caught.value.message.startswith("channels.phone: bot_token looks like 123456789:AAE")
+    settings = TelegramSettings(kind="telegram", bot_token="1:a", webhook_secret="s")
+    assert len(posts(Config(public_url="https://x.example", channels={"phone": settings}), "http://x")) == 1
+    with pytest.raises(InvalidSetting, match="webhook_secret needs public_url"):
+        posts(Config(channels={"phone": settings}), "http://127.0.0.1:1")
+
+
 def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "slack"]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]
@@ -78,4 +89,4 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
 
 
 def test_every_kind_of_channel_can_be_made() -> None:
-    assert set(MAKERS) == set(KINDS.values())
+    assert {*MAKERS, *CALLED} == set(KINDS.values())

@@ -198,6 +198,23 @@ def test_the_screen_never_outgrows_the_terminal(columns: int, rows: int) -> None
         picker.press(key)
 
 
+def test_an_approval_is_remembered_by_the_rule_that_was_chosen() -> None:
+    action = {"remember": ["exact", "prefix"], "prefix": "git push"}
+    sure = a_question("Sure?", "Approve", "Deny", custom=False)
+    picker = Picker([an_inquiry("a7", sure, kind="approval", action=action)])
+    pressed(picker, ENTER)
+    assert "Approve counts for this time only." in shown(picker)
+    pressed(picker, "a", "a")
+    assert "Approve is remembered for whatever begins with git push" in shown(picker)
+    deed = pressed(picker, "1")
+    assert isinstance(deed, Send)
+    assert (deed.answers, deed.remember) == ([["Approve"]], "prefix")
+    for presses, remembered in ((("a", "a", "a", "1"), ""), (("a", "2"), "")):
+        sent = pressed(picker, ENTER, *presses)
+        assert isinstance(sent, Send)
+        assert sent.remember == remembered
+
+
 def test_every_line_of_a_long_approval_can_be_scrolled_to() -> None:
     text = "\n".join(f"step {number}" for number in range(50))
     approve = a_question(text, "Approve", "Deny", custom=False)

@@ -1,5 +1,7 @@
 """Runs from beginning to end: a real daemon, real processes, and an agent that does as it is told."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,3 +93,45 @@ def test_a_run_that_is_over_goes_on_with_what_it_is_told(upcall: Program) -> Non
     assert rest_of(waiting_for(upcall, "be quick")).returncode == 0
     assert upcall.json("say", "1", "now add a test") == {"delivery": "resumed", "run": 1}
     assert "told: now add a test" in upcall("log", "1", "-f", "--raw").stdout
+
+
+INTERACTIVE = """\
+#!{python}
+import json, os, signal, sys
+
+words = sys.argv
+if "--version" in words:
+    print("2.1.325 (Claude Code)")
+elif "-p" in words:
+    session = words[words.index("--session-id") + 1]
+    print(json.dumps({{"type": "system", "subtype": "init", "session_id": session}}))
+    print(json.dumps({{"type": "result", "subtype": "success", "result": "done", "session_id": session}}))
+else:
+    print("taken over by", os.getpid(), file=sys.stderr, flush=True)
+    signal.pause()
+"""
+
+
+@pytest.mark.promise("spec/110")
+def test_a_session_stays_taken_while_its_program_lives_even_if_attach_is_killed(
+    upcall: Program, tmp_path: Path
+) -> None:
+    program = tmp_path / "interactive"
+    program.write_text(INTERACTIVE.format(python=sys.executable))
+    program.chmod(0o755)
+    with (upcall.home / "upcall.toml").open("a") as settings:
+        settings.write(f'\n[agents.someone]\nadapter = "claude"\nprogram = "{program}"\n')
+    assert upcall("run", "someone", "be quick", "--wait").returncode == 0
+    attached = upcall.start("attach", "1")
+    child = int(line_with(attached, "taken over by").split()[-1])
+    attached.kill()
+    attached.wait()
+    refused = upcall("attach", "1")
+    assert refused.returncode == 1
+    assert "somebody else works in the session" in refused.stderr
+    os.kill(child, signal.SIGTERM)
+    # Its output ends with it.
+    rest_of(attached)
+    again = upcall.start("attach", "1")
+    os.kill(int(line_with(again, "taken over by").split()[-1]), signal.SIGTERM)
+    assert rest_of(again).returncode == 128 + signal.SIGTERM

@@ -200,6 +200,8 @@ def test_completion_offers_commands_options_and_open_refs(upcall: Program, tmp_p
     assert completed("upcall", "ask", "--ti") == ["--timeout"]
     assert completed("upcall", "answer", "") == [ref]
     assert completed("upcall", "tokens", "") == ["create", "list", "revoke"]
+    assert completed("upcall", "run", "cl") == ["claude"]
+    assert completed("upcall", "setup", "co") == completed("upcall", "doctor", "co") == ["codex"]
 
 
 def test_completion_starts_no_daemon(upcall: Program) -> None:

@@ -46,6 +46,7 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("preset = 'hal'", "preset: one of pynchy, poietai, deepchat, gza, blobhub; got 'hal'"),
         ("preset = ['gza']", "preset: one of pynchy, poietai"),
         ("tool_aliases = ['ask']", "tool_aliases: one of ask_user, question; got 'ask'"),
+        ("replica = 'upcall_0.'", "replica: up to 63 small letters, digits and -; got 'upcall_0.'"),
         ("on_restart = 'forget'", "on_restart: one of keep, cancel, fail; got 'forget'"),
         ("limits = 3", "limits: a table [limits], got 3"),
         ("[files]\nroots = 3", "files.roots: a list such as"),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from upcall.channels.slack_blocks import CAPABILITIES as SLACK
+from upcall.channels.telegram_messages import CAPABILITIES as TELEGRAM
+from upcall.channels.whatsapp_messages import CAPABILITIES as WHATSAPP
 from upcall.channels.words import sentences
 from upcall.domain.asking import draft
 from upcall.domain.degrading import TooLong, view
@@ -51,6 +53,18 @@ def options(count: int) -> list[str]:
         (SLACK, {"options": options(3), "multiSelect": True}, Control.CHECKBOXES, "o0 o1 o2"),
         (SLACK, {"kind": "approval"}, Control.BUTTONS, "Approve Deny"),
         (SLACK, {"kind": "text"}, Control.INPUT, ""),
+        (TELEGRAM, {"options": options(8)}, Control.BUTTONS, " ".join(options(8))),
+        (TELEGRAM, {"options": options(9)}, Control.SELECT, " ".join(options(9))),
+        (TELEGRAM, {"options": [LONG, "no"]}, Control.BUTTONS, "1 2"),
+        (TELEGRAM, {"options": options(8), "multiSelect": True}, Control.CHECKBOXES, " ".join(options(8))),
+        (TELEGRAM, {"kind": "approval"}, Control.BUTTONS, "Approve Deny"),
+        (TELEGRAM, {"kind": "text"}, Control.WORDS, ""),
+        (WHATSAPP, {"options": options(3)}, Control.BUTTONS, "o0 o1 o2"),
+        (WHATSAPP, {"options": options(4)}, Control.SELECT, "o0 o1 o2 o3"),
+        (WHATSAPP, {"options": [LONG, "no"]}, Control.BUTTONS, "1 2"),
+        (WHATSAPP, {"options": options(2), "multiSelect": True}, Control.WORDS, "1 2"),
+        (WHATSAPP, {"options": options(2), "context": "x" * 900}, Control.WORDS, "1 2 3"),
+        (WHATSAPP, {"kind": "approval", "context": "x" * 900}, Control.WORDS, "1 2"),
         (THREE_BUTTONS, {"options": options(3)}, Control.BUTTONS, "o0 o1 o2"),
         (THREE_BUTTONS, {"options": options(4)}, Control.WORDS, "1 2 3 4 5"),
         (THREE_BUTTONS, {"options": [LONG, "no"]}, Control.BUTTONS, "1 2"),
@@ -73,10 +87,10 @@ def test_each_question_gets_the_best_that_the_channel_has(
 @pytest.mark.parametrize(
     ("can", "fields", "hint"),
     [
-        (SLACK, {"options": options(2)}, "Or reply in the thread in your own words."),
+        (SLACK, {"options": options(2)}, "Or reply to this message in your own words."),
         (SLACK, {"options": options(2), "custom": False}, ""),
         (SLACK, {"kind": "approval"}, ""),
-        (SLACK, {"kind": "text"}, "You can also reply in the thread."),
+        (SLACK, {"kind": "text"}, "You can also reply to this message."),
         (PLAIN, {"kind": "approval"}, "Reply yes (1) to approve or no (2) to deny."),
         (PLAIN, {"kind": "text"}, "Reply with free text."),
         (PLAIN, {"options": options(2)}, "Reply with a number, the option text, or free text."),
@@ -95,8 +109,11 @@ def test_people_are_told_what_else_they_can_do(can: Capabilities, fields: dict[s
 def test_several_questions_are_a_form_where_there_are_forms() -> None:
     questions = [{"question": f"q{number}", "options": ["a", "b"]} for number in range(4)]
     assert shown(SLACK, questions=questions).form
+    assert shown(TELEGRAM, questions=questions).form
     assert {each.control for each in shown(SLACK, questions=questions).questions} == {Control.RADIO}
-    assert not shown(PLAIN, questions=questions).form
+    for can in (PLAIN, WHATSAPP):
+        assert not shown(can, questions=questions).form
+        assert {each.control for each in shown(can, questions=questions).questions} == {Control.WORDS}
 
 
 def test_who_asks_is_said_and_hidden_characters_are_not_shown() -> None:

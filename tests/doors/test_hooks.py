@@ -165,6 +165,15 @@ async def test_one_turn_defers_one_question_and_no_other(hasty: Hook) -> None:
     assert (await hasty.decided(asking("one", session_id="s2")))["permissionDecision"] == "defer"
 
 
+def test_a_call_that_is_made_again_keeps_its_turn_when_the_first_hangs_up() -> None:
+    turns = Turns(lambda: 0.0)
+    with turns.taken("s", "call-1") as again:
+        with turns.taken("s", "call-1") as first:
+            assert (first.is_first, again.is_first) == (True, True)
+        assert not turns.taken("s", "call-2").is_first
+    assert turns.taken("s", "call-2").is_first
+
+
 def test_a_turn_is_over_when_its_process_must_have_ended() -> None:
     now = [0.0]
     turns = Turns(lambda: now[0])

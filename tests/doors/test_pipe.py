@@ -41,27 +41,29 @@ def test_both_protocol_eras_are_spoken(house: House) -> None:
         assert "ask_human" in [tool["name"] for tool in tools["tools"]]
 
 
-def test_a_later_message_is_the_evidence_that_the_answer_arrived(house: House) -> None:
+def test_the_pipe_acknowledges_an_answer_that_its_agent_has_taken(house: House) -> None:
     with agent(house.home, UPCALL_WAIT="block") as someone:
         someone.initialize()
         someone.call(1, "ask_human", QUESTION)
         house.answer(house.opened()[0].id, "1")
         someone.reply(1)
-        assert "collected" not in house.history()
-        someone.ask(2, "ping")
-        assert house.happened("collected").data["evidence"]
+        assert house.happened("collected").data["evidence"] == "acknowledged"
 
 
-def test_giving_up_on_a_call_is_no_evidence(house: House) -> None:
-    with agent(house.home, UPCALL_WAIT="block") as someone:
+def test_an_acknowledgement_that_was_lost_is_said_again_to_the_next_daemon(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone, monkeypatch.context() as deaf:
+        deaf.setattr("upcall.doors.conversation.Conversation._taken", lambda self, inquiry: None)
         someone.initialize()
         someone.call(1, "ask_human", QUESTION)
         house.answer(house.opened()[0].id, "1")
         someone.reply(1)
-        someone.send("notifications/cancelled", {"requestId": 1})
+        house.crash()
+        deaf.undo()
+        house.start()
         someone.ask(2, "ping")
-        house.run(house.tools.evidence.settled())
-        assert "collected" not in house.history()
+        assert house.happened("collected").data["evidence"] == "acknowledged"
 
 
 @pytest.mark.promise("spec/41")
@@ -294,8 +296,8 @@ def test_a_remote_daemon_is_reached_over_http(house: House, tmp_path: Path) -> N
         house.answer(inquiry.id, "1")
         assert someone.reply(2)["result"]["structuredContent"]["answers"] == [["Redis"]]
         assert inquiry.origin.agent == "other"
-        assert "result" in someone.ask(3, "ping")
-        assert house.happened("collected").inquiry == inquiry.id
+        collected = house.happened("collected")
+        assert (collected.inquiry, collected.data["evidence"]) == (inquiry.id, "acknowledged")
 
 
 def test_a_remote_call_is_sent_again_when_its_connection_breaks(house: House, tmp_path: Path) -> None:

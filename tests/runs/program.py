@@ -26,8 +26,8 @@ def hang() -> None:
 
 
 def child(code: str) -> None:
-    """Start a process of its own."""
-    subprocess.Popen([sys.executable, "-c", code])
+    """Start a process of its own, which inherits everything, as the children of most programs do."""
+    subprocess.Popen([sys.executable, "-c", code], close_fds=False)
 
 
 how, session, words = sys.argv[1:]
@@ -38,4 +38,4 @@ if how == "resume":
 else:
     tell(session=session)
 # What it is told to do is the test's own.
-exec(words, {"tell": tell, "hang": hang, "child": child, "os": os, "time": time, "Path": Path})
+exec(words, {"tell": tell, "hang": hang, "child": child, "os": os, "sys": sys, "time": time, "Path": Path})

@@ -208,6 +208,32 @@ async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_not
 
 
 @pytest.mark.promise("spec/99")
+async def test_a_session_is_brought_back_when_there_is_room_and_before_those_who_only_began(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path, limit=1) as house:
+        run = await house.until_session(await house.begin(WAITS))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+        busy = await house.until_session(await house.begin("hang()"))
+        queued = await house.begin("tell(result='ok')")
+        await house.answer(asked)
+        (job,) = await house.store.jobs("resume", "run:1")
+        async with asyncio.timeout(30):
+            while (await house.store.jobs("resume", "run:1"))[0].fence < job.fence + 2:
+                await house.store.events(await house.store.last_seq(), wait=0.05)
+        assert (await house.runs.get(run.number)).starts == 1
+        await house.runs.cancel(busy.number, ANA)
+        await house.until_state(queued, *OVER)
+        begun = [
+            event.data["run"]
+            for event in await house.store.events(0)
+            if event.type in {"run_started", "run_resumed"}
+        ]
+        assert begun == [run.number, busy.number, run.number, queued.number]
+
+
 async def test_two_answers_at_once_start_it_once(house: House) -> None:
     """Both are in what it is told."""
     run = await house.until_session(await house.begin(WAITS))

@@ -16,6 +16,7 @@ from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
 from upcall.ports import Query
+from upcall.runs.logs import LogLine
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -51,6 +52,20 @@ async def test_a_task_is_worked_on_and_its_result_is_the_agents_own_word(house: 
 async def test_why_a_run_failed_is_read_from_its_end(house: House, task: str, reason: str) -> None:
     over = await house.until_state(await house.begin(task), *OVER)
     assert (over.state, over.reason) == (RunState.FAILED, reason)
+
+
+async def test_the_log_of_a_run_that_failed_ends_with_its_complaints(house: House) -> None:
+    task = "tell(said='I try'); sys.stderr.write('no credit left\\n'); sys.exit(3)"
+    run = await house.until_state(await house.begin(task), *OVER)
+    lines, after, over = list[LogLine](), 0, False
+    while not over:
+        page = await house.runs.log(run.number, after)
+        lines, after, over = [*lines, *page.lines], page.next_after, page.over
+    assert [(line.kind, line.text) for line in lines][-2:] == [
+        ("said", "I try"),
+        ("stderr", "no credit left"),
+    ]
+    assert all(line.kind == "raw" for line in (await house.runs.log(run.number, 0, raw=True)).lines)
 
 
 async def test_what_an_agent_writes_by_mistake_does_no_harm(house: House) -> None:
@@ -152,6 +167,23 @@ async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> 
 
 
 @pytest.mark.promise("spec/108")
+async def test_a_session_is_not_free_while_something_of_it_survives_its_keeper(house: House) -> None:
+    """The agent dies with its keeper, and what it has started does not: it may be the program's other half."""
+    task = f"child('import signal; signal.pause()'); {WAITS}"
+    run = await house.until_session(await house.begin(task))
+    await house.until(run, lambda current: current.turns == 1)
+    agent, child = sorted(house.processes())
+    os.kill(_parent(agent), signal.SIGKILL)
+    async with asyncio.timeout(30):
+        while agent in house.processes():
+            await house.store.events(await house.store.last_seq(), wait=0.02)
+    assert house.folder(run).is_kept()
+    assert (await house.runs.get(run.number)).alive
+    os.kill(child, signal.SIGKILL)
+    over = await house.until_state(run, *OVER)
+    assert over.reason == "signal SIGKILL"
+
+
 async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(house: House) -> None:
     task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='first')"
     run = await house.until_session(await house.begin(task))

@@ -51,7 +51,7 @@ async def test_a_database_that_does_not_exist_is_a_clear_error(postgres: Postgre
 
 
 async def test_a_server_that_takes_no_more_connections_says_so(
-    postgres: PostgresServer, address: str
+    postgres: PostgresServer, address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with psycopg.connect(address, autocommit=True) as admin:
         admin.execute("DROP ROLE IF EXISTS narrow; CREATE ROLE narrow LOGIN CONNECTION LIMIT 2")
@@ -72,6 +72,7 @@ async def test_a_server_that_takes_no_more_connections_says_so(
     await store.find(Query())
     with pytest.raises(StorageError, match="takes no more connections"):
         await store.add(an_inquiry())
+    assert "takes no more connections; trying again" in caplog.text
     with psycopg.connect(address, autocommit=True) as admin:
         admin.execute("ALTER ROLE narrow CONNECTION LIMIT 3")
     assert (await store.add(an_inquiry())).created

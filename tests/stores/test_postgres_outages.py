@@ -89,7 +89,7 @@ def small_disk(postgres: PostgresServer) -> Iterator[Path]:
 
 
 async def test_a_full_disk_is_said_to_be_full_and_used_again_once_there_is_room(
-    postgres: PostgresServer, small_disk: Path
+    postgres: PostgresServer, small_disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ballast, space = small_disk / "ballast", small_disk / "space"
     ballast.write_bytes(bytes(6_000_000))
@@ -109,6 +109,7 @@ async def test_a_full_disk_is_said_to_be_full_and_used_again_once_there_is_room(
     with pytest.raises(StorageFull, match="no room left") as refused:
         await fill()
     assert "free some space" in str(refused.value.hint)
+    assert "there is no room left for the database" in caplog.text
     assert kept
 
     ballast.unlink()
@@ -121,7 +122,7 @@ async def test_a_full_disk_is_said_to_be_full_and_used_again_once_there_is_room(
 
 
 async def test_a_server_that_takes_too_long_is_an_error_for_all_and_no_obstacle_later(
-    address: str, clock: Clock
+    address: str, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = conninfo_to_dict(address)["dbname"]
     await (await PostgresStore.open(address)).close()
@@ -138,8 +139,12 @@ async def test_a_server_that_takes_too_long_is_an_error_for_all_and_no_obstacle_
         assert {type(result) for result in results} == {StorageError}
         assert "took too long" in str(results[0])
         assert "statement_timeout" in str(getattr(results[0], "hint", ""))
+        # Said once, however many it concerns.
+        assert caplog.text.count("took too long and stopped") == 1
         admin.execute("DROP TRIGGER dawdle ON upcall.event")
+    caplog.set_level("INFO")
     assert (await store.add(an_inquiry())).created
+    assert "takes what is written again" in caplog.text
     assert [event.seq for event in await store.events(0)] == [1]
     await store.close()
 

@@ -64,6 +64,12 @@ def test_an_agents_own_list_and_the_list_of_all_are_read_in_order(db: sqlite3.Co
     ]
 
 
+def test_what_a_run_waits_for_is_read_from_its_own_index(db: sqlite3.Connection) -> None:
+    assert plan(db, *reads.statement(Query(state="open", agent="builder", run=7, cursor="open-5"))) == [
+        "SEARCH inquiry USING INDEX inquiry_run (run=? AND number>?)"
+    ]
+
+
 def test_deadlines_and_the_count_of_open_ones_read_only_an_index_of_open_ones(db: sqlite3.Connection) -> None:
     assert plan(db, reads.DUE, (NOW, 10)) == ["SEARCH inquiry USING INDEX inquiry_due (expires_at<?)"]
     (next_expiry,) = plan(db, reads.NEXT_EXPIRY)

@@ -71,8 +71,11 @@ class Scene:
 
     def times_asked(self) -> int:
         """How many questions were ever asked here."""
-        events = self.person.get("/v1/events", after=0)["items"]
-        return sum(event["type"] == "asked" for event in events)
+        asked, after = 0, 0
+        while events := self.person.get("/v1/events", after=after, limit=1000)["items"]:
+            asked += sum(event["type"] == "asked" for event in events)
+            after = events[-1]["seq"]
+        return asked
 
     def end(self) -> None:
         """Send everybody home."""

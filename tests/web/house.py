@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
 from upcall.access import Access
-from upcall.broker import Broker
+from upcall.broker import Broker, Policy
 from upcall.domain.roles import Role
 from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
@@ -61,7 +61,7 @@ class House:
     async def open(cls, folder: Path, **settings: Any) -> AsyncIterator[Self]:
         clock = Clock()
         store = await SqliteStore.open(folder / "upcall.db", clock=clock)
-        broker = Broker(store, clock=clock)
+        broker = Broker(store, settings.pop("policy", Policy()), clock=clock)
         access = Access(store, clock)
         await broker.start()
         runs = MemoryRuns()
@@ -73,6 +73,9 @@ class House:
         )
         house = cls(store, broker, access, runs, app, clock)
         for name, role in ROLES.items():
+            # In a folder that was somebody's before, they come with new ones.
+            await store.drop_token(name)
+            await access.load()
             house.secrets[name] = await access.create(name, role)
         try:
             yield house

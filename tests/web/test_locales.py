@@ -82,6 +82,8 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
         "age.",
         "time.",
         "js.",
+        "compose.",
+        "item.",
         "filter.kind.",
         "log.",
         "run.state.",

@@ -43,7 +43,17 @@ from upcall.agents.acp_reading import AcpReader, Message, message_in
 from upcall.agents.acp_requests import Denials, action_of, is_ours, question_groups, way_to
 from upcall.agents.elicitation import NotFilledIn, Value, fields_of
 from upcall.agents.prompt import advice_of, with_advice
-from upcall.domain.program import Door, Finished, Noticed, Refused, Session, SessionSeen, Task, Unreadable
+from upcall.domain.program import (
+    SESSION_GONE,
+    Door,
+    Finished,
+    Noticed,
+    Refused,
+    Session,
+    SessionSeen,
+    Task,
+    Unreadable,
+)
 
 REPLY_TIMEOUT = 120.0
 """How long an agent may take to begin; its first start may still be fetching something."""
@@ -227,12 +237,12 @@ class Conversation:
         elif capabilities and capabilities.load_session:
             resume = cast("Any", self._agent.load_session)
         else:
-            self._notice(Finished(ok=False, text="the agent cannot load a session", reason="session_gone"))
+            self._notice(Finished(ok=False, text="the agent cannot load a session", reason=SESSION_GONE))
             return False
         try:
             await resume(cwd=self._told.cwd, session_id=self._session, mcp_servers=servers)
         except RequestError as problem:
-            self._notice(Finished(ok=False, text=_details(problem), reason="session_gone"))
+            self._notice(Finished(ok=False, text=_details(problem), reason=SESSION_GONE))
             return False
         return True
 

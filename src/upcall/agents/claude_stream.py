@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from upcall.domain.program import (
+    SESSION_GONE,
     Deferred,
     Finished,
     Noticed,
@@ -22,6 +23,9 @@ from upcall.domain.program import (
 )
 
 DEFERRED = "tool_deferred"
+NO_SESSION = "No conversation found with session ID: "
+"""The only word of a result that tells a session which is gone from other failures; the session's id follows."""
+
 LONGEST_SHOWN = 500
 MESSAGES_REMEMBERED = 64
 MOST = 1e12
@@ -122,7 +126,9 @@ class ClaudeReader:
 
 
 def _reason(event: Fields, subtype: str) -> str:
-    """A short code: what kind of error, or that the model's service refused."""
+    """A short code: what kind of error, that the model's service refused, or that there is no such session."""
+    if f"{NO_SESSION}{_text(event.get('session_id'))}" in _list(event.get("errors")):
+        return SESSION_GONE
     if subtype == "success":
         status = event.get("api_error_status")
         return f"api_error_{status}" if isinstance(status, int) else "api_error"

@@ -11,7 +11,7 @@ from upcall.agents.codex_items import Json, fields_in, list_in, text_in
 from upcall.agents.codex_link import CallRefused, Link, LinkLost
 from upcall.agents.codex_requests import Reply, Requests, call_in
 from upcall.agents.prompt import advice_of, with_advice
-from upcall.domain.program import Finished, Noticed, Session, SessionSeen, Task
+from upcall.domain.program import SESSION_GONE, Finished, Noticed, Session, SessionSeen, Task
 
 Notice = Callable[[Noticed], None]
 
@@ -42,7 +42,7 @@ class Talk:
         try:
             turn = await self._enter(told, message, mark)
         except CallRefused as problem:
-            reason = "session_gone" if isinstance(told, Session) else "not_started"
+            reason = SESSION_GONE if isinstance(told, Session) else "not_started"
             self._notice(Finished(ok=False, text=str(problem), reason=reason))
             return
         self._turn = text_in(turn.get("id"))

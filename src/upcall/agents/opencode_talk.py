@@ -11,6 +11,7 @@ from upcall.agents.opencode_parts import Json, Parts, failure, mapping, text, wo
 from upcall.agents.opencode_rules import tightened
 from upcall.agents.prompt import advice_of
 from upcall.domain.program import (
+    SESSION_GONE,
     Action,
     Finished,
     Noticed,
@@ -100,9 +101,7 @@ class Talk:
             except Turned as problem:
                 if problem.status not in (400, 404):
                     raise
-                return Finished(
-                    ok=False, text=f"there is no session {self._told_id!r}", reason="session_gone"
-                )
+                return Finished(ok=False, text=f"there is no session {self._told_id!r}", reason=SESSION_GONE)
             self._notice(SessionSeen(id=self._session))
         messages = objects(await self._api.get(f"/session/{self._session}/message"))
         said, self._message = self._message, None

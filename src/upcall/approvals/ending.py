@@ -20,7 +20,17 @@ async def deny_open(
     reason: str = "worker_ended",
 ) -> Sequence[Inquiry]:
     """Deny the approvals that a run, or a session of an agent, left open; those that were, as they are now."""
-    query = Query(state="open", kind=Kind.APPROVAL, agent=agent, limit=PAGE)
+    denied: list[Inquiry] = []
+    # Those first that wait for their turn, so that none of them is put to anybody by the end of another.
+    for state in ("queued", "open"):
+        query = Query(state=state, kind=Kind.APPROVAL, agent=agent, run=run, limit=PAGE)
+        denied += await _deny(broker, query, run=run, session=session, reason=reason)
+    return denied
+
+
+async def _deny(
+    broker: Broker, query: Query, *, run: int | None, session: str | None, reason: str
+) -> Sequence[Inquiry]:
     denied: list[Inquiry] = []
     while True:
         page = await broker.store.find(query)

@@ -10,13 +10,15 @@ from upcall import channel_settings as kinds
 from upcall.channel_ports import Channel
 
 
-def channel(settings: kinds.ChannelSettings) -> Channel:
-    """A channel of its kind.
+def channel(settings: kinds.ChannelSettings, url: str) -> Channel:
+    """A channel of its kind, which its vendor can call at `url`.
 
     Raises:
         ImportError: if its library is not installed.
+        ValueError: if it cannot work with these settings.
     """
-    return MAKERS[type(settings)](settings)
+    called = CALLED.get(type(settings))
+    return MAKERS[type(settings)](settings) if called is None else called(settings, url)
 
 
 def _slack(settings: kinds.SlackSettings) -> Channel:
@@ -26,6 +28,34 @@ def _slack(settings: kinds.SlackSettings) -> Channel:
         bot_token=settings.bot_token,
         app_token=settings.app_token,
         signing_secret=settings.signing_secret,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _telegram(settings: kinds.TelegramSettings, url: str) -> Channel:
+    from upcall.channels.telegram import Telegram
+
+    return Telegram(
+        bot_token=settings.bot_token,
+        webhook_secret=settings.webhook_secret,
+        url=url,
+        api_url=settings.api_url,
+        language=settings.language,
+    )
+
+
+def _whatsapp(settings: kinds.WhatsAppSettings, url: str) -> Channel:
+    from upcall.channels.whatsapp import WhatsApp
+
+    return WhatsApp(
+        access_token=settings.access_token,
+        phone_number_id=settings.phone_number_id,
+        app_secret=settings.app_secret,
+        verify_token=settings.verify_token,
+        template=settings.template,
+        template_language=settings.template_language,
+        url=url,
         api_url=settings.api_url,
         language=settings.language,
     )
@@ -71,3 +101,9 @@ MAKERS: Mapping[type[kinds.ChannelSettings], Callable[[Any], Channel]] = {
     kinds.AppriseSettings: _apprise,
     kinds.DesktopSettings: _desktop,
 }
+
+CALLED: Mapping[type[kinds.ChannelSettings], Callable[[Any, str], Channel]] = {
+    kinds.TelegramSettings: _telegram,
+    kinds.WhatsAppSettings: _whatsapp,
+}
+"""Those that have to know where they are called."""

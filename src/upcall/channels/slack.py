@@ -215,7 +215,9 @@ class Slack:
         if kind == "block_actions" or request.type == "events_api":
             taking = asyncio.create_task(self._take(payload, inbox))
             await asyncio.wait({taking}, timeout=ACKNOWLEDGE_SECONDS)
-        await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
+        # What was not kept is not acknowledged: Slack delivers it again, perhaps to another daemon.
+        if taking is None or not taking.done() or not taking.result().again:
+            await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
         taken = _Taken() if taking is None else await taking
         if taken.tell is not None:
             await self._tell(taken.tell)

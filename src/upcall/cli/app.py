@@ -60,6 +60,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 HIDDEN = {
     "refs": ("look", "the refs of open questions, for completion"),
     "numbers": ("look", "the numbers of runs, for completion"),
+    "agents": ("look", "the names of agents, for completion"),
 }
 
 

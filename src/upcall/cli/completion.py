@@ -10,6 +10,9 @@ from upcall.cli.command import Command, parser_of
 SHELLS = ("bash", "zsh", "fish")
 WORDS = {"mcp": ("--wait", "--help")}
 """Of commands that read their arguments themselves."""
+SET_UP = ("setup", "doctor")
+KNOWN = {("", "ref"): "refs", ("", "run"): "numbers", ("run", "agent"): "agents"}
+"""Which command lists what an argument names, of one command or of all."""
 
 
 class Entry(NamedTuple):
@@ -20,19 +23,22 @@ class Entry(NamedTuple):
     options: tuple[str, ...]
     words: tuple[str, ...]
     known: str
-    """The command that lists what can be named: `refs`, `numbers`, or none."""
+    """The command that lists what can be named: `refs`, `numbers`, `agents`, or none."""
 
 
 def entries() -> list[Entry]:
     """Every command with what can follow it."""
     from upcall.cli.app import commands, load
+    from upcall.setup.clients import CLIENTS
 
     found: list[Entry] = []
     for name, (module, summary) in commands().items():
         if name in WORDS:
             found.append(Entry(name, summary, WORDS[name], (), ""))
             continue
-        found.append(_entry(name, summary, parser_of(name, summary, load(name, module))))
+        entry = _entry(name, summary, parser_of(name, summary, load(name, module)))
+        # These two know the files of some programs, and not of whatever is set up as an agent.
+        found.append(entry._replace(words=tuple(CLIENTS)) if name in SET_UP else entry)
     return found
 
 
@@ -45,7 +51,7 @@ def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
         if action.help == argparse.SUPPRESS:
             continue
         options += action.option_strings
-        known = {"ref": "refs", "run": "numbers"}.get(action.dest, known)
+        known = KNOWN.get((name, action.dest)) or KNOWN.get(("", action.dest), known)
         if action.option_strings or not action.choices:
             continue
         words += [str(choice) for choice in action.choices]

@@ -11,10 +11,20 @@ from upcall.domain.display import escaped, one_line, visible
 
 LIST_KEYS = "↑↓ move · Enter open · r reject · q leave"
 ONE_KEYS = "↑↓ or number choose · Enter answer · r reject · Esc back"
+APPROVAL_KEYS = "↑↓ or number choose · Enter answer · a remember · r reject · Esc back"
 MULTI_KEYS = "↑↓ move · space or number choose · Enter answer · r reject · Esc back"
 TEXT_KEYS = "type your answer · Enter send · Esc back"
 REASON_KEYS = "type a reason, or nothing · Enter reject · Esc back"
 
+
+REMEMBERED = {
+    "": "Approve counts for this time only.",
+    "exact": "Approve is remembered for this very action.",
+    "prefix": "Approve is remembered for whatever begins with {prefix}",
+    "tool": "Approve is remembered for this tool.",
+    "directory": "Approve is remembered for this tool in this directory.",
+}
+"""What is said of each rule that an approval can be remembered as."""
 
 HERE = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 
@@ -97,6 +107,9 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
             typed = "•" * len(typed)
         line = f"{HERE if here else ' '} {lead}{typed}{'▏' if here else ''}"
         lines.append(paint.name(line) if here else line)
+    if choosing.ways:
+        said = REMEMBERED[choosing.remember].format(prefix=choosing.inquiry["action"]["prefix"])
+        lines += ["", one_line(said, size.columns - 1)]
     return lines
 
 
@@ -123,6 +136,8 @@ def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> lis
 def _keys(choosing: Choosing) -> str:
     if choosing.typing:
         return TEXT_KEYS
+    if choosing.ways:
+        return APPROVAL_KEYS
     return MULTI_KEYS if choosing.multi else ONE_KEYS
 
 

@@ -123,6 +123,21 @@ def _numbers(args: Namespace) -> int:
     return 0
 
 
+def _agents(args: Namespace) -> int:
+    """For completion: the agents of this home, or those that everybody has."""
+    from upcall.agents.catalogue import agent_names
+    from upcall.config import load
+    from upcall.home import default_home
+
+    try:
+        names = agent_names(load(default_home()).agents)
+    # As above.
+    except Exception:  # noqa: BLE001
+        names = agent_names({})
+    sys.stdout.writelines(f"{name}\n" for name in names)
+    return 0
+
+
 COMMANDS = {
     "status": Command(
         _status,
@@ -136,4 +151,5 @@ COMMANDS = {
     ),
     "refs": Command(_refs),
     "numbers": Command(_numbers),
+    "agents": Command(_agents),
 }

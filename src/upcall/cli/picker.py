@@ -7,11 +7,15 @@ from upcall.cli.keys import BACKSPACE, CLEAR, DOWN, ENTER, ESCAPE, PAGE_DOWN, PA
 Inquiry = dict[str, Any]
 
 
+APPROVE = "Approve"
+
+
 class Send(NamedTuple):
-    """Answer an inquiry: for each question a list of values."""
+    """Answer an inquiry: for each question a list of values, and as which rule an approval is remembered, if it is."""
 
     inquiry: Inquiry
     answers: list[list[str]]
+    remember: str = ""
 
 
 class Decline(NamedTuple):
@@ -34,6 +38,7 @@ class Choosing:
     def __init__(self, inquiry: Inquiry) -> None:
         self.inquiry = inquiry
         self.given: list[list[str]] = []
+        self.remember = ""
         self._begin()
 
     def _begin(self) -> None:
@@ -69,6 +74,17 @@ class Choosing:
     def rows(self) -> int:
         """The options, and one more for one's own words."""
         return len(self.options) + (self.custom and bool(self.options))
+
+    @property
+    def ways(self) -> list[str]:
+        """The rules that an approval can be remembered as, the narrowest first."""
+        ways: list[str] = (self.inquiry.get("action") or {}).get("remember", [])
+        return ways
+
+    def remember_more(self) -> None:
+        """Remember the approval by the next wider rule; after the widest, not at all."""
+        every = ["", *self.ways]
+        self.remember = every[(every.index(self.remember) + 1) % len(every)]
 
     def move(self, step: int) -> None:
         """Go up or down; on the last row, words can be typed."""
@@ -176,6 +192,8 @@ class Picker:
             self.declining = (choosing.inquiry, "")
         elif key == SPACE and choosing.multi:
             choosing.toggle(choosing.cursor)
+        elif key == "a" and choosing.ways:
+            choosing.remember_more()
         elif key.isascii() and key.isdigit() and 1 <= int(key) <= options:
             return self._number(choosing, int(key) - 1)
         elif key == "0" and options == 10:
@@ -234,7 +252,7 @@ class Picker:
         if answers is None:
             return None
         self.choosing = None
-        return Send(choosing.inquiry, answers)
+        return Send(choosing.inquiry, answers, choosing.remember if answers == [[APPROVE]] else "")
 
     def _selected(self) -> Inquiry | None:
         return self.inquiries[self.cursor] if self.cursor < len(self.inquiries) else None

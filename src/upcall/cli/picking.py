@@ -77,8 +77,10 @@ def _do(client: Client, deed: Send | Decline) -> str:
     body: dict[str, Any] = {"via": "terminal", "key": os.urandom(16).hex()}
     try:
         if isinstance(deed, Send):
-            reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers})
+            kept = {"remember": {"as": deed.remember}} if deed.remember else {}
+            reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers} | kept)
             done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. The agent is being told."
+            done += " It is remembered: see `upcall rules list`." if deed.remember else ""
         else:
             reply = client.post(inquiry_path(name, "reject"), body | {"reason": deed.reason or None})
             done = f"Rejected {deed.inquiry['ref']}. The agent is being told."

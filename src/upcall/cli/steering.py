@@ -78,23 +78,27 @@ def _attach(args: Namespace) -> int:
 
     command = client.post(run_path(args.run, "attach"), {})
     folder = RunFolder(client.home.path / "runs" / str(args.run))
-    with folder.kept() as held:
-        if not held:
+    with folder.kept() as lock:
+        if lock is None:
             raise CommandFailed(
                 f"somebody else works in the session of run {args.run}", hint=f"upcall log {args.run} -f"
             )
-        return _in_this_terminal(command)
+        return _in_this_terminal(command, lock)
 
 
-def _in_this_terminal(command: dict[str, Any]) -> int:
-    """Run a program as if it had been typed here, and return its exit code. Ctrl-C is for it, not for us."""
+def _in_this_terminal(command: dict[str, Any], lock: int) -> int:
+    """Run a program as if it had been typed here, and return its exit code. Ctrl-C is for it, not for us.
+
+    It gets the session's lock: whoever kills us does not make the session free while the program is at work in it.
+    """
     import subprocess
 
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UPCALL_")}
     # A handler, since what is ignored here would be ignored there too.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
-        code = subprocess.call(command["argv"], cwd=command["cwd"], env=kept | command["environment"])
+        environment = kept | command["environment"]
+        code = subprocess.call(command["argv"], cwd=command["cwd"], env=environment, pass_fds=(lock,))
     finally:
         signal.signal(signal.SIGINT, before)
     return 128 - code if code < 0 else code

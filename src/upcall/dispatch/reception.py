@@ -111,6 +111,8 @@ class Reception:
 
     async def _take(self, inbound: Inbound) -> Heard:
         person = await self._people.holder(self._name, inbound.user)
+        if person is None and inbound.alias:
+            person = await self._people.holder(self._name, inbound.alias)
         if inbound.inquiry is None and inbound.message is None and _CODE.fullmatch(inbound.words.strip()):
             return await self._enrol(inbound)
         inquiry = await self._meant(inbound)

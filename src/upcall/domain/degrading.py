@@ -33,11 +33,43 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
     Raises:
         TooLong: if it is an approval and does not fit.
     """
+    return _fitted(_whole(inquiry, _offered(inquiry, can, words), words, link), can, words, link)
+
+
+def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
+    """Whether a reply is the number of "Other", which is no answer yet."""
+    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
+        return False
+    question = inquiry.questions[0]
+    shown = _asked(inquiry, question, _offered(inquiry, can, words), words, alone=True)
+    number = reply.strip().rstrip(".)")
+    return shown.other and number == shown.choices[-1].label and number not in question.labels
+
+
+def stage(inquiry: Inquiry) -> str:
+    """Which of an inquiry's views is the one to be seen."""
+    return f"{inquiry.state_name}:{len(inquiry.votes)}"
+
+
+def _offered(inquiry: Inquiry, can: Capabilities, words: Words) -> Capabilities:
+    """What there is to press for an inquiry.
+
+    Nothing where its text leaves no room for that, or where several questions would each need something of their own.
+    """
+    several = len(inquiry.questions) > 1
+    tight = can.pressable > 0 and _size(_whole(inquiry, can, words, "")) > can.pressable
+    if tight or (several and len(inquiry.questions) > can.form):
+        return replace(can, buttons=0, radio=0, select=0, checkboxes=0, multi_select=0, form=0)
+    return can
+
+
+def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View:
+    """All of it, however long."""
     several = len(inquiry.questions) > 1
     form = several and len(inquiry.questions) <= can.form
     approval = inquiry.kind is Kind.APPROVAL
     asked = tuple(_asked(inquiry, question, can, words, alone=not several) for question in inquiry.questions)
-    shown = View(
+    return View(
         inquiry=inquiry.id,
         ref=inquiry.ref,
         stage=stage(inquiry),
@@ -52,22 +84,6 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
         link=link if can.link and inquiry.is_open else "",
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
     )
-    return _fitted(shown, can, words, link)
-
-
-def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
-    """Whether a reply is the number of "Other", which is no answer yet."""
-    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
-        return False
-    question = inquiry.questions[0]
-    shown = _asked(inquiry, question, can, words, alone=True)
-    number = reply.strip().rstrip(".)")
-    return shown.other and number == shown.choices[-1].label and number not in question.labels
-
-
-def stage(inquiry: Inquiry) -> str:
-    """Which of an inquiry's views is the one to be seen."""
-    return f"{inquiry.state_name}:{len(inquiry.votes)}"
 
 
 def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words, *, alone: bool) -> Asked:
@@ -149,7 +165,7 @@ def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: 
         return ""
     question = inquiry.questions[0]
     if not question.options:
-        return words["reply.text"] if by_hand else (words["hint.thread"] if can.replies else "")
+        return words["reply.text"] if by_hand else (words["hint.reply"] if can.replies else "")
     if by_hand:
         return words[f"reply.{'multi' if question.multi else 'one'}{'.custom' if question.custom else ''}"]
     return words["hint.other"] if question.custom and can.replies else ""
@@ -209,7 +225,7 @@ def _cut(text: str, size: int, note: str) -> str:
 def _size(shown: View | Asked | Choice | str) -> int:
     match shown:
         case str():
-            return len(json.dumps(shown, ensure_ascii=False)) - 2
+            return len(json.dumps(shown, ensure_ascii=False).encode("utf-16-le", "surrogatepass")) // 2 - 2
         case Choice():
             # The label is on the control and, where it is numbered, the whole of it in the text.
             return _size(shown.label) + _size(shown.full) + _size(shown.description)

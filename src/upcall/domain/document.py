@@ -48,6 +48,7 @@ def document(inquiry: Inquiry) -> Document:
         "door": origin.door,
         "asked_at": timestamp(inquiry.asked_at),
         "expires_at": timestamp(inquiry.expires_at),
+        "queued": inquiry.is_queued,
         "snoozed_until": _snoozed(inquiry),
         "on_expiry": inquiry.on_expiry.value,
         "default": inquiry.default,

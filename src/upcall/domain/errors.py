@@ -7,6 +7,11 @@
     ├── UnknownInquiry      no inquiry has that id or ref
     ├── UnknownRule         no remembered rule has that id
     ├── UnknownRun          no run has that number
+    ├── UnknownThread       no thread has that name
+    ├── PromptPending       the thread's open question comes first
+    ├── NotItsTurn          another question of the thread comes first
+    ├── QuestionNotAlone    a question beside other tool calls
+    ├── NoApprovalNeeded    nobody is asked for approval in that thread
     ├── RunConflict         the run is not in a state for this
     ├── UnknownPerson       nobody of that name may answer in channels
     ├── UnknownChannel      no channel of that name is set up
@@ -28,6 +33,7 @@
 Each carries a stable `code` for machines, a sentence for people and, where there is one, the next step.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -91,6 +97,60 @@ class UnknownRun(UpcallError):
 
     def __init__(self, number: object) -> None:
         super().__init__(f"there is no run {number}", hint="`upcall status` lists them")
+
+
+class UnknownThread(UpcallError):
+    """No thread has that name, or it is another agent's."""
+
+    code = "unknown_thread"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no thread {name!r}", hint="GET /v1/threads lists them")
+
+
+class PromptPending(UpcallError):
+    """A question of the thread is open: it comes before anything else."""
+
+    code = "prompt_pending"
+
+    def __init__(self, thread: str, *, hint: str = "wait for its answer first") -> None:
+        super().__init__(f"a question is open in the thread {thread!r}", hint=hint)
+
+
+class NotItsTurn(UpcallError):
+    """The question waits for its turn in a thread and is not put to anybody yet."""
+
+    code = "not_its_turn"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(
+            f"the question {ref!r} waits for another one in its thread", hint="answer that one first"
+        )
+
+
+class QuestionNotAlone(UpcallError):
+    """A question was asked beside other tool calls, where it has to be the only one and the last."""
+
+    code = "question_not_alone"
+
+    def __init__(self, calls: Sequence[str]) -> None:
+        named = ", ".join(repr(call[:40]) for call in calls[:5])
+        super().__init__(
+            f"a question has to be the only tool call and the last one; without a result yet: {named}",
+            hint="wait for their results, or end them, and ask then",
+        )
+
+
+class NoApprovalNeeded(UpcallError):
+    """The agent may act without asking in that thread."""
+
+    code = "no_approval_needed"
+
+    def __init__(self, thread: str) -> None:
+        super().__init__(
+            f"nobody is asked for approval in the thread {thread!r}, which is autonomous",
+            hint="go on without asking, or set its permissions to approval",
+        )
 
 
 class UnknownPerson(UpcallError):

@@ -118,11 +118,13 @@ class Answer:
 class Open:
     """Waiting for a person; a snoozed one is open and quiet until then.
 
-    `votes` are those who have approved so far, where it takes several.
+    `votes` are those who have approved so far, where it takes several. One that is still waiting for its turn in a
+    thread has `queued`: the seconds that it will have once it is put to somebody.
     """
 
     snoozed_until: float | None = None
     votes: tuple[Closing, ...] = ()
+    queued: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +214,11 @@ class Inquiry:
     def is_open(self) -> bool:
         """Whether a person can still answer without force."""
         return isinstance(self.state, Open)
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether it is not put to anybody yet, because another one of its thread comes first."""
+        return isinstance(self.state, Open) and self.state.queued is not None
 
     @property
     def votes(self) -> tuple[Closing, ...]:

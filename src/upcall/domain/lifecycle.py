@@ -30,6 +30,9 @@ from upcall.domain.records import Happening
 POLICY = "policy"
 """Who acts when nobody did."""
 
+ACTIVATED = "activated"
+"""What the log says when the turn of a queued inquiry has come."""
+
 INPUT_TIMEOUT = "input_timeout"
 """Why something has failed that nobody answered in time."""
 
@@ -43,6 +46,20 @@ def asked(inquiry: Inquiry) -> Change:
         "session": inquiry.origin.session,
     }
     return Change(inquiry=inquiry, happening=Happening(type="asked", at=inquiry.asked_at, data=data))
+
+
+def activate(inquiry: Inquiry, now: float) -> Change | None:
+    """Put an inquiry to people that had to wait for its turn; its time begins now."""
+    match inquiry.state:
+        case Open(queued=ttl) as state if ttl is not None:
+            expires_at = now + ttl
+            data = {**asked(inquiry).happening.data, "expires_at": expires_at}
+            return Change(
+                inquiry=replace(inquiry, expires_at=expires_at, state=replace(state, queued=None)),
+                happening=Happening(type=ACTIVATED, at=now, data=data),
+            )
+        case _:
+            return None
 
 
 def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
@@ -206,5 +223,7 @@ def _close(inquiry: Inquiry, state: Closed, data: dict[str, object]) -> Change:
     data |= {"ref": inquiry.ref, "by": closing.by, "via": closing.via}
     if closing.reason is not None:
         data["reason"] = closing.reason
+    if inquiry.is_queued:
+        data["queued"] = True
     happening = Happening(type=STATE_NAMES[type(state)], at=closing.at, data=data)
     return Change(inquiry=replace(inquiry, state=state), happening=happening)

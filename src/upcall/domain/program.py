@@ -135,6 +135,9 @@ class Deferred:
     input: Mapping[str, object] = field(default_factory=dict)
 
 
+SESSION_GONE = "session_gone"
+"""Why a program's work ended that does not know its session any more, so that trying again is useless."""
+
 LOST_TOUCH = "lost_touch"
 """Why a program's work ended that was talked to by a daemon which is gone, and that can only go on in a new process."""
 

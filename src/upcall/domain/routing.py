@@ -11,6 +11,7 @@ from datetime import datetime, time, timedelta, tzinfo
 from fnmatch import fnmatchcase
 
 from upcall.domain.inquiry import STATE_NAMES, Change, Inquiry, Open
+from upcall.domain.lifecycle import ACTIVATED
 from upcall.domain.records import NOTHING, Effects, Job
 
 ESCALATE = "escalate"
@@ -114,7 +115,9 @@ class Routing:
     def consequences(self, change: Change) -> Effects:
         """What is to be done in channels after a step of an inquiry, written in the same transaction."""
         inquiry, at = change.inquiry, change.happening.at
-        if change.happening.type == "asked":
+        if inquiry.is_queued:
+            return NOTHING
+        if change.happening.type in {"asked", ACTIVATED}:
             return NOTHING if inquiry.origin.door == TEST_DOOR else self._first(inquiry, at)
         if change.happening.type not in _CLOSED and change.happening.type != "voted":
             return NOTHING

@@ -45,17 +45,10 @@ def workspace_mark(workspace: str) -> str:
     return f"{_MARK}w{sha256(workspace.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def run_mark(number: int) -> str:
-    """The mark of everything that a run has asked."""
-    return f"{_MARK}r{number}"
-
-
 def _marks(inquiry: Inquiry) -> Iterator[str]:
     origin = inquiry.origin
     if origin.workspace:
         yield workspace_mark(origin.workspace)
-    if origin.run is not None:
-        yield run_mark(origin.run)
 
 
 def _texts(inquiry: Inquiry) -> Iterator[str]:

@@ -25,7 +25,7 @@ class Control(StrEnum):
 class Capabilities:
     """What a channel can show: how many options of each sort (0 is none at all), and how much text.
 
-    `body` counts the characters of everything that is shown, as JSON; `form` is how many questions one form takes.
+    `body` counts everything that is shown, as JSON in UTF-16; `form` is how many questions one form takes.
     """
 
     buttons: int = 0
@@ -45,6 +45,8 @@ class Capabilities:
     one_way: bool = False
     """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     body: int = 3000
+    pressable: int = 0
+    """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +119,15 @@ class Given:
 class Inbound:
     """Something that a person did in a channel.
 
-    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes.
+    `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
+    `alias` another one under which they may be known.
     A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
     """
 
     id: str
     user: str
     place: str
+    alias: str = ""
     message: str | None = None
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None

@@ -11,9 +11,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from upcall.doors.acknowledging import Acknowledging
+
 LONGEST_LINE = 8 * 1024 * 1024
 LAST_REPLIES_WITHIN = 2.0
 """Seconds that requests which need no human get to be answered after the agent closed its side."""
+
+LAST_TAKEN_WITHIN = 2.0
+"""Seconds that an agent which closed its side gets to read what it was answered before that."""
 
 REQUEST_KEY = "upcall/requestKey"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -50,20 +55,22 @@ class Link:
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
-    now, what is owed no reply.
+    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer.
     """
 
-    __slots__ = ("notify", "request", "run")
+    __slots__ = ("acknowledge", "notify", "request", "run")
 
     def __init__(
         self,
         run: Callable[[], None],
         request: Callable[[str, Request], None],
         notify: Callable[[bytes], None],
+        acknowledge: Callable[[str], None],
     ) -> None:
         self.run = run
         self.request = request
         self.notify = notify
+        self.acknowledge = acknowledge
 
 
 class Pipe:
@@ -82,9 +89,11 @@ class Pipe:
         self._used: set[str] = set()
         self._output = output
         self._writing = threading.Lock()
+        self._taking: Acknowledging | None = None
 
     def run(self, link: Link) -> int:
         """Pass messages on until the agent closes its side."""
+        self._taking = Acknowledging(self._output, link.acknowledge)
         threading.Thread(target=link.run, daemon=True).start()
         source = sys.stdin.buffer
         try:
@@ -99,6 +108,7 @@ class Pipe:
             return 0
         with self.changed:
             self.changed.wait_for(self._only_humans_are_awaited, LAST_REPLIES_WITHIN)
+        self._taking.finish(LAST_TAKEN_WITHIN)
         return 0
 
     def take(self, line: bytes, link: Link) -> None:
@@ -128,14 +138,21 @@ class Pipe:
         elif "method" in message or message.get("id") is None:
             self.write(line)
         elif message["id"] != HANDSHAKE_ID:
+            name = json.dumps(message["id"])
             with self.changed:
-                request = self.outstanding.pop(json.dumps(message["id"]), None)
+                request = self.outstanding.pop(name, None)
+                inquiry = None if request is None else _answered_in(message)
+                if inquiry is not None and self._taking is not None:
+                    # Together with the above: what the agent gives up from now on was not given up before.
+                    self._taking.writing(name, inquiry)
                 if request is not None and request.method == "initialize" and "result" in message:
                     self.handshake = _as_handshake(request.line)
                 self.changed.notify_all()
             # One that is not outstanding was answered before or taken back.
             if request is not None:
                 self.write(line)
+                if self._taking is not None:
+                    self._taking.wrote(name)
 
     def opened(self, message: Message) -> None:
         """The daemon says which question a call became."""
@@ -172,8 +189,11 @@ class Pipe:
         if message["method"] == "notifications/initialized":
             self.initialized = line
         elif message["method"] == "notifications/cancelled":
+            name = json.dumps(_part(message, "params").get("requestId"))
             with self.changed:
-                self.outstanding.pop(json.dumps(_part(message, "params").get("requestId")), None)
+                self.outstanding.pop(name, None)
+            if self._taking is not None:
+                self._taking.given_up(name)
         link.notify(line)
 
     def _request(self, message: Message, link: Link) -> None:
@@ -245,6 +265,13 @@ def _part(message: Message, name: str) -> Message:
     """An object inside a message, empty if there is none."""
     part = message.get(name)
     return part if isinstance(part, dict) else {}
+
+
+def _answered_in(message: Message) -> str | None:
+    """The inquiry whose answer is in a reply, if one is."""
+    told = _part(_part(message, "result"), "structuredContent")
+    inquiry = told.get("id")
+    return inquiry if told.get("status") == "answered" and isinstance(inquiry, str) else None
 
 
 def _as_handshake(line: bytes) -> bytes:

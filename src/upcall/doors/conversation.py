@@ -16,7 +16,7 @@ from upcall.doors import wire
 from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of
+from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of, thread_of
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
 from upcall.doors.wire import Message, RequestId
 from upcall.holding import is_resumable
@@ -29,7 +29,8 @@ class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
-    `handed` of every answer that went out to one.
+    `handed` of every answer that went out to one whose pipe cannot acknowledge it. `proves` says that an acknowledgement
+    is the best proof there is.
     """
 
     caller: Caller
@@ -40,6 +41,7 @@ class Peer:
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
+    proves: bool = True
 
 
 class Toolbox(Protocol):
@@ -84,6 +86,9 @@ class Conversation:
         request_id: RequestId | None = None
         try:
             message = message_of(line)
+            if message.get("upcall") == "taken":
+                self._taken(message.get("id"))
+                return
             if "method" not in message and ("result" in message or "error" in message):
                 # A response, though nothing was asked: there is nothing to say to that.
                 return
@@ -119,6 +124,11 @@ class Conversation:
         """Stop waiting on behalf of the client: no replies, and its questions stay open."""
         for call in list(self._calls.values()):
             call.cancel()
+
+    def _taken(self, inquiry: object) -> None:
+        """The pipe says that its agent has an answer."""
+        if self._peer.proves and isinstance(inquiry, str):
+            self._tools.evidence.acknowledged(inquiry, self._peer.caller)
 
     def _notified(self, method: str, params: object) -> None:
         if method != "notifications/cancelled":
@@ -225,6 +235,7 @@ class Conversation:
             door=PIPE,
             request_key=request_key_of(meta),
             workspace=peer.workspace,
+            thread=thread_of(meta),
             wait=peer.wait,
             program=program,
         )

@@ -1,4 +1,4 @@
-"""Proof that an agent has its answer: it said something later on the connection that the answer went out on.
+"""Proof that an agent has its answer: it said something later on the same connection, or its pipe acknowledges it.
 
 Writing an answer to a connection only *hands* it over; the process at the other end may be dead. Whoever serves a
 connection reports here what was handed over and that something was heard.
@@ -19,6 +19,7 @@ REMEMBERED = 10_000
 
 PER_CONNECTION = 100
 EVIDENCE = "later message on the same connection"
+ACKNOWLEDGED = "acknowledged"
 
 _Answer = tuple[str, Caller, float]
 Collect = Callable[[str, Caller, str], Awaitable[object]]
@@ -70,10 +71,11 @@ class Handed:
         now = time.monotonic()
         fresh = [(inquiry, caller) for inquiry, caller, until in (waiting or {}).values() if now < until]
         if fresh:
-            # In the background: whoever was heard is waiting for a reply of its own.
-            task = asyncio.get_running_loop().create_task(self._record(fresh))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._record_soon(fresh, EVIDENCE)
+
+    def acknowledged(self, inquiry: str, caller: Caller) -> None:
+        """Whoever serves an agent says that it has the answer to an inquiry."""
+        self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
         """The connection is closed: nothing more can be proved by it."""
@@ -84,10 +86,16 @@ class Handed:
         while self._tasks:
             await asyncio.gather(*self._tasks)
 
-    async def _record(self, waiting: list[tuple[str, Caller]]) -> None:
+    def _record_soon(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
+        # In the background: whoever was heard is waiting for a reply of its own.
+        task = asyncio.get_running_loop().create_task(self._record(waiting, evidence))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _record(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
         for inquiry, caller in waiting:
             try:
-                await self._collect(inquiry, caller, EVIDENCE)
+                await self._collect(inquiry, caller, evidence)
             except UpcallError as problem:
                 log.warning("could not record that %s was collected: %s", inquiry, problem.message)
             except Exception:

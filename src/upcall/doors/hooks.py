@@ -132,26 +132,30 @@ class Turns:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._waiting: dict[str, str] = {}
+        self._waiting: dict[str, list[Turn]] = {}
         self._deferred: dict[str, tuple[str, float]] = {}
 
     def taken(self, session: str, key: str) -> "Turn":
         """Take the turn for a call, if no other has it."""
         now = self._clock()
         self._deferred = {name: entry for name, entry in self._deferred.items() if now < entry[1] + SAME_TURN}
-        holder = self._waiting.get(session) or self._deferred.get(session, ("", 0.0))[0]
+        waiting = self._waiting.get(session)
+        holder = waiting[0].key if waiting else self._deferred.get(session, ("", 0.0))[0]
         return Turn(self, session, key, is_first=holder in ("", key))
 
-    def begin(self, session: str, key: str) -> None:
+    def begin(self, session: str, turn: "Turn") -> None:
         """A call waits; if it was deferred, this is the next process."""
-        self._waiting[session] = key
+        self._waiting.setdefault(session, []).append(turn)
         self._deferred.pop(session, None)
 
-    def end(self, session: str, *, deferred: bool) -> None:
-        """A call was decided, or deferred."""
-        key = self._waiting.pop(session, None)
-        if deferred and key is not None:
-            self._deferred[session] = (key, self._clock())
+    def end(self, session: str, turn: "Turn", *, deferred: bool) -> None:
+        """A call was decided, or deferred, or whoever made it hung up; the same call may be here once more."""
+        waiting = self._waiting[session]
+        waiting.remove(turn)
+        if not waiting:
+            del self._waiting[session]
+        if deferred:
+            self._deferred[session] = (turn.key, self._clock())
 
 
 class Turn:
@@ -159,19 +163,19 @@ class Turn:
 
     def __init__(self, turns: Turns, session: str, key: str, *, is_first: bool) -> None:
         self.is_first = is_first
+        self.key = key
         self._turns = turns
         self._session = session
-        self._key = key
         self._deferred = False
 
     def __enter__(self) -> Self:
         if self.is_first:
-            self._turns.begin(self._session, self._key)
+            self._turns.begin(self._session, self)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.is_first:
-            self._turns.end(self._session, deferred=self._deferred)
+            self._turns.end(self._session, self, deferred=self._deferred)
 
     def defer(self) -> None:
         """The process was told to end."""

@@ -7,7 +7,7 @@ import threading
 import time
 
 from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
-from upcall.home import PIPE_PROTOCOL, Home, Running
+from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL, Home, Running
 
 OLDEST_DAEMON = 1
 """The oldest daemon that this pipe can work with; newer ones serve every older pipe."""
@@ -17,6 +17,9 @@ RESTART_WITHIN = 1.0
 
 GIVE_UP_AFTER = 60.0
 SHORTEST_NAP, LONGEST_NAP = 0.05, 2.0
+REPEATED = 100
+"""How many acknowledgements are said again on a new connection: the old one may have broken before they arrived."""
+
 CLOCK_SLACK = 0.1
 """A file's time may lag a little behind the clock."""
 
@@ -43,6 +46,9 @@ class LocalPipe:
         """Held while sending, never while receiving: a full buffer on one side must not stop the other."""
         self._since = pipe.started
         self._met = False
+        self._taken: list[str] = []
+        self._is_heard = False
+        """Whether the daemon at the other end knows what an acknowledgement is."""
 
     def run(self) -> None:
         """Keep the connection up, and read from it."""
@@ -71,6 +77,13 @@ class LocalPipe:
         """Pass it on now or never: what a new connection must know is said again by `_introduce`."""
         with self._sending:
             self._send([line], [])
+
+    def acknowledge(self, inquiry: str) -> None:
+        """Say that the agent has an answer; saying it twice does no harm."""
+        with self._sending:
+            self._taken = [*self._taken, inquiry][-REPEATED:]
+            if self._is_heard:
+                self._send([_taken(inquiry)], [])
 
     def _send(self, lines: list[bytes], requests: list[Request]) -> None:
         if self._socket is None:
@@ -180,6 +193,10 @@ class LocalPipe:
                         "with `upcall up --replace`"
                     )
                 self._met, self._since = True, time.time()
+                with self._sending:
+                    self._is_heard = protocol >= ACKNOWLEDGING
+                    if self._is_heard and self._taken:
+                        self._send([_taken(inquiry) for inquiry in self._taken], [])
             case "error":
                 problem = message.get("error")
                 told = problem if isinstance(problem, dict) else {}
@@ -195,8 +212,13 @@ class LocalPipe:
     def _disconnect(self) -> None:
         with self._sending:
             connection, self._socket = self._socket, None
+            self._is_heard = False
         if connection is not None:
             connection.close()
+
+
+def _taken(inquiry: str) -> bytes:
+    return dumped({"upcall": "taken", "id": inquiry})
 
 
 def _put_down(request: Request) -> Message:

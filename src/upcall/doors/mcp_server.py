@@ -48,6 +48,7 @@ from upcall.doors.meta import (
     progress_token_of,
     request_key_of,
     session_of,
+    thread_of,
     wait_of,
 )
 from upcall.doors.replay import Replay
@@ -276,6 +277,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         named_session=session is not None,
         door="mcp",
         request_key=request_key_of(meta),
+        thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
         program=program if is_resumable(program, session) else "",
     )

@@ -9,6 +9,7 @@ from upcall.domain.wording import duration
 
 REQUEST_KEY = "upcall/requestKey"
 SESSION = "upcall/session"
+THREAD = "upcall/thread"
 CODEX_TURN = "x-codex-turn-metadata"
 CALL_KEYS = ("claudecode/toolUseId", "callId", REQUEST_KEY)
 LONGEST = 200
@@ -33,6 +34,11 @@ def session_of(meta: Meta) -> str | None:
         codex = cast("Meta", turn)
         return _name(codex.get("thread_id")) or _name(codex.get("session_id"))
     return _name(meta.get(SESSION))
+
+
+def thread_of(meta: Meta) -> str | None:
+    """The thread that a call belongs to, where the client keeps one."""
+    return _name(meta.get(THREAD))
 
 
 def program_of(meta: Meta) -> str:

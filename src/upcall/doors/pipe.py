@@ -18,9 +18,9 @@ def main(home: Home) -> int:
         from upcall.doors.remote_pipe import RemotePipe  # noqa: PLC0415
 
         remote = RemotePipe(pipe, os.environ["UPCALL_URL"], os.environ.get("UPCALL_TOKEN", ""))
-        return pipe.run(Link(remote.run, remote.request, remote.notify))
+        return pipe.run(Link(remote.run, remote.request, remote.notify, remote.acknowledge))
     # As above, the other way round.
     from upcall.doors.local_pipe import LocalPipe  # noqa: PLC0415
 
     local = LocalPipe(pipe, home)
-    return pipe.run(Link(local.run, local.request, local.notify))
+    return pipe.run(Link(local.run, local.request, local.notify, local.acknowledge))

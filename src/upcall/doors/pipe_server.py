@@ -23,7 +23,7 @@ from upcall.doors.meta import wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
 from upcall.holding import Held, is_resumable, session_name
-from upcall.home import PIPE_PROTOCOL
+from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
 HELLO_WITHIN = 10.0
@@ -31,7 +31,7 @@ GOODBYE_WITHIN = 2.0
 OLDEST_PIPE = 1
 """The oldest pipe that is still understood."""
 
-HELLO_EXAMPLE = 'the first line is {"upcall": "pipe", "protocol": 1, "token": "…", "pipe": "…"}'
+HELLO_EXAMPLE = 'the first line is {"upcall": "pipe", "protocol": 2, "token": "…", "pipe": "…"}'
 
 log = logging.getLogger(__name__)
 
@@ -195,15 +195,18 @@ class _Connection(asyncio.Protocol):
         try:
             hello = hello_of(line)
             self._token = sys.intern(str(hello.get("token", "")))
+            caller = self._server.access.identify(self._token)
             peer = Peer(
-                caller=self._server.access.identify(self._token),
+                caller=caller,
                 connection=next(self._server.numbers),
                 session=name_of(hello.get("session")),
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
-                handed=self._server.tools.leave_in_peace,
+                handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
+                # A run of ours shows in its own stream what it has, and one that was killed before that is brought back.
+                proves=caller.run is None,
             )
             if peer.session is not None and is_resumable(peer.program, peer.session):
                 self._hold(peer.program, peer.session)
@@ -262,6 +265,12 @@ def hello_of(line: bytes) -> Mapping[str, object]:
             hint="update Upcall where the agent runs",
         )
     return fields
+
+
+def acknowledges(hello: Mapping[str, object]) -> bool:
+    """Whether a pipe says so when its agent has taken an answer."""
+    protocol = hello["protocol"]
+    return isinstance(protocol, int) and protocol >= ACKNOWLEDGING
 
 
 def name_of(value: object) -> str | None:

@@ -5,11 +5,11 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
-from upcall.home import PIPE_PROTOCOL
+from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 
 SILENCE = 60.0
 """Seconds without a sign of life after which a connection is given up; the daemon sends one every 15."""
@@ -37,6 +37,8 @@ class RemotePipe:
         self._path = f"{parts.path.rstrip('/')}/v1/pipe"
         self._token = token
         self._under_way: dict[str, HTTPConnection] = {}
+        self._is_heard = False
+        """Whether the daemon at the other end knows what an acknowledgement is."""
 
     def run(self) -> None:
         """There is no connection to keep: each request has its own."""
@@ -60,6 +62,20 @@ class RemotePipe:
                 if connection.sock is not None:
                     connection.sock.shutdown(socket.SHUT_RDWR)
 
+    def acknowledge(self, inquiry: str) -> None:
+        """Say that the agent has an answer, as often as it takes."""
+        line, nap, began = dumped({"upcall": "taken", "id": inquiry}), SHORTEST_NAP, time.monotonic()
+        while self._is_heard and time.monotonic() - began < GIVE_UP_AFTER:
+            try:
+                self._say(line)
+            except RefusedError:
+                return
+            except (OSError, HTTPException, ValueError):
+                time.sleep(nap)
+                nap = min(nap * 2, LONGEST_NAP)
+            else:
+                return
+
     def _see_to(self, name: str, request: Request) -> None:
         nap, began = SHORTEST_NAP, time.monotonic()
         while self._pipe.outstanding.get(name) is request:
@@ -79,19 +95,11 @@ class RemotePipe:
             nap = min(nap * 2, LONGEST_NAP)
 
     def _exchange(self, name: str, request: Request) -> None:
-        kind = HTTPSConnection if self._secure else HTTPConnection
-        connection = kind(self._host, self._port, timeout=SILENCE)
+        connection = self._connection()
         with self._pipe.changed:
             self._under_way[name] = connection
         try:
-            hello = introduction(self._pipe, PIPE_PROTOCOL) | {
-                "initialized": self._pipe.handshake is not None
-            }
-            headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-ndjson"}
-            connection.request("POST", self._path, dumped(hello) + request.line, headers)
-            response = connection.getresponse()
-            if response.status != 200:
-                _complain(self._url, response.status, response.read(10_000))
+            response = self._posted(connection, request.line)
             while line := response.readline():
                 if line.startswith(b'{"upcall":'):
                     self._told(json.loads(line), request)
@@ -100,10 +108,32 @@ class RemotePipe:
         finally:
             connection.close()
 
+    def _say(self, line: bytes) -> None:
+        connection = self._connection()
+        try:
+            self._posted(connection, line).read()
+        finally:
+            connection.close()
+
+    def _connection(self) -> HTTPConnection:
+        kind = HTTPSConnection if self._secure else HTTPConnection
+        return kind(self._host, self._port, timeout=SILENCE)
+
+    def _posted(self, connection: HTTPConnection, line: bytes) -> HTTPResponse:
+        hello = introduction(self._pipe, PIPE_PROTOCOL) | {"initialized": self._pipe.handshake is not None}
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-ndjson"}
+        connection.request("POST", self._path, dumped(hello) + line, headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            _complain(self._url, response.status, response.read(10_000))
+        return response
+
     def _told(self, message: Message, request: Request) -> None:
         match message["upcall"]:
             case "daemon":
                 request.sent = True
+                protocol = message.get("protocol")
+                self._is_heard = isinstance(protocol, int) and protocol >= ACKNOWLEDGING
             case "opened":
                 self._pipe.opened(message)
             case _:

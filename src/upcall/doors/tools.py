@@ -4,7 +4,9 @@ A call always comes back with a result: an outcome that a model can act upon, or
 right form. Cancelling a call only detaches it; the question stays open.
 """
 
+import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +33,7 @@ from upcall.doors.catalogue import (
 from upcall.doors.evidence import Handed
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.doors.progress import Beat
+from upcall.threads import Threads
 
 SLICE = 50.0
 """How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
@@ -54,6 +57,7 @@ class Asker:
     named_session: bool = False
     request_key: str | None = None
     workspace: str | None = None
+    thread: str | None = None
     wait: float | None = None
     program: str = ""
 
@@ -115,6 +119,8 @@ class Tools:
         self._broker = broker
         self._slice = slice_seconds
         self._beat = beat or Beat()
+        self._threads = Threads(broker)
+        self._asking = frozenset({ASK, CONFIRM, *aliases})
         self._clock = clock or broker.now
         self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
@@ -150,6 +156,8 @@ class Tools:
             arguments = None
             return await self._until_settled(begun, asker, watching)
         except UpcallError as error:
+            if asker.thread is not None and name in self._asking:
+                await self._threads.refused(_origin(asker, ""), error)
             return failure(error.code, error.message, error.hint)
         except Exception:
             log.exception("the tool %s failed", name)
@@ -219,7 +227,7 @@ class Tools:
         quiet = watching if inquiry.is_open else UNWATCHED
         leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
         try:
-            inquiry = await self._broker.wait(inquiry, patience)
+            inquiry = await self._broker.wait(inquiry, await self._after_line(inquiry, asker))
         finally:
             leave()
         policy = self._broker.policy
@@ -238,6 +246,16 @@ class Tools:
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
             )
         return result(inquiry)
+
+    async def _after_line(self, inquiry: Inquiry, asker: Asker) -> float:
+        """How long to wait once it is the turn of an inquiry: while it waits in line, no block has begun."""
+        if not inquiry.is_queued:
+            return self._patience(asker)
+        can_wait = self._slice if asker.wait is None else asker.wait
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await self._broker.wait_in_line(inquiry, None if math.isinf(can_wait) else can_wait)
+        return min(max(can_wait - (loop.time() - began), 0), self._broker.policy.block_timeout)
 
     def _patience(self, asker: Asker) -> float:
         wait = self._slice if asker.wait is None else asker.wait
@@ -285,6 +303,7 @@ def _origin(asker: Asker, runner: str) -> Origin:
         session=asker.session,
         door=asker.door,
         workspace=asker.workspace,
+        thread=asker.thread,
         run=asker.caller.run,
         program=asker.program,
         runner=asker.caller.runner or runner,

@@ -1,6 +1,6 @@
 """The book of runs: each under its number, changed one atomic step at a time."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from upcall.domain.errors import UnknownRun
@@ -9,6 +9,7 @@ from upcall.domain.run import KIND, Run, became, record_of, run_in
 from upcall.ports import Ledger
 
 COUNTER = "counter"
+PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,16 @@ class Book:
         """A page of runs, the newest first."""
         page = await self._ledger.records(KIND, state=state, cursor=cursor, limit=limit)
         return RunPage(items=tuple([run_in(record) for record in page.items]), next=page.next)
+
+    async def each(self, state: str) -> AsyncIterator[Run]:
+        """Every run in a state, the newest first."""
+        page = await self.find(state, limit=PAGE)
+        for run in page.items:
+            yield run
+        while page.next is not None:
+            page = await self.find(state, page.next, PAGE)
+            for run in page.items:
+                yield run
 
     async def change(self, number: int, decide: Decide) -> tuple[Run, bool]:
         """Take a step; the run afterwards, and whether there was one.

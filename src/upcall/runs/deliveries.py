@@ -22,15 +22,18 @@ class Deliveries:
         self._store = broker.store
 
     async def open(self, run: Run) -> list[Inquiry]:
-        """The questions of a run that nobody has answered yet."""
+        """The questions of a run that nobody has answered yet, those included that wait for their turn."""
+        return [inquiry for state in ("open", "queued") for inquiry in await self._in_state(run, state)]
+
+    async def _in_state(self, run: Run, state: str) -> list[Inquiry]:
         found: list[Inquiry] = []
-        query = Query(state="open", agent=run.agent, limit=PAGE)
+        query = Query(state=state, run=run.number, limit=PAGE)
         while True:
             page = await self._store.find(query)
-            found += [inquiry for inquiry in page.items if inquiry.origin.run == run.number]
+            found += page.items
             if page.next is None:
                 return found
-            query = Query(state="open", agent=run.agent, limit=PAGE, cursor=page.next)
+            query = replace(query, cursor=page.next)
 
     async def undelivered(self, run: Run) -> list[Inquiry]:
         """The questions of a run that were settled and of which it may not know."""

@@ -103,25 +103,31 @@ class RunFolder:
         return None if read is None else Exit(**read)
 
     @contextmanager
-    def kept(self) -> Iterator[bool]:
-        """Hold the lock of the run's only process; False when somebody else has it."""
+    def kept(self) -> Iterator[int | None]:
+        """Hold the lock of the run's only process, by this descriptor; None when somebody else has it.
+
+        A child that is given the descriptor has the lock too: if we are killed, it is free when the child has ended.
+        """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = True
         except BlockingIOError:
-            held = False
+            os.close(descriptor)
+            yield None
+            return
         try:
-            yield held
+            yield descriptor
         finally:
+            # Whatever the child has left behind may have it still, and is not at work in the session.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def is_kept(self) -> bool:
         """Whether a keeper, or a person who took the session over, is alive."""
         if not self.path.exists():
             return False
-        with self.kept() as free:
-            return not free
+        with self.kept() as lock:
+            return lock is None
 
     def claim_start(self, number: int) -> bool:
         """Take the right to start under this number; False when it, or a later one, was taken before.

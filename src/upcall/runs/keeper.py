@@ -41,8 +41,9 @@ SHORTEST_NAP, LONGEST_NAP = 0.05, 1.0
 class Keeper:
     """One process, from its start to its end."""
 
-    def __init__(self, folder: RunFolder, start: Start) -> None:
+    def __init__(self, folder: RunFolder, start: Start, lock: int) -> None:
         self._folder = folder
+        self._lock = lock
         self._start = start
         self._output = Output(folder)
         self._errors = Output(folder, ERRORS)
@@ -77,6 +78,8 @@ class Keeper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                # Who is killed with its keeper dies alone: what it had started may go on, and then the session is not free.
+                pass_fds=(self._lock,),
                 # A group of its own: what reaches us from a terminal is not meant for it.
                 start_new_session=True,
                 # Nothing else runs in this process yet, so nothing can be caught half-way by the fork.
@@ -206,8 +209,8 @@ class Keeper:
 def main(path: str) -> int:
     """Start what the folder says, unless somebody else has or a later start was claimed."""
     folder = RunFolder(Path(path))
-    with folder.kept() as held:
-        if not held:
+    with folder.kept() as lock:
+        if lock is None:
             return BUSY
         start = folder.read_start()
         if not folder.claim_start(start.number):
@@ -215,7 +218,7 @@ def main(path: str) -> int:
         # From here on nobody's child: whoever started us knows that it will be done, and need not bury us.
         if os.fork():
             os._exit(0)
-        keeper = Keeper(folder, start)
+        keeper = Keeper(folder, start, lock)
         code = keeper.run()
     keeper.tell(code)
     return 0

@@ -61,7 +61,8 @@ class Listening:
 
     async def review(self) -> None:
         """Look at every run that waits: what it waits for may have been settled while nobody listened."""
-        for run in (await self._book.find(RunState.WAITING.value, limit=1000)).items:
+        waiting = [run async for run in self._book.each(RunState.WAITING.value)]
+        for run in waiting:
             if run.runner == self._runner and not run.alive:
                 await self._look(run.number, "input_timeout")
 

@@ -19,6 +19,10 @@ from upcall.domain.program import (
     TurnTaken,
     Unreadable,
 )
+from upcall.runs.folder import ERRORS, RunFolder
+
+MOST_COMPLAINTS = 20
+LONGEST_COMPLAINT = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,13 @@ def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[Log
         else:
             made += [LogLine(at=at, kind=kind, text=said) for kind, said in _told(reader.notice(text))]
     return made
+
+
+def complaints(folder: RunFolder, at: int) -> list[LogLine]:
+    """The last lines that a run's program wrote to its standard error, for the end of a log: no line has its time."""
+    _, data = folder.read(max(folder.size(ERRORS) - LONGEST_COMPLAINT, 0), ERRORS, LONGEST_COMPLAINT)
+    lines = data.decode("utf-8", "replace").splitlines()[-MOST_COMPLAINTS:]
+    return [LogLine(at=at, kind="stderr", text=line) for line in lines]
 
 
 def _told(noticed: Iterable[Noticed]) -> Iterable[tuple[str, str]]:

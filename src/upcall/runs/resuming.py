@@ -7,13 +7,15 @@ before they are made.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 
 from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
+from upcall.domain.program import SESSION_GONE
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.resume import GRACE, RESUME, message, needs_delivery, subject
 from upcall.domain.run import Run, RunState
@@ -34,18 +36,18 @@ STARTED_WITHIN = 300.0
 PAUSES = (0.0, 5.0, 30.0)
 """Seconds before each attempt, counted from the end of the one before it."""
 
-SESSION_GONE = "session_gone"
-"""The word of an adapter that its program does not know the session any more, so that trying again is useless."""
-
 REUNION = 10.0
 """Seconds after a daemon's start in which pipes find it again, and no session is taken to have ended."""
 
 LONGEST_NAP = 30.0
 AT_ONCE = 20
+PAGE = 200
 
 Begin = Callable[[int, Told], Awaitable[bool]]
 Adopt = Callable[[Inquiry], Awaitable[Run]]
 """Makes a run of a session that was started by somebody else."""
+Room = Callable[[], AbstractAsyncContextManager[bool]]
+"""Says whether one more may work now; nobody else begins to while that is being used."""
 
 log = logging.getLogger("upcall.runs")
 
@@ -67,6 +69,7 @@ class Resuming:
         adopt: Adopt,
         held: Container[str],
         is_kept: Callable[[int], bool],
+        room: Room,
         template: str = "",
         most_attempts: int = MOST_ATTEMPTS,
     ) -> None:
@@ -81,15 +84,17 @@ class Resuming:
         self._adopt = adopt
         self._held = held
         self._is_kept = is_kept
+        self._room = room
         self._template = template
         self._most_attempts = most_attempts
-        self._opened_at = 0.0
+        self._without_room: set[str] = set()
+        self._reunited_at = 0.0
         self._woken = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin to look for work."""
-        self._opened_at = self._clock()
+        self._reunited_at = time.monotonic() + REUNION
         self._working = asyncio.create_task(self._work())
 
     async def close(self) -> None:
@@ -97,6 +102,19 @@ class Resuming:
         if self._working is not None:
             self._working.cancel()
             await asyncio.gather(self._working, return_exceptions=True)
+
+    @property
+    def without_room(self) -> int:
+        """How many sessions are to be resumed as soon as there is room."""
+        return len(self._without_room)
+
+    async def room_made(self) -> None:
+        """Somebody stopped working: those who waited for that are due."""
+        for about in list(self._without_room):
+            if not await self._store.hasten(RESUME, about, self._clock()):
+                self._without_room.discard(about)
+        if self._without_room:
+            self.wake()
 
     def wake(self) -> None:
         """There may be something to do sooner than it seemed."""
@@ -116,11 +134,7 @@ class Resuming:
 
     async def again(self, run: Run) -> bool:
         """Try once more what was given up; False when there is nothing of the kind."""
-        failed = [
-            record
-            for record in (await self._store.records(RESUME, state="failed", limit=1000)).items
-            if record.body.get("run") == run.number
-        ]
+        failed = [record async for record in self._failed() if record.body.get("run") == run.number]
         for record in failed:
             job = Job(
                 id=f"{RESUME}:{record.key}",
@@ -134,6 +148,16 @@ class Resuming:
             await self._store.revise(RESUME, record.key, _writing(forgotten))
         self.wake()
         return bool(failed)
+
+    async def _failed(self) -> AsyncIterator[Record]:
+        cursor: str | None = None
+        while True:
+            page = await self._store.records(RESUME, state="failed", cursor=cursor, limit=PAGE)
+            for record in page.items:
+                yield record
+            cursor = page.next
+            if cursor is None:
+                return
 
     async def _work(self) -> None:
         while True:
@@ -193,15 +217,21 @@ class Resuming:
         elif self._clock() < (rested_at := self._rested_at(run)):
             await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
         else:
-            await self._resume(job, run, inquiry)
+            async with self._room() as is_free:
+                if is_free:
+                    self._without_room.discard(job.subject)
+                    await self._resume(job, run, inquiry)
+                    return
+                self._without_room.add(job.subject)
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
 
     async def _consider_stranger(self, job: Job, inquiry: Inquiry) -> None:
         """A session that was not started by us: when its pipe is gone, it becomes a run of ours and is resumed as such."""
         origin = inquiry.origin
         if not needs_delivery(inquiry):
             await self._store.settle(job)
-        elif self._clock() < self._opened_at + REUNION:
-            await self._store.settle(job, Effects(jobs=(replace(job, due=self._opened_at + REUNION),)))
+        elif (left := self._reunited_at - time.monotonic()) > 0:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
         elif session_name(origin.program, origin.session) in self._held:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
         else:

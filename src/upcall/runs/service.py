@@ -3,7 +3,8 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, readable
+from upcall.runs.logs import LogPage, complaints, readable
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
+from upcall.runs.pruning import Pruning
 from upcall.runs.resuming import Resuming
 from upcall.runs.started import Told
 from upcall.runs.state_files import StateFiles
@@ -72,11 +74,13 @@ class Runs:
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
             held=held,
             is_kept=lambda number: premises.folder(number).is_kept(),
+            room=self._room,
             template=premises.resume_message,
         )
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
+        self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
         self._listening = Listening(
             broker.store,
             self._book,
@@ -243,7 +247,10 @@ class Runs:
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
         lines = readable(reader, begins, data, raw=raw)
-        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=run.is_over and not data)
+        over = run.is_over and not data
+        if over and not raw and run.state is RunState.FAILED:
+            lines += await asyncio.to_thread(complaints, folder, begins)
+        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=over)
 
     async def tail(self, number: int) -> LogPage:
         """The end of what a run has written, and where to read on."""
@@ -267,6 +274,10 @@ class Runs:
         if not run.session:
             raise RunConflict(f"run {number} never told its session")
         return self._premises.agents(run.agent).attach(self._premises.session_of(run))
+
+    async def prune(self, before: float) -> int:
+        """Forget runs that were over before then, with their folders; how many."""
+        return await self._pruning.prune(before)
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
@@ -295,13 +306,22 @@ class Runs:
             if self._closing:
                 return
             mine = self._premises.runner
-            running = (await self._book.find(RunState.RUNNING.value, limit=1000)).items
-            room = self._limit - len([run for run in running if run.runner == mine])
-            queued = (await self._book.find(RunState.QUEUED.value, limit=1000)).items
-            waiting = [run for run in reversed(queued) if run.runner == mine and not self._rests(run)]
+            # Those whose answer is there were begun earlier than anybody who is queued.
+            room = self._limit - await self._at_work() - self._resuming.without_room
+            queued = [run async for run in self._book.each(RunState.QUEUED.value) if run.runner == mine]
+            waiting = [run for run in reversed(queued) if not self._rests(run)]
             for run in waiting[: max(room, 0)]:
                 told = Told(resumes=True, message="") if run.session else Told(resumes=False)
                 await self._supervisor.start(run.number, told)
+
+    async def _at_work(self) -> int:
+        mine = self._premises.runner
+        return len([run async for run in self._book.each(RunState.RUNNING.value) if run.runner == mine])
+
+    @asynccontextmanager
+    async def _room(self) -> AsyncIterator[bool]:
+        async with self._pumping:
+            yield await self._at_work() < self._limit
 
     def _rests(self, run: Run) -> bool:
         """Whether a session has to be left alone; it is thought of again when that is over."""
@@ -326,6 +346,7 @@ class Runs:
             await self._leave_nothing_open(run)
         else:
             await self._resuming.ended(run)
+        await self._resuming.room_made()
         await self._pump()
 
     def _let_go(self, session: str) -> None:
@@ -333,6 +354,7 @@ class Runs:
 
     async def _heard(self) -> None:
         self._resuming.wake()
+        await self._resuming.room_made()
         await self._pump()
 
     async def _given_up(self, run: Run) -> None:

@@ -71,7 +71,7 @@ class Supervisor:
         """Listen for keepers, and take up the runs that another daemon has left."""
         await self._keepers.start()
         for state in (RunState.RUNNING, RunState.WAITING):
-            for run in (await self._book.find(state.value, limit=1000)).items:
+            async for run in self._book.each(state.value):
                 if run.runner == self._premises.runner and run.alive:
                     self._lend(run)
                     self._alive.add(run.number)

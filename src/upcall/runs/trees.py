@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -49,10 +50,28 @@ def end_descendants(grace: float) -> None:
     """End everything that we have started: asked first, then made to. Never by SIGINT, which agents take for a no."""
     _signal(descendants(os.getpid()), signal.SIGTERM)
     deadline = time.monotonic() + grace
-    while (left := descendants(os.getpid())) and time.monotonic() < deadline + GIVE_UP:
-        if time.monotonic() >= deadline:
+    while (left := descendants(os.getpid())) and (now := time.monotonic()) < deadline + GIVE_UP:
+        if now >= deadline:
             _signal(left, signal.SIGKILL)
-        time.sleep(_LOOK_AGAIN)
+        _wait_for_one(left, deadline - now if now < deadline else deadline + GIVE_UP - now)
+
+
+def _wait_for_one(processes: list[int], seconds: float) -> None:
+    """Return when one of them has ended, or after so long; where the system does not tell, it is looked at again."""
+    if sys.platform != "linux":
+        time.sleep(min(_LOOK_AGAIN, seconds))
+        return
+    poll, ends = select.poll(), list[int]()
+    try:
+        for process in processes:
+            ends.append(os.pidfd_open(process))
+            poll.register(ends[-1], select.POLLIN)
+        poll.poll(seconds * 1000)
+    except ProcessLookupError:
+        return  # it was faster
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def _signal(processes: list[int], number: signal.Signals) -> None:

@@ -32,8 +32,11 @@ from upcall.domain.inquiry import (
     Subject,
 )
 
-COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, outcome, body"
+COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """What `decode` reads, in its order."""
+
+QUEUED = "queued"
+"""What the column says of an open inquiry that waits for its turn."""
 
 Json = dict[str, Any]
 
@@ -121,7 +124,9 @@ def outcome(inquiry: Inquiry) -> Outcome:
     state = inquiry.state
     made = _state_out(state)
     closed_at = None if isinstance(state, Open) else state.closing.at
-    return Outcome(STATE_NAMES[type(state)], inquiry.expires_at, closed_at, dumps(made) if made else None)
+    # What waits for its turn is in nobody's list of open ones, and no deadline of its own has begun.
+    name = QUEUED if inquiry.is_queued else STATE_NAMES[type(state)]
+    return Outcome(name, inquiry.expires_at, closed_at, dumps(made) if made else None)
 
 
 def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
@@ -140,6 +145,7 @@ def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
         inquiry.asked_at,
         expires_at,
         closed_at,
+        origin.run,
         became,
         made,
     )
@@ -147,7 +153,7 @@ def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
 
 def decode(values: Sequence[Any]) -> Inquiry:
     """The inquiry that a row of `COLUMNS` holds."""
-    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, became, made = (
+    name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, _, became, made = (
         values
     )
     read: Json = _read(made)
@@ -243,6 +249,8 @@ def _open_out(state: Open) -> Json:
     made: Json = {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
     if state.votes:
         made["votes"] = [_closing_out(vote) for vote in state.votes]
+    if state.queued is not None:
+        made["queued"] = state.queued
     return made
 
 
@@ -263,13 +271,17 @@ def _subject_in(read: Sequence[Any]) -> Subject:
 
 
 def _state_in(name: str, read: Json) -> State:
-    if name == "open":
-        return Open(snoozed_until=read.get("snoozed_until"), votes=_votes_in(read)) if read else _OPEN
+    if name in {"open", QUEUED}:
+        return _open_in(read) if read else _OPEN
     closing = _closing_in(read["closing"])
     if name == "answered":
         return _answered_in(closing, read)
     state: Closed = _CLOSED[name](closing=closing)
     return state
+
+
+def _open_in(read: Json) -> Open:
+    return Open(snoozed_until=read.get("snoozed_until"), votes=_votes_in(read), queued=read.get("queued"))
 
 
 def _answered_in(closing: Closing, read: Json) -> Answered:

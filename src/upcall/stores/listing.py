@@ -9,6 +9,7 @@ from typing import NamedTuple
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import STATE_NAMES
 from upcall.ports import Query
+from upcall.stores.codec import QUEUED
 
 
 class Listing(NamedTuple):
@@ -40,17 +41,21 @@ def listing(query: Query) -> Listing:
     if query.kind is not None:
         made.wheres.append("kind = ?")
         made.values.append(query.kind.value)
+    if query.run is not None:
+        made.wheres.append("run = ?")
+        made.values.append(query.run)
     return made
 
 
 def _open(query: Query) -> Listing:
-    wheres, values = ["state = 'open'"], list[object]()
+    name = order(query)
+    wheres, values = [f"state = '{name}'"], list[object]()
     if query.cursor is not None:
         wheres.append("number > ?")
-        values.append(_position("open", query.cursor)[0])
+        values.append(_position(name, query.cursor)[0])
     if query.closed_since is not None:
         wheres.append("FALSE")
-    return Listing(wheres, values, "inquiry_open", "number")
+    return Listing(wheres, values, f"inquiry_{name}" if query.run is None else "inquiry_run", "number")
 
 
 def _closed(query: Query) -> Listing:
@@ -73,21 +78,22 @@ def _asked(query: Query) -> Listing:
     if query.cursor is not None:
         wheres.append("number < ?")
         values.append(_position("asked", query.cursor)[0])
-    return Listing(wheres, values, None if query.agent is None else "inquiry_agent", "number DESC")
+    using = None if query.agent is None else "inquiry_agent"
+    return Listing(wheres, values, using if query.run is None else "inquiry_run", "number DESC")
 
 
-_BEGINNINGS = {"open": _open, "closed": _closed, "asked": _asked}
+_BEGINNINGS = {"open": _open, QUEUED: _open, "closed": _closed, "asked": _asked}
 
 
 def order(query: Query) -> str:
-    """Which of the orders a query wants: `open`, `closed` or `asked`."""
+    """Which of the orders a query wants: `open`, `queued`, `closed` or `asked`."""
     if query.state is None:
         return "asked" if query.closed_since is None else "closed"
-    if query.state == "open":
-        return "open"
+    if query.state in {"open", QUEUED}:
+        return query.state
     if query.state == "closed" or query.state in STATE_NAMES.values():
         return "closed"
-    states = ", ".join([*STATE_NAMES.values(), "closed"])
+    states = ", ".join([*STATE_NAMES.values(), QUEUED, "closed"])
     raise InvalidRequest(f"there is no state {query.state!r}", hint=f"it is one of {states}")
 
 

@@ -26,6 +26,14 @@ DUE = """
 NEXT_EXPIRY = """
     SELECT expires_at FROM inquiry INDEXED BY inquiry_due WHERE state = 'open' ORDER BY expires_at LIMIT 1
 """
+ITEMS_AFTER = """
+    SELECT seq, type, inquiry, at, data FROM thread_item CROSS JOIN event USING (seq)
+    WHERE thread = ? AND seq > ? ORDER BY thread_item.seq LIMIT ?
+"""
+ITEMS_BEFORE = """
+    SELECT seq, type, inquiry, at, data FROM thread_item CROSS JOIN event USING (seq)
+    WHERE thread = ? AND seq < ? ORDER BY thread_item.seq DESC LIMIT ?
+"""
 COUNT_OPEN = "SELECT count(*) FROM inquiry INDEXED BY inquiry_open WHERE state = 'open'"
 EVENTS = "SELECT seq, type, inquiry, at, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
 
@@ -105,10 +113,13 @@ class Reads:
 
     def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [
-            Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.loads(data))
-            for seq, kind, about, at, data in self._db.execute(EVENTS, (after, limit))
-        ]
+        return [_event(row) for row in self._db.execute(EVENTS, (after, limit))]
+
+    def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
+        """The items of a thread."""
+        if before is None:
+            return [_event(row) for row in self._db.execute(ITEMS_AFTER, (thread, after, limit))]
+        return [_event(row) for row in self._db.execute(ITEMS_BEFORE, (thread, before, limit))][::-1]
 
     def tokens(self) -> list[Token]:
         """Every token."""
@@ -125,6 +136,11 @@ class Reads:
     def close(self) -> None:
         """Let go of the connection."""
         self._db.close()
+
+
+def _event(row: Sequence[Any]) -> Event:
+    seq, kind, about, at, data = row
+    return Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.loads(data))
 
 
 def statement(query: Query) -> tuple[str, list[object]]:

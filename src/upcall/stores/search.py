@@ -39,14 +39,9 @@ def condition(query: Query) -> tuple[str, list[object]]:
 
 def is_search(query: Query) -> bool:
     """Whether a query needs words at all."""
-    return bool(query.text.strip()) or query.workspace is not None or query.run is not None
+    return bool(query.text.strip()) or query.workspace is not None
 
 
 def marks(query: Query) -> list[str]:
     """The marks of what a query is narrowed to."""
-    made: list[str] = []
-    if query.workspace is not None:
-        made.append(searching.workspace_mark(query.workspace))
-    if query.run is not None:
-        made.append(searching.run_mark(query.run))
-    return made
+    return [] if query.workspace is None else [searching.workspace_mark(query.workspace)]

@@ -124,6 +124,12 @@ class SqliteStore:
             after, wait, limit, lambda since, most: self._read(self._reads.events, since, most)
         )
 
+    async def thread_items(
+        self, thread: str, *, after: int = 0, before: int | None = None, limit: int = 200
+    ) -> Sequence[Event]:
+        """See `Store.thread_items`."""
+        return await self._read(self._reads.thread_items, thread, after, before, limit)
+
     async def last_seq(self) -> int:
         """See `Store.last_seq`."""
         return self._tail.last

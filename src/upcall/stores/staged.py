@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from upcall.domain.inquiry import Inquiry
+from upcall.domain.thread import ITEM
 from upcall.stores import codec
 from upcall.stores.tail import Logged
 
@@ -29,6 +30,7 @@ _UPDATE = """
     FROM (VALUES {rows}) WHERE number = column1
 """
 _APPEND = "INSERT INTO event (seq, type, inquiry, at, data) VALUES {rows}"
+_LIST = "INSERT INTO thread_item (seq, thread) VALUES (?, ?)"
 _ATTACH = "INSERT INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
 
 
@@ -84,6 +86,9 @@ class Staged:
             db.executemany(_ATTACH, self._files)
         events = [(event.seq, event.type, event.inquiry, event.at, data) for event, data, _ in log]
         _write(db, _APPEND, events)
+        items = [(event.seq, str(event.data["thread"])) for event, _, _ in log if event.type == ITEM]
+        if items:
+            db.executemany(_LIST, items)
 
 
 def request_of(inquiry: Inquiry) -> Request | None:

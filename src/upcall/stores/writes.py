@@ -169,7 +169,9 @@ class Writes:
             self._db.executemany(sql, [(name,) for name in names])
         if names:
             self._recent.forget()
-        return names, self._db.execute(_PRUNE, (before, limit + 1)).rowcount
+        pruned = self._db.execute(_PRUNE, (before, limit + 1)).rowcount
+        self._db.execute("DELETE FROM thread_item WHERE seq < (SELECT min(seq) FROM event)")
+        return names, pruned
 
     def put_token(self, token: Token) -> None:
         """Keep a token."""

@@ -38,7 +38,8 @@ class Message:
     name: str
     text: str
     answerable: bool
-    """Whether anything is there to press, choose or fill in."""
+    """Whether anything is there to press, choose or fill in; where a message cannot be changed, whether it is not said below it
+    that it is over."""
 
 
 class Vendor(Protocol):

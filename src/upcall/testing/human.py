@@ -58,13 +58,13 @@ class ScriptedHuman:
     def _look(self) -> None:
         news = self._request("GET", f"/v1/events?after={self._after}&wait={PATIENCE}")
         for event in cast("list[Json]", news["items"]):
-            if event["type"] == "asked" and not self._stop.is_set():
+            if event["type"] in {"asked", "activated"} and not self._stop.is_set():
                 self._consider(f"/v1/inquiries/{event['inquiry']}")
             self._after = cast("int", event["seq"])
 
     def _consider(self, path: str) -> None:
         inquiry = self._request("GET", path)
-        reply = self._respond(inquiry) if inquiry["state"] == "open" else None
+        reply = self._respond(inquiry) if inquiry["state"] == "open" and not inquiry["queued"] else None
         if reply is not None:
             settled = self._request("POST", f"{path}/answer", {"text": reply, "via": self._via})
             self.answered.append(cast("Json", settled["inquiry"]))

@@ -38,6 +38,7 @@ from upcall.testing.store_harness import (
 from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
 from upcall.testing.store_searching import SearchContract
+from upcall.testing.store_threads import ThreadContract
 
 
 class AddingContract(StoreHarness):
@@ -376,5 +377,6 @@ class StoreContract(
     LogContract,
     KeepingContract,
     LedgerContract,
+    ThreadContract,
 ):
     """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""

@@ -73,6 +73,19 @@ class ListingContract(StoreHarness):
         assert await names(store, Query(state="closed", agent="painter", kind=Kind.TEXT)) == [mine]
         assert await names(store, Query(state="closed", agent="builder")) == []
 
+    async def test_lists_are_narrowed_to_a_run(self, store: Store) -> None:
+        """Whatever the state, and page by page."""
+        mine = [(await store.add(an_inquiry(run=7))).inquiry.id for _ in range(3)]
+        other = (await store.add(an_inquiry(run=8))).inquiry.id
+        await store.add(an_inquiry())
+        assert await names(store, Query(run=7, state="open", limit=2)) == mine
+        assert await names(store, Query(run=7, limit=2)) == mine[::-1]
+        assert await names(store, Query(run=8)) == [other]
+        assert await names(store, Query(run=9)) == []
+        await store.update(mine[1], answering())
+        assert await names(store, Query(run=7, state="open")) == [mine[0], mine[2]]
+        assert await names(store, Query(run=7, state="closed")) == [mine[1]]
+
     async def test_pages_stay_in_place_when_inquiries_are_added_or_closed(self, store: Store) -> None:
         """Nothing is shown twice, and nothing that was there all the time is left out."""
         asked = [(await store.add(an_inquiry())).inquiry.id for _ in range(6)]

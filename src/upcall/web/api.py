@@ -11,12 +11,13 @@ from starlette.responses import Response
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain.actions import action_in, approval
 from upcall.domain.asking import Draft, draft
-from upcall.domain.errors import InvalidRequest, UnknownAgent
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UpcallError
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
 from upcall.domain.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
-from upcall.ports import Query
+from upcall.ports import Added, Query
+from upcall.threads import Threads
 from upcall.web import fields
 from upcall.web.call import Body, Call
 from upcall.web.documents import Documents
@@ -34,18 +35,21 @@ _TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
 class Inquiries:
     """The handlers of everything under `/v1/inquiries` that answers at once."""
 
-    def __init__(self, broker: Broker, documents: Documents) -> None:
+    def __init__(self, broker: Broker, documents: Documents, threads: Threads) -> None:
         self._broker = broker
         self._documents = documents
+        self._threads = threads
 
     async def ask(self, call: Call) -> Response:
         """Put a question; 200 instead of 201 when it is one that was put before."""
         body = await call.body()
         origin, named_session = _origin(body, call.caller)
-        if body.get("ttl") is not None:
-            fields.seconds(body["ttl"], "ttl")
-        drafted = _approval(body) if "action" in body else draft(body, self._broker.policy.limits)
-        added = await self._broker.ask(drafted, origin, named_session=named_session)
+        try:
+            added = await self._ask(body, origin, call.caller, named_session=named_session)
+        except UpcallError as error:
+            if origin.thread is not None:
+                await self._threads.refused(origin, error)
+            raise
         return await self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
@@ -121,6 +125,14 @@ class Inquiries:
         return await self._documents.settled(
             await self._broker.collect(call.name, call.caller, "acknowledged")
         )
+
+    async def _ask(self, body: Body, origin: Origin, caller: Caller, *, named_session: bool) -> Added:
+        if body.get("ttl") is not None:
+            fields.seconds(body["ttl"], "ttl")
+        drafted = _approval(body) if "action" in body else draft(body, self._broker.policy.limits)
+        if origin.thread is not None:
+            await self._threads.go_on(origin.thread, caller)
+        return await self._broker.ask(drafted, origin, named_session=named_session)
 
     async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
         body = await call.body()

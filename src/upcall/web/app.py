@@ -11,6 +11,7 @@ from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
+from upcall.threads import Threads
 from upcall.web.answer_links_api import AnswerLinkHandlers
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
@@ -26,6 +27,7 @@ from upcall.web.service import Service
 from upcall.web.settings import WebSettings
 from upcall.web.sign_in_links import SignInLinks
 from upcall.web.stream import Live
+from upcall.web.threads_api import ThreadHandlers
 from upcall.web.tokens import Tokens
 
 __all__ = ["WebSettings", "api_routes", "create_app"]
@@ -62,7 +64,8 @@ def api_routes(
     documents = Documents(
         runs.resume_state, dispatch.deliveries if dispatch is not None and dispatch.names else None
     )
-    inquiries, live = Inquiries(broker, documents), Live(broker, access, settings, documents)
+    threads = Threads(broker)
+    inquiries, live = Inquiries(broker, documents, threads), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
     one = "/v1/inquiries/{name}"
@@ -81,6 +84,7 @@ def api_routes(
         Resource(access, {"GET": inquiries.attachment}).at(one + "/attachments/{number}"),
         Resource(access, {"POST": answer_links.create}).at(f"{one}/links"),
         *run_routes(broker, access, runs),
+        *thread_routes(access, ThreadHandlers(broker, access, threads, documents)),
         *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
         Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
@@ -108,6 +112,19 @@ def run_routes(broker: Broker, access: Access, runs: Runs) -> list[BaseRoute]:
         Resource(access, {"POST": handlers.retry}).at(f"{one}/retry"),
         Resource(access, {"POST": handlers.say}).at(f"{one}/say"),
         Resource(access, {"POST": handlers.attach}).at(f"{one}/attach"),
+    ]
+
+
+def thread_routes(access: Access, handlers: ThreadHandlers) -> list[BaseRoute]:
+    """The routes about threads."""
+    one = "/v1/threads/{name}"
+    return [
+        Resource(access, {"POST": handlers.begin, "GET": handlers.list}).at("/v1/threads"),
+        Resource(access, {"GET": handlers.get, "PATCH": handlers.choose}).at(one),
+        Resource(access, {"GET": handlers.items, "POST": handlers.post}).at(f"{one}/items"),
+        Resource(access, {"POST": handlers.turn}).at(f"{one}/turn"),
+        Resource(access, {"POST": handlers.resolve}).at(f"{one}/resolve"),
+        Resource(access, {"POST": handlers.reject}).at(f"{one}/reject"),
     ]
 
 

@@ -5,6 +5,7 @@ from upcall.web.channel_openapi import channel_paths, channel_schemas
 from upcall.web.describing import Document, given, json_of, operation, path, query, taken
 from upcall.web.run_openapi import run_paths, run_schemas
 from upcall.web.schemas import DURATION, KIND, STATE, TEXT, ref, schemas
+from upcall.web.thread_openapi import thread_paths, thread_schemas
 
 DESCRIPTION = """\
 Agents ask, people answer. An agent's token asks and waits for its own and can never answer; a person's token
@@ -36,6 +37,7 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
             **_inquiries(),
             **_one_inquiry(),
             **run_paths(),
+            **thread_paths(),
             **channel_paths(),
             **_log(),
             **_rules(),
@@ -44,7 +46,7 @@ def openapi(version: str, limits: Limits = Limits()) -> Document:
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {**schemas(limits), **run_schemas(), **channel_schemas()},
+            "schemas": {**schemas(limits), **run_schemas(), **thread_schemas(), **channel_schemas()},
             "responses": {"Error": {"description": "What went wrong.", "content": json_of(ref("Error"))}},
         },
     }
@@ -67,7 +69,7 @@ def _inquiries() -> Document:
                 {"200": listed},
                 tag="answering",
                 parameters=[
-                    query("state", {"oneOf": [STATE, {"const": "closed"}]}),
+                    query("state", {"oneOf": [STATE, {"enum": ["queued", "closed"]}]}),
                     query("agent", TEXT),
                     query("workspace", TEXT),
                     query("run", {"type": "integer", "minimum": 1}),

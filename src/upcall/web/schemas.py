@@ -187,6 +187,7 @@ def _inquiry() -> Schema:
             "workspace": TEXT_OR_NULL,
             "session": TEXT,
             "thread": TEXT_OR_NULL,
+            "queued": {"type": "boolean", "description": "Another question of its thread comes first."},
             "run": {"type": ["integer", "null"]},
             "door": {"type": "string", "description": "How it was asked: `http`, `mcp`, …"},
             "asked_at": MOMENT,
@@ -298,7 +299,11 @@ def _about_the_whole(limits: Limits) -> Schema:
         "request_key": {**name, "description": "The same key again rejoins the same inquiry."},
         "purpose": {"enum": ["question", "permission"], "default": "question"},
         "workspace": {"type": "string", "maxLength": 1000},
-        "thread": name,
+        "thread": {
+            "type": "string",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$",
+            "description": "The conversation that it is part of, which begins with it if need be.",
+        },
     }
 
 

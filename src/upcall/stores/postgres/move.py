@@ -29,7 +29,7 @@ from upcall.stores.postgres.schema import migrate
 from upcall.stores.reads import last_number, last_seq
 
 AT_ONCE = 500
-_OWN = {"fence", "sqlite_sequence"}
+_OWN = {"fence", "sqlite_sequence", "thread_item"}
 """Tables of SQLite whose contents have another form in PostgreSQL."""
 
 _FOUND_AGAIN = "inquiry_words"

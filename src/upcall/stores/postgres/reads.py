@@ -32,6 +32,9 @@ DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s O
 NEXT_EXPIRY = "SELECT min(expires_at) FROM upcall.inquiry WHERE state = 'open'"
 COUNT_OPEN = "SELECT count(*) FROM upcall.inquiry WHERE state = 'open'"
 EVENTS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq > %s ORDER BY seq LIMIT %s"
+_ITEMS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE type = 'thread_item'"
+ITEMS_AFTER = f"{_ITEMS} AND (data::json ->> 'thread') = %s AND seq > %s ORDER BY seq LIMIT %s"
+ITEMS_BEFORE = f"{_ITEMS} AND (data::json ->> 'thread') = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
 # Both in one statement, which sees one moment: the inquiry is as its last event left it.
 NEWS = f"""
     SELECT seq, type, inquiry, at, data, {", ".join(f"about.{column}" for column in codec.COLUMNS.split(", "))}
@@ -110,6 +113,16 @@ class Reads:
     async def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
         return [_event(row) for row in await self.rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+
+    async def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
+        """The items of a thread."""
+        most = min(limit, MOST)
+        if before is None:
+            return [
+                _event(row) for row in await self.rows(ITEMS_AFTER, (keep(thread), min(after, MOST), most))
+            ]
+        rows = await self.rows(ITEMS_BEFORE, (keep(thread), min(before, MOST), most))
+        return [_event(row) for row in rows][::-1]
 
     async def news(self, after: int, limit: int) -> list[Logged]:
         """The log after that number, for memory: inquiries that are at hand come with their last event."""

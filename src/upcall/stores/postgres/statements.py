@@ -59,7 +59,7 @@ _INSERT = f"""
     INSERT INTO upcall.inquiry (number, {codec.COLUMNS})
     SELECT * FROM unnest(
         %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
-        %s::float8[], %s::float8[], %s::float8[], %s::text[], %s::text[]
+        %s::float8[], %s::float8[], %s::float8[], %s::bigint[], %s::text[], %s::text[]
     )
 """  # noqa: S608 - our own constant; values are bound
 # What identifies an inquiry (id, ref, kind, origin) and what it asks never change: only the rest is written again.

@@ -151,6 +151,12 @@ class PostgresStore:
         """See `Store.events`. Only events served from memory carry their `subject`, and not all of them."""
         return await self._tail.read_on(after, wait, limit, self._reads.events)
 
+    async def thread_items(
+        self, thread: str, *, after: int = 0, before: int | None = None, limit: int = 200
+    ) -> Sequence[Event]:
+        """See `Store.thread_items`."""
+        return await self._reads.thread_items(thread, after, before, limit)
+
     async def last_seq(self) -> int:
         """See `Store.last_seq`. What another daemon has only just committed may be missing."""
         return self._tail.last

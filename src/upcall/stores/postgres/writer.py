@@ -80,6 +80,7 @@ class Writer:
         self._number = 0
         self._connection: Connection | None = None
         self._gathered: list[_Task] = []
+        self._complaint = ""
         self._wanted = asyncio.Event()
         self._stopping = False
         self._loop = asyncio.get_running_loop()
@@ -135,7 +136,7 @@ class Writer:
                 try:
                     kept = await self._was_kept(cut.number, deadline)
                 except StorageError as error:
-                    _refuse(tasks, error)
+                    self._give_up(tasks, error)
                     return False
                 if not kept:
                     continue
@@ -145,26 +146,37 @@ class Writer:
                     return await self._settle_apart(tasks, error)
                 await self._let_go()
                 if self._loop.time() >= deadline or (self._stopping and isinstance(error, StorageError)):
-                    _refuse(tasks, in_our_words(error, self._link.where))
+                    self._give_up(tasks, error)
                     return False
                 log.warning("%s; trying again", in_our_words(error, self._link.where).message)
                 await pauses.pause()
                 continue
             await self._publish(group)
             _release(outcomes)
+            if self._complaint:
+                log.info("the database %s takes what is written again", self._link.where)
+                self._complaint = ""
             return True
 
     async def _settle_apart(self, tasks: list[_Task], error: Error | StorageError) -> bool:
         """Run the members of a group that failed one by one, so that only those fail that fail alone."""
         await self._roll_back()
         if len(tasks) == 1:
-            _refuse(tasks, in_our_words(error, self._link.where))
+            self._give_up(tasks, error)
             return not is_hopeless(error)
         for at, task in enumerate(tasks):
             if not await self._settle([task]):
                 _refuse(tasks[at + 1 :], in_our_words(error, self._link.where))
                 return False
         return True
+
+    def _give_up(self, tasks: list[_Task], error: Error | StorageError) -> None:
+        """Refuse what cannot be written. Why is said in the log once, until something can be written again."""
+        told = in_our_words(error, self._link.where)
+        if told.message != self._complaint:
+            log.error("%s", told.message)
+            self._complaint = told.message
+        _refuse(tasks, told)
 
     async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[_Outcome]]:
         if self._connection is None:

@@ -121,7 +121,8 @@ class Inbox:
     async def _do(self, visit: Visit, act: Do) -> Response:
         inquiry = await self._broker.get(visit.name, visit.caller)
         action = visit.scope["path"].rpartition("/")[2]
-        view = "one" if value(visit.form, "back") == "one" else "inbox"
+        back = value(visit.form, "back")
+        view = back if back in {"one", "thread"} else "inbox"
         try:
             settled = await act(visit, inquiry)
         except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
@@ -136,6 +137,8 @@ class Inbox:
             return HTMLResponse(
                 await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
             )
+        if view == "thread" and inquiry.origin.thread is not None:
+            return visit.redirect(f"/threads/{inquiry.origin.thread}", said=said, about=inquiry.ref)
         if said == "lost" or view == "one":
             return visit.redirect(f"/i/{inquiry.id}", said=said, about=inquiry.ref)
         return visit.redirect("/", said=said, about=inquiry.ref)

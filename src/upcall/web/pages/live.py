@@ -42,20 +42,22 @@ class Live:
         last = {event.inquiry: event for event in events if event.inquiry is not None}
         # A page takes nothing that is older than what it has seen.
         ordered = sorted(last.values(), key=lambda event: event.seq)
-        frames = [await self._card(visit, event, run) for event in ordered]
+        frames = [await self.card(visit, event, run) for event in ordered]
         if frames:
             frames.append(frame("count", str(await self._store.count_open())))
         return "".join(frames)
 
-    async def _card(self, visit: Visit, event: Event, run: int | None) -> str:
-        inquiry = event.subject or await self._inquiry(event)
-        if inquiry is None or (run is not None and inquiry.origin.run != run):
+    async def card(self, visit: Visit, event: Event, run: int | None = None) -> str:
+        """What changed about an inquiry; nothing while it waits for its turn."""
+        inquiry = event.subject or await self.inquiry(event)
+        if inquiry is None or inquiry.is_queued or (run is not None and inquiry.origin.run != run):
             return ""
-        view = "one" if visit.query("view") == "one" else "inbox"
+        view = visit.query("view") if visit.query("view") in {"one", "thread"} else "inbox"
         html = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
         return frame("card", html, event.seq)
 
-    async def _inquiry(self, event: Event) -> Inquiry | None:
+    async def inquiry(self, event: Event) -> Inquiry | None:
+        """The inquiry that an event is about, if it is still known."""
         try:
             return await self._store.get(event.inquiry or "")
         except UnknownInquiry:

@@ -12,6 +12,7 @@ from upcall.domain.roles import Caller
 from upcall.web.pages.cards import card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
+from upcall.web.pages.markdown import preformatted, rendered
 
 
 class Rendering:
@@ -29,6 +30,8 @@ class Rendering:
         self._templates.globals |= {"spans": tuple(SPANS), "other": OTHER, "languages": LANGUAGES}
         self._templates.filters["iso"] = _iso
         self._templates.filters["size"] = _size
+        self._templates.filters["markdown"] = rendered
+        self._templates.filters["preformatted"] = preformatted
 
     def page(self, name: str, words: Words, caller: Caller | None, **values: object) -> str:
         """A whole page."""

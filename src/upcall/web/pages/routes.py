@@ -7,6 +7,7 @@ from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.runs.service import Runs
+from upcall.threads import Threads
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
 from upcall.web.documents import Documents
@@ -18,6 +19,7 @@ from upcall.web.pages.run_live import RunLive
 from upcall.web.pages.runs import RunPages
 from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
+from upcall.web.pages.threads import ThreadLive, ThreadPages
 from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
@@ -26,7 +28,7 @@ def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSetting
     """The routes of the inbox."""
     site = Site(broker, access, settings)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
-    inquiries = Inquiries(broker, Documents())
+    inquiries = Inquiries(broker, Documents(), Threads(broker))
     answering = Answering(site, AnswerLinks(broker, access), inquiries)
 
     async def attachment(visit: Visit) -> Response:
@@ -37,6 +39,7 @@ def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSetting
         Page(site, {"GET": live.stream}).at("/inbox/stream"),
         Page(site, {"GET": live.here}).at("/inbox/here"),
         Page(site, {"GET": inbox.history}).at("/history"),
+        *_thread_routes(site, live),
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
@@ -69,4 +72,16 @@ def _run_routes(site: Site, runs: Runs, live: Live) -> list[BaseRoute]:
         Page(site, {"POST": pages.cancel}).at(f"{one}/cancel"),
         Page(site, {"POST": pages.retry}).at(f"{one}/retry"),
         Page(site, {"POST": pages.say}).at(f"{one}/say"),
+    ]
+
+
+def _thread_routes(site: Site, live: Live) -> list[BaseRoute]:
+    threads = Threads(site.broker)
+    pages = ThreadPages(site, threads)
+    one = "/threads/{name}"
+    return [
+        Page(site, {"GET": pages.all}).at("/threads"),
+        Page(site, {"GET": pages.one}).at(one),
+        Page(site, {"POST": pages.say}).at(f"{one}/say"),
+        Page(site, {"GET": ThreadLive(site, threads, pages, live).one}).at(f"{one}/stream"),
     ]

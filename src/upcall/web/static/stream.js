@@ -3,7 +3,9 @@
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
 // tabs cannot agree on one (an address that is not secure), and for what is shown in one tab alone, each has its own,
 // and lets go of it while nobody looks.
-const KINDS = ["card", "run", "log"];
+const KINDS = ["card", "run", "log", "item", "composer"];
+// What has no number of its own in the log.
+const UNNUMBERED = ["log", "composer"];
 const PAUSES = [500, 1000, 2000, 4000];
 const { body } = document;
 
@@ -57,7 +59,7 @@ function connect(tell) {
     // Left to itself, a browser gives up for good when a proxy answers in the daemon's place.
     source.addEventListener("error", lost);
     for (const kind of KINDS) {
-      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: kind === "log" ? 0 : Number(lastEventId) }));
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: UNNUMBERED.includes(kind) ? 0 : Number(lastEventId) }));
     }
     // What was missed is not in the log any more.
     source.addEventListener("reset", ({ lastEventId }) => tell({ kind: "reset", seq: Number(lastEventId) }));

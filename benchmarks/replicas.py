@@ -1,0 +1,94 @@
+"""Ten thousand agents blocked at two daemons on one database, each answered at the daemon where it does not wait."""
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import uvloop
+
+from benchmarks.bench import Bench, allow_many_files, median, percentile
+from benchmarks.blocked import AT_ONCE, PATIENCE, PEOPLE, Crowd, gathered, through_a_pipe
+from benchmarks.client import Person
+from benchmarks.house import Daemon
+from benchmarks.postgres import a_server
+from benchmarks.probe import Probe
+from benchmarks.report import Figure, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What became of them."""
+
+    held: int
+    single: list[float]
+    together: list[float]
+    answered_in: float
+
+
+def run(bench: Bench) -> Iterator[Figure]:
+    """Two real daemons on a server of our own."""
+    count = bench.size(10_000, 200)
+    if allow_many_files() < count + 500:
+        raise OSError(f"{count} connections need a higher limit of open files: ulimit -Hn {2 * count}")
+    folder = bench.folder("replicas")
+    with a_server() as server, Probe(folder) as probe:
+        address = server.database("replicas")
+        limits = [probe.sample().sum for _ in range(bench.size(50, 5))]
+        with (
+            Daemon(folder / "here", database=address) as here,
+            Daemon(folder / "there", database=address) as there,
+        ):
+            went = uvloop.run(_hold((here, there), count))
+    returned = len(went.single) + len(went.together)
+    for name, number in {"all held": went.held, "answered at the other, none lost": returned}.items():
+        yield Figure(
+            name=f"{count:,} agents blocked at 2 daemons: {name}",
+            measured=number,
+            limit=count,
+            unit="",
+            target=Target(factor=1, at_least=True),
+        )
+    yield Figure(
+        name=f"{count:,} agents blocked at 2 daemons: wake across p99",
+        measured=percentile(went.single, 0.99) * 1e3,
+        limit=median(limits) * 1e3,
+        unit="ms",
+        limit_name="one idle fdatasync + one loopback round trip",
+        repetitions=len(went.single),
+        details={
+            "p50": median(went.single) * 1e3,
+            "all at once p50": median(went.together) * 1e3,
+            "all at once p99": percentile(went.together, 0.99) * 1e3,
+            "answered /s": len(went.together) / went.answered_in,
+        },
+    )
+
+
+async def _hold(daemons: Sequence[Daemon], count: int) -> Held:
+    calls = await gathered(
+        lambda number: through_a_pipe(daemons[number % 2], f"question {number}"), count, AT_ONCE
+    )
+    # Who answers the even ones is at the second daemon, and the other way round.
+    people = [[await Person.at(daemon) for _ in range(PEOPLE // 2)] for daemon in reversed(daemons)]
+    async with asyncio.timeout(PATIENCE):
+        waiting = 0
+        while waiting < count:
+            await asyncio.sleep(0.1)
+            waiting = sum([await some[0].waiting() for some in people])
+    held = sum(not reply.done() for _, reply in calls)
+    open_ones = await people[0][0].open_questions()
+    crowd = Crowd(calls, [open_ones[f"question {number}"] for number in range(count)])
+    order = random.sample(range(count), count)
+    alone = min(300, count // 4)
+    single = [await crowd.wake(number, people[number % 2][0]) for number in order[:alone]]
+    halves = [[number for number in order[alone:] if number % 2 == half] for half in range(2)]
+    began = time.perf_counter()
+    woken = await asyncio.gather(*[crowd.wake_all(halves[half], people[half]) for half in range(2)])
+    took = time.perf_counter() - began
+    for connection, _ in calls:
+        connection.close()
+    for each in (*people[0], *people[1]):
+        each.close()
+    return Held(held=held, single=single, together=[*woken[0], *woken[1]], answered_in=took)

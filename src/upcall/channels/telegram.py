@@ -1,0 +1,327 @@
+"""Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
+
+What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+"""
+
+import asyncio
+import hmac
+import json
+import logging
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TypeVar
+
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
+from aiogram.exceptions import (
+    AiogramError,
+    ClientDecodeError,
+    TelegramBadRequest,
+    TelegramConflictError,
+    TelegramEntityTooLarge,
+    TelegramForbiddenError,
+    TelegramMigrateToChat,
+    TelegramNetworkError,
+    TelegramNotFound,
+    TelegramRetryAfter,
+    TelegramServerError,
+    TelegramUnauthorizedError,
+)
+from aiogram.types import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+)
+
+from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channels import telegram_messages as messages
+from upcall.channels.telegram_draft import Draft
+from upcall.channels.telegram_messages import Content
+from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
+from upcall.channels.words import sentences
+from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
+
+CALL_SECONDS = 15
+POLL_SECONDS = 50
+HEARD = ["message", "callback_query"]
+TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
+SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+HINTS = {
+    "chat not found": "write to the bot first, and use the address that it says when you send it /id",
+    "bot was blocked by the user": "unblock the bot, or take another address",
+    "bot can't initiate conversation with a user": "the person has to write to the bot first",
+    "Unauthorized": "bot_token is the one that @BotFather has given you",
+    "Not Found": "bot_token is the one that @BotFather has given you",
+}
+T = TypeVar("T")
+
+log = logging.getLogger("upcall.channels.telegram")
+
+
+class Telegram:
+    """One bot. With a `webhook_secret`, Telegram calls us at `url`; without one, we ask."""
+
+    capabilities: Capabilities = messages.CAPABILITIES
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        webhook_secret: str = "",
+        url: str = "",
+        api_url: str = "",
+        language: str = "en",
+    ) -> None:
+        if not TOKEN.fullmatch(bot_token):
+            raise ValueError("bot_token looks like 123456789:AAE…, as @BotFather gives it")
+        if webhook_secret and not url.startswith("https://"):
+            raise ValueError("webhook_secret needs public_url, an address with https that Telegram can reach")
+        self._secret = webhook_secret
+        self._url = url
+        self._words: Mapping[str, str] = sentences(language)
+        server = TelegramAPIServer.from_base(api_url) if api_url else PRODUCTION
+        self._bot = Bot(bot_token, session=AiohttpSession(api=server, timeout=CALL_SECONDS))
+
+    async def show(self, view: View, place: str) -> Reference:
+        """Post a message; a place is a chat's id, and a topic's after a slash."""
+        try:
+            content = messages.message(view, self._words)
+        except messages.TooLong as error:
+            raise Refused("this is too long for one message in Telegram") from error
+        return Reference(place=place, message=await self._post(place, content))
+
+    async def refresh(self, reference: Reference, view: View) -> None:
+        """Replace a message's content."""
+        try:
+            await self._edit(reference.message, messages.message(view, self._words))
+        except messages.TooLong as error:
+            raise Refused("this is too long for one message in Telegram") from error
+
+    async def tell(self, reference: Reference, line: str) -> None:
+        """Say a line in reply to a message."""
+        await self._post(reference.place, messages.line(line), reply_to=reference.message)
+
+    async def listen(self, inbox: Inbox) -> None:
+        """Ask Telegram what people did, or have it call us."""
+        if self._secret:
+            await self._call(
+                self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
+            )
+            await asyncio.Event().wait()
+        await self._call(self._bot.delete_webhook())
+        offset: int | None = None
+        while True:
+            updates = await self._call(
+                self._bot.get_updates(
+                    offset=offset,
+                    timeout=POLL_SECONDS,
+                    allowed_updates=HEARD,
+                    request_timeout=POLL_SECONDS + CALL_SECONDS,
+                )
+            )
+            for update in updates:
+                read = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                if await self._take(understood(read), inbox):
+                    # Not confirmed, so it comes again as soon as we listen again.
+                    raise Unavailable("what somebody did could not be kept")
+                offset = update.update_id + 1
+
+    async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
+        """An update that Telegram brings; it comes again unless we say that we have it."""
+        given = callback.headers.get(SECRET_HEADER, "")
+        if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
+            return CallbackReply(status=403)
+        try:
+            done = understood(json.loads(callback.body))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            log.exception("Telegram has sent something that is no update")
+            return CallbackReply(status=400)
+        return CallbackReply(status=503 if await self._take(done, inbox) else 200)
+
+    async def check(self) -> Sequence[Finding]:
+        """Who we are there, and how we hear what people do."""
+        try:
+            found = await self._call(self._bot.get_me())
+            hook = await self._call(self._bot.get_webhook_info())
+        except (Refused, Unavailable) as problem:
+            said, _, hint = str(problem).partition(": ")
+            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+        signed_in = Finding(ok=True, text=f"signed in as @{found.username}")
+        if not self._secret:
+            return [signed_in, Finding(ok=True, text="asks Telegram for what people do")]
+        problem_there = hook.last_error_message or ""
+        called = Finding(
+            ok=hook.url == self._url and not problem_there,
+            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            hint=f"it has to reach {self._url}",
+        )
+        return [signed_in, called]
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._bot.session.close()
+
+    async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
+        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        heard = Heard(line="", accepted=False)
+        try:
+            match done:
+                case Press() as press:
+                    heard = await self._press(press, inbox)
+                    await self._toast(press.query, heard.line)
+                case Note() as note:
+                    heard = await self._note(note, inbox)
+                    if heard.line:
+                        await self._post(note.inbound.place, messages.line(heard.line), reply_to=note.name)
+                case Command() as command:
+                    await self._obey(command, inbox)
+                case None:
+                    pass
+        except (Refused, Unavailable) as problem:
+            log.warning("somebody could not be told: %s", problem)
+        return heard.again
+
+    async def _press(self, press: Press, inbox: Inbox) -> Heard:
+        if press.pressed.draft.step is None:
+            return await inbox.receive(press.inbound)
+        return await self._step(press.inbound, press.pressed.draft, inbox)
+
+    async def _note(self, note: Note, inbox: Inbox) -> Heard:
+        """Words in reply to a message that asks one question after the other are about the one that it is at."""
+        view = None if note.draft is None else await inbox.view(note.draft.inquiry)
+        if note.draft is None or note.draft.draft.step is None or view is None or view.outcome is not None:
+            return await inbox.receive(note.inbound)
+        draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
+        if not view.questions[step].custom and view.questions[step].choices:
+            known = await inbox.knows(said.user)
+            return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
+        draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
+        about = Inbound(
+            id=said.id,
+            user=said.user,
+            place=said.place,
+            message=said.message,
+            inquiry=note.draft.inquiry,
+            given=draft.given,
+        )
+        return await (inbox.receive(about) if draft.step is None else self._step(about, draft, inbox))
+
+    async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
+        """Show what is chosen so far, and the question that is to be answered next."""
+        if not await inbox.knows(inbound.user):
+            return Heard(line=self._words["unknown_person"], accepted=False)
+        view = await inbox.view(inbound.inquiry or "")
+        if view is None:
+            return Heard(line=self._words["no_question"], accepted=False)
+        if view.outcome is not None or len(view.questions) != len(draft.given):
+            # It is over: the message is brought up to date by whoever has settled it.
+            return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
+        assert inbound.message is not None
+        try:
+            await self._edit(inbound.message, messages.message(view, self._words, draft))
+            now = await inbox.view(view.inquiry)
+            if now is not None and now.outcome is not None:
+                # It was settled meanwhile, and what we have just shown may have hidden that.
+                await self._edit(inbound.message, messages.message(now, self._words))
+        except messages.TooLong:
+            return Heard(line=self._words["too_long"], accepted=False)
+        except (Refused, Unavailable) as problem:
+            log.warning("a message could not be changed: %s", problem)
+            return Heard(line=self._words["unavailable"], accepted=False)
+        return Heard(line="", accepted=True)
+
+    async def _obey(self, command: Command, inbox: Inbox) -> None:
+        said = self._words["place"].format(place=command.place)
+        if not await inbox.knows(command.user):
+            said = f"{self._words['unknown_person']}\n{said}"
+        await self._post(command.place, messages.line(said), reply_to=command.name)
+
+    async def _post(self, place: str, content: Content, reply_to: str | None = None) -> str:
+        chat, _, topic = place.partition("/")
+        to = None
+        if reply_to is not None:
+            to = ReplyParameters(message_id=whereabouts(reply_to)[1], allow_sending_without_reply=True)
+        sent = await self._call(
+            self._bot.send_message(
+                chat,
+                content.text,
+                message_thread_id=int(topic) if topic.isdigit() else None,
+                parse_mode=None,
+                entities=_entities(content),
+                link_preview_options=NO_PREVIEW,
+                reply_parameters=to,
+                reply_markup=_keyboard(content),
+            )
+        )
+        return name_of(sent.chat.id, sent.message_id)
+
+    async def _edit(self, name: str, content: Content) -> None:
+        chat, number = whereabouts(name)
+        try:
+            await self._call(
+                self._bot.edit_message_text(
+                    content.text,
+                    chat_id=chat,
+                    message_id=number,
+                    parse_mode=None,
+                    entities=_entities(content),
+                    link_preview_options=NO_PREVIEW,
+                    reply_markup=_keyboard(content),
+                )
+            )
+        except Refused as problem:
+            if "message is not modified" not in str(problem):
+                raise
+
+    async def _toast(self, query: str, line: str) -> None:
+        """Acknowledge a press; what there is to say is shown until the person has read it."""
+        text = messages.shortened(line, messages.LONGEST_TOAST)
+        await self._call(self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text)))
+
+    async def _call(self, calling: Awaitable[T]) -> T:
+        try:
+            return await calling
+        except AiogramError as error:
+            raise _failure(error) from error
+
+
+def _keyboard(content: Content) -> InlineKeyboardMarkup | None:
+    if not content.rows:
+        return None
+    rows = [
+        [InlineKeyboardButton(text=button.text, callback_data=button.data) for button in row]
+        for row in content.rows
+    ]
+    return InlineKeyboardMarkup(inline_keyboard=rows)
+
+
+def _entities(content: Content) -> list[MessageEntity]:
+    return [
+        MessageEntity(type=each.kind, offset=each.offset, length=each.length) for each in content.entities
+    ]
+
+
+def _failure(error: AiogramError) -> Refused | Unavailable:
+    said = error.message if isinstance(error, TelegramBadRequest | TelegramForbiddenError) else str(error)
+    match error:
+        case TelegramRetryAfter():
+            return Unavailable("Telegram is busy", after=float(error.retry_after))
+        case TelegramMigrateToChat():
+            return Refused(f"the group has become a supergroup: use the address {error.migrate_to_chat_id}")
+        case TelegramConflictError():
+            return Unavailable("another program listens with this bot's token: each needs a bot of its own")
+        case TelegramEntityTooLarge():
+            return Refused("Telegram says that this is too large")
+        case TelegramNetworkError() | TelegramServerError() | ClientDecodeError():
+            return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
+        case TelegramUnauthorizedError() | TelegramNotFound():
+            said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
+        case _:
+            pass
+    hint = next((hint for part, hint in HINTS.items() if part in said), "")
+    said = said.removeprefix("Bad Request: ").removeprefix("Forbidden: ")
+    return Refused(f"Telegram says {said}{f': {hint}' if hint else ''}")

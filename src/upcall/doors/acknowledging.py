@@ -1,0 +1,103 @@
+"""Whether an agent has taken what its pipe wrote to it, so that the daemon can be told.
+
+Writing only fills a buffer of the system's: whoever is killed before it reads has nothing. Loaded by every pipe, so it
+is made of the cheapest parts of the standard library.
+"""
+
+import fcntl
+import os
+import select
+import stat
+import sys
+import termios
+import threading
+from collections.abc import Callable
+
+SHORTEST_NAP, LONGEST_NAP = 0.001, 0.5
+"""Seconds between two looks at a buffer: no system tells when one has been emptied."""
+
+
+class Acknowledging:
+    """Answers that were written to an agent; `tell` hears of each, by its inquiry, once the agent has taken it."""
+
+    def __init__(self, output: int, tell: Callable[[str], None]) -> None:
+        self._output = output
+        self._tell = tell
+        self._changed = threading.Condition()
+        self._coming: dict[str, str] = {}
+        self._written: dict[str, str] = {}
+        self._watching = False
+
+    def writing(self, request: str, inquiry: str) -> None:
+        """The answer to an inquiry is about to be written as the reply to a request."""
+        with self._changed:
+            self._coming[request] = inquiry
+
+    def wrote(self, request: str) -> None:
+        """It was written; from now on it can be taken, or may have been given up already."""
+        with self._changed:
+            inquiry = self._coming.pop(request, None)
+            if inquiry is None:
+                return
+            self._written[request] = inquiry
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, daemon=True).start()
+
+    def given_up(self, request: str) -> None:
+        """The agent waits for this reply no more: it may still read it, and will not use it."""
+        with self._changed:
+            self._coming.pop(request, None)
+            self._written.pop(request, None)
+
+    def finish(self, within: float) -> None:
+        """The agent says nothing more: what it has taken is told before we go."""
+        with self._changed:
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._watching, within)
+
+    def _watch(self) -> None:
+        nap = SHORTEST_NAP
+        with self._changed:
+            while self._written:
+                if is_taken(self._output):
+                    self._tell_all()
+                    nap = SHORTEST_NAP
+                else:
+                    self._changed.wait(nap)
+                    nap = min(2 * nap, LONGEST_NAP)
+            self._watching = False
+            self._changed.notify_all()
+
+    def _tell_all(self) -> None:
+        """Tell what was written; whatever is written meanwhile is looked at afterwards."""
+        taken, self._written = self._written, {}
+        self._changed.release()
+        try:
+            for inquiry in taken.values():
+                self._tell(inquiry)
+        finally:
+            self._changed.acquire()
+
+
+def is_taken(output: int) -> bool:
+    """Whether everything that was written there has been read; where the system cannot say, it is taken to be."""
+    if sys.platform != "linux":
+        return True
+    mode = os.fstat(output).st_mode
+    if stat.S_ISFIFO(mode):
+        return _count(output, termios.FIONREAD) == 0
+    if stat.S_ISSOCK(mode):
+        # What nobody will read any more is thrown away, and looks as if it had been read.
+        return _count(output, termios.TIOCOUTQ) == 0 and not _is_deserted(output)
+    return True
+
+
+def _count(output: int, what: int) -> int:
+    return int.from_bytes(fcntl.ioctl(output, what, bytes(4)), sys.byteorder)
+
+
+def _is_deserted(output: int) -> bool:
+    poll = select.poll()
+    poll.register(output, 0)
+    return bool(poll.poll(0))

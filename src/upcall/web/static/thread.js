@@ -1,0 +1,95 @@
+// A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
+import { restore } from "./drafts.js";
+import { live } from "./inbox.js";
+import { follow } from "./stream.js";
+import { say } from "./words.js";
+
+const form = document.querySelector("[data-compose]");
+const field = form.elements.text;
+const list = document.querySelector("[data-items]");
+const key = `draft:thread:${form.dataset.thread}`;
+
+function remember(text) {
+  try {
+    if (text) sessionStorage.setItem(key, text);
+    else sessionStorage.removeItem(key);
+  } catch { /* a browser that keeps nothing */ }
+}
+
+function note(text) {
+  const line = form.querySelector("[data-note]");
+  line.textContent = text;
+  line.hidden = !text;
+}
+
+function put(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  const fresh = holder.content.querySelector("li");
+  if (document.getElementById(fresh.id)) return;
+  // Whoever reads something further up is not moved; whoever is at the end stays there.
+  const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  list.append(fresh);
+  document.querySelector("[data-none]").hidden = true;
+  for (const card of fresh.querySelectorAll("article")) restore(card);
+  if (atEnd) scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+async function post(event) {
+  event.preventDefault();
+  if (form.getAttribute("aria-busy") === "true") return;
+  form.setAttribute("aria-busy", "true");
+  note("");
+  try {
+    const reply = await fetch(form.action, {
+      method: "POST",
+      headers: { "X-Upcall-Fragment": "1" },
+      body: new URLSearchParams(new FormData(form)),
+    });
+    if (reply.status === 401) return location.assign("/sign-in");
+    const text = await reply.text();
+    if (!reply.ok) return note(text);
+    field.value = "";
+    remember("");
+    // The next message is another one.
+    form.elements.key.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    return compose(text);
+  } catch {
+    return note(say("js.failed"));
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+}
+
+function compose(html) {
+  const holder = document.createElement("template");
+  holder.innerHTML = html;
+  const state = form.querySelector("[data-composing-state]");
+  const fresh = holder.content.querySelector("[data-composing]");
+  // The same sentence is not read out again.
+  if (fresh.dataset.composing === state.querySelector("[data-composing]").dataset.composing) return;
+  state.replaceChildren(fresh);
+}
+
+try {
+  field.value ||= sessionStorage.getItem(key) ?? "";
+} catch { /* see above */ }
+form.addEventListener("submit", post);
+field.addEventListener("input", () => remember(field.value));
+document.addEventListener("keydown", (event) => {
+  const held = event.ctrlKey || event.metaKey;
+  if (event.target === field) {
+    if (event.key === "Enter" && held && !event.isComposing) form.requestSubmit();
+    if (event.key === "Escape") field.blur();
+  } else if (event.key === "c" && !held && !event.altKey && !event.target.matches("textarea, input[type=search]")) {
+    event.preventDefault();
+    field.focus();
+  }
+});
+
+const hear = live();
+follow((news) => {
+  if (news.kind === "item") put(news.html);
+  else if (news.kind === "composer") compose(news.html);
+  else hear(news);
+});

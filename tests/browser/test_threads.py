@@ -1,0 +1,155 @@
+"""A thread in a real browser: the question in place, live, by keyboard, and a composer that says what it does."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import CACHE, Desk, card
+from tests.browser.test_pages import PHONE, complaints, overflow
+
+
+def begun(desk: Desk) -> None:
+    """A thread in which an agent is at work."""
+    desk.agent.post("/v1/threads", {"id": "shop", "title": "The shop"})
+    says(desk, "I will add a **cache** to the shop.")
+
+
+def thread(desk: Desk, **options: Any) -> Page:
+    """Its page."""
+    begun(desk)
+    return desk.page(path="/threads/shop", **options)
+
+
+def asking(desk: Desk) -> tuple[Page, dict[str, Any]]:
+    """Its page, with a question on it."""
+    begun(desk)
+    asked = desk.ask(**CACHE, thread="shop")
+    return desk.page(path="/threads/shop"), asked
+
+
+def says(desk: Desk, text: str, **metadata: str) -> None:
+    desk.agent.post("/v1/threads/shop/items", {"text": text, "metadata": metadata})
+
+
+def items(desk: Desk) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = desk.owner.get("/v1/threads/shop/items")["items"]
+    return found
+
+
+@pytest.mark.promise("deepchat/11", "deepchat/34")
+def test_a_question_appears_in_place_is_answered_by_a_click_and_collapses(desk: Desk) -> None:
+    """Selecting option inserts message and collapses block."""
+    page = thread(desk)
+    expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
+    asked = desk.ask(**CACHE, thread="shop")
+    question = page.locator("li.pending_prompt").locator(f"#i-{asked['id']}")
+    expect(question).to_be_visible()
+    expect(page.locator(".composing")).to_have_text("Your message answers the open question.")
+    question.get_by_text("Memcached").click()
+    question.get_by_role("button", name="Send").click()
+    expect(question.locator(".outcome")).to_contain_text("Memcached")
+    expect(question.locator("form")).to_have_count(0)
+    expect(page.locator("li.user .said")).to_have_text("Memcached")
+    assert desk.show(asked)["answer"]["answers"] == [["Memcached"]]
+    says(desk, "Then Memcached it is.")
+    expect(page.locator("li.pending_prompt_resolved .said")).to_have_text("✓ Answered: Memcached")
+    expect(page.locator("li.agent .said").last).to_have_text("Then Memcached it is.")
+    expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
+    assert desk.complaints == []
+
+
+@pytest.mark.promise("deepchat/6")
+def test_the_composer_answers_by_keyboard_and_then_leaves_messages(desk: Desk) -> None:
+    """Ensure auto-resolve when any new user message is sent while a question is pending."""
+    page, asked = asking(desk)
+    page.keyboard.press("c")
+    page.keyboard.type("neither, use the disk")
+    page.keyboard.press("Control+Enter")
+    expect(card(page, asked).locator(".outcome")).to_contain_text("neither, use the disk")
+    expect(page.locator("textarea[name=text]")).to_have_value("")
+    expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
+    page.keyboard.type("and write tests")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("li.user .said").last).to_have_text("and write tests")
+    expect(page.locator("li.user").last.locator(".chip")).to_have_text("for the next turn")
+    (left,) = [item for item in items(desk) if item["queued"]]
+    assert left["content"][0]["text"] == "and write tests"
+
+
+def test_rejecting_collapses_without_a_message(desk: Desk) -> None:
+    """Reject collapses without insertion."""
+    page, asked = asking(desk)
+    question = card(page, asked)
+    question.focus()
+    page.keyboard.press("r")
+    question.get_by_role("button", name="Decline").click()
+    expect(question.locator(".outcome")).to_be_visible()
+    expect(page.locator("li.user")).to_have_count(0)
+
+
+def test_what_is_being_written_survives_news_and_a_reload(desk: Desk) -> None:
+    page = thread(desk)
+    field = page.locator("textarea[name=text]")
+    field.fill("half a thought")
+    desk.ask(**CACHE, thread="shop")
+    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    expect(field).to_be_focused()
+    expect(field).to_have_value("half a thought")
+    page.reload()
+    expect(page.locator("body[data-connected=true]")).to_be_attached()
+    expect(field).to_have_value("half a thought")
+
+
+def test_nothing_is_lost_or_doubled_when_the_daemon_was_away(desk: Desk) -> None:
+    page = thread(desk)
+    desk.restart(lambda: None)
+    says(desk, "back again")
+    expect(page.locator("li.agent .said").last).to_have_text("back again")
+    expect(page.locator("li.agent")).to_have_count(2)
+
+
+def test_another_persons_answer_closes_the_question_here(desk: Desk) -> None:
+    page, asked = asking(desk)
+    desk.owner.post("/v1/threads/shop/items", {"text": "1"})
+    expect(card(page, asked).locator(".outcome")).to_contain_text("Redis")
+    expect(page.locator("li.user .said")).to_have_text("1")
+
+
+def test_a_thread_can_be_used_without_scripts(desk: Desk) -> None:
+    asked = desk.ask(**CACHE, thread="shop")
+    context = desk.context()
+    desk.page(context)
+    plain = desk.context(java_script_enabled=False, storage_state=context.storage_state())
+    page = plain.new_page()
+    page.goto(f"{desk.running_url()}/threads/shop")
+    page.locator("textarea[name=text]").fill("2")
+    page.locator("form.composer button").click()
+    expect(card(page, asked).locator(".outcome")).to_contain_text("Memcached")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(desk: Desk, scheme: str) -> None:
+    page = thread(desk, color_scheme=scheme)
+    says(desk, "npm test", type="tool_call", name="Bash")
+    says(desk, "3 passed", type="tool_result")
+    desk.owner.post("/v1/threads/shop/items", {"text": "use the new API"})
+    says(desk, "Looking.", type="status")
+    says(desk, "", type="turn_end")
+    desk.ask(**CACHE, thread="shop")
+    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    assert complaints(page) == []
+    page.goto(f"{desk.running_url()}/threads")
+    assert complaints(page) == []
+
+
+def test_it_fits_a_phone(desk: Desk) -> None:
+    page = thread(desk, **PHONE)
+    says(desk, "x" * 400)
+    desk.ask(**CACHE, thread="shop")
+    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    assert overflow(page) == 0
+    assert json.loads(
+        page.evaluate("JSON.stringify(getComputedStyle(document.querySelector('.composer')).position)")
+    ) == ("sticky")

@@ -1,0 +1,174 @@
+"""What Telegram is sent for each sort of question, as people see it."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tests.channels.looks import WORDS, seen
+from upcall.channels.telegram_draft import Draft, Pressed, read, written
+from upcall.channels.telegram_messages import CAPABILITIES, Content, TooLong, excerpt, message, units
+from upcall.channels.words import LANGUAGES, sentences
+from upcall.domain.showing import Given
+
+MARKS = {"bold": "**", "pre": "```", "code": "`", "blockquote": "“", "expandable_blockquote": "|"}
+
+
+def drawn(content: Content) -> str:
+    """A message with its entities as marks, and a line for each row of buttons."""
+    places = [(each.offset, MARKS[each.kind]) for each in content.entities]
+    places += [(each.offset + each.length, MARKS[each.kind]) for each in content.entities]
+    text = content.text
+    for offset, mark in sorted(places, reverse=True):
+        text = excerpt(text, 0, offset) + mark + excerpt(text, offset, units(text) - offset)
+    return "\n".join([text, *("".join(f"[{button.text}]" for button in row) for row in content.rows)])
+
+
+LOOKS = {
+    "a choice": """\
+❓ Provide input · claude · shop · a7
+
+**[Cache] **Which cache?
+1. Redis — has pub/sub
+2. Memcached
+
+Or reply to this message in your own words.
+[Redis]
+[Memcached]""",
+    "many options": """\
+❓ Provide input · claude · shop · a7
+
+Which one?
+1. Option 1
+2. Option 2
+3. Option 3
+4. Option 4
+5. Option 5
+6. Option 6
+7. Option 7
+8. Option 8
+9. Option 9
+
+Or reply to this message in your own words.
+[1][2][3][4][5]
+[6][7][8][9]""",
+    "long labels": """\
+❓ Provide input · claude · shop · a7
+
+Which one?
+1. the one with persistence, replication and everything else
+2. none
+[1][2]""",
+    "several choices": """\
+❓ Provide input · claude · shop · a7
+
+Which checks?
+
+Or reply to this message in your own words.
+[☐ lint]
+[☐ tests]""",
+    "an approval": """\
+❓ Approval needed · claude · shop · a7
+```rm -rf build
+make @all```
+
+Run it?
+[Approve]
+[Deny]""",
+    "text": """\
+❓ Provide input · claude · shop · a7
+|for the new service|
+
+What name?
+
+Reply with free text.""",
+    "several questions": """\
+❓ Provide input · claude · shop · a7
+
+**1) **Which cache?
+
+Or reply to this message in your own words.
+[Redis]
+[Memcached]
+[1 / 2]""",
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_every_sort_of_question_looks_as_it_is_written_down(name: str) -> None:
+    assert drawn(message(seen(name, CAPABILITIES), WORDS)) == LOOKS[name]
+
+
+def test_the_second_question_shows_what_was_said_to_the_first() -> None:
+    view = seen("several questions", CAPABILITIES)
+    draft = Draft.blank(2).with_given(0, Given(words="Valkey, see @docs")).at(1)
+    assert drawn(message(view, WORDS, draft)) == (
+        "❓ Provide input · claude · shop · a7\n\n**1) **Which cache?\n“Valkey, see `@docs`“\n\n**2) **What name?\n\n"
+        "Reply with free text.\n"
+        "[← Back][2 / 2]"
+    )
+
+
+def test_once_it_is_over_there_is_nothing_to_press() -> None:
+    content = message(seen("a choice", CAPABILITIES, answer="Redis"), WORDS)
+    assert content.rows == ()
+    assert content.text.endswith("\n\n✓ Answered: Redis — by ana")
+    assert "your own words" not in content.text
+
+
+def test_an_answer_that_is_too_long_to_be_shown_whole_is_cut_and_never_refused() -> None:
+    content = message(seen("a choice", CAPABILITIES, answer="💶" * 5000), WORDS)
+    assert units(content.text) <= 4096
+    assert content.text.startswith("❓ Provide input · claude · shop · a7\n\n")
+    assert "✓ Answered: 💶" in content.text
+
+
+def test_what_does_not_fit_is_refused_while_it_can_be_answered() -> None:
+    view = replace(seen("text", CAPABILITIES), context="x" * 4100)
+    with pytest.raises(TooLong):
+        message(view, WORDS)
+
+
+def test_names_commands_and_tags_of_an_agent_are_marked_so_that_nobody_is_pinged() -> None:
+    view = replace(seen("text", CAPABILITIES), context="💶 ask @ana or /stop #now a@b.example and $USD")
+    content = message(view, WORDS)
+    marked = [
+        excerpt(content.text, each.offset, each.length) for each in content.entities if each.kind == "code"
+    ]
+    assert marked == ["@ana", "/stop", "#now", "$USD"]
+    many = message(replace(view, context="@ana " * 200), WORDS)
+    assert [each.kind for each in many.entities] == ["pre"]
+    assert many.entities[0].length == units(many.text)
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 29)), min_size=1, max_size=4),
+    st.integers(0, 3),
+)
+def test_what_a_button_carries_fits_and_comes_back(picks: list[set[int]], step: int) -> None:
+    picked = tuple(Given(picks=tuple(sorted(each))) for each in picks)
+    draft = Draft(step=step if step < len(picked) else None, given=picked)
+    inquiry = "0" * 26
+    for current in (False, True):
+        data = written(inquiry, draft, current=current)
+        assert len(data.encode()) <= 64
+        assert read(data) == Pressed(inquiry=inquiry, draft=draft, current=current)
+
+
+@pytest.mark.parametrize("data", ["", "x", "a:b:c", "a:7:1.1", "a:-1:1", "a:0:ü", "a:!:?"])
+def test_what_is_not_a_button_of_ours_is_nothing(data: str) -> None:
+    assert read(data) is None
+
+
+def test_words_that_are_no_longer_there_are_asked_for_again() -> None:
+    draft = Draft(step=None, given=(Given(picks=(0,)), Given(words="a"), Given(words="b")))
+    again = read(written("i", draft), ["a"])
+    assert again is not None
+    assert again.draft == Draft(step=2, given=(Given(picks=(0,)), Given(words="a"), Given()))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_people_are_told_fits_into_a_toast(language: str) -> None:
+    words = sentences(language)
+    shown = ("unknown_person", "no_question", "unavailable", "too_long", "only_options")
+    assert [name for name in shown if units(words[name]) > 200] == []

@@ -1,0 +1,73 @@
+"""Runs that have been over for long are forgotten, with their folders, and only those."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.runs.house import House, a_house
+from upcall.domain.errors import UnknownRun
+from upcall.domain.records import Effects, Record
+from upcall.domain.resume import RESUME
+from upcall.domain.run import Run, RunState
+
+pytestmark = pytest.mark.anyio
+OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
+MONTH = 30 * 24 * 3600.0
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with a_house(tmp_path) as made:
+        yield made
+
+
+async def test_what_was_over_long_ago_is_forgotten_with_its_folder(house: House) -> None:
+    old = await finished(house)
+    young = await finished(house)
+    waiting = await house.until_session(await house.begin("hang()"))
+    delivery = Record(kind=RESUME, key="i", state="failed", at=old.created_at, body={"run": old.number})
+    await house.store.revise(RESUME, "i", lambda _: Effects(records=(delivery,)))
+    for run in (old, waiting):
+        age(house, run)
+    before = (old.ended_at or 0) + 0.001
+    assert await house.runs.prune(before) == 1
+    with pytest.raises(UnknownRun):
+        await house.runs.get(old.number)
+    assert not house.folder(old).path.exists()
+    assert await house.store.look_up(RESUME, "i") is None
+    for run in (young, waiting):
+        assert (await house.runs.get(run.number)).number == run.number
+        assert house.folder(run).path.is_dir()
+    assert await house.runs.prune(before) == 0
+
+
+async def test_a_folder_that_somebody_works_in_or_that_is_new_stays(house: House) -> None:
+    """A person may have taken the session over, and a run has its folder before it is in the book."""
+    run = await finished(house)
+    await house.until_let_go(run)
+    age(house, run)
+    new = house.home.path / "runs" / "77"
+    new.mkdir()
+    before = house.broker.now()
+    os.utime(new, (before + 1, before + 1))
+    with house.folder(run).kept() as held:
+        assert held
+        age(house, run)
+        assert await house.runs.prune(before) == 1
+        assert house.folder(run).path.is_dir()
+    age(house, run)
+    assert await house.runs.prune(before) == 0
+    assert not house.folder(run).path.exists()
+    assert new.is_dir()
+
+
+async def finished(house: House) -> Run:
+    return await house.until_state(await house.begin("tell(result='ok')"), *OVER)
+
+
+def age(house: House, run: Run) -> None:
+    """Make a folder look as if nobody had touched it for a month."""
+    then = house.broker.now() - MONTH
+    os.utime(house.folder(run).path, (then, then))

@@ -1,0 +1,109 @@
+"""Two daemons on one store know the same tokens, sessions and codes, and reading them anew shuts nobody out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from upcall.access import CODE_SECONDS, Access
+from upcall.domain.errors import Unauthenticated
+from upcall.domain.roles import Caller, Role, Token
+from upcall.stores.sqlite import SqliteStore
+
+ANA = Caller(name="ana", role=Role.PERSON)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def here(store: SqliteStore) -> Access:
+    access = Access(store, shared=True)
+    await access.load()
+    return access
+
+
+@pytest.fixture
+async def there(store: SqliteStore) -> Access:
+    access = Access(store, shared=True)
+    await access.load()
+    return access
+
+
+async def test_a_token_made_elsewhere_is_known_when_it_first_comes(here: Access, there: Access) -> None:
+    secret = await here.create("builder", Role.AGENT)
+    with pytest.raises(Unauthenticated):
+        there.identify(secret)
+    assert (await there.admit(secret)).name == "builder"
+    assert there.identify(secret).name == "builder"
+
+
+async def test_a_session_begun_elsewhere_is_known_when_it_first_comes(here: Access, there: Access) -> None:
+    secret = await here.open_session(ANA)
+    assert (await there.admit_session(secret)).caller == ANA
+    with pytest.raises(Unauthenticated):
+        await there.admit(secret)
+
+
+async def test_a_code_made_elsewhere_lets_in_once_anywhere(here: Access, there: Access) -> None:
+    code = await here.codes.issue(ANA)
+    assert await there.codes.holder(code) == ANA
+    found = await asyncio.gather(here.codes.redeem(code), there.codes.redeem(code))
+    assert sorted(each is None for each in found) == [False, True]
+    assert await here.codes.holder(code) is None
+
+
+async def test_codes_end_with_their_time_and_with_their_owners_token(store: SqliteStore) -> None:
+    now = 1000.0
+    access = Access(store, lambda: now)
+    old, theirs = await access.codes.issue(ANA), await access.codes.issue(Caller(name="ben", role=Role.ADMIN))
+    await access.revoke("ben")
+    assert await access.codes.redeem(theirs) is None
+    now += CODE_SECONDS
+    assert await access.codes.redeem(old) is None
+    # What is over leaves nothing behind once there is another.
+    await access.codes.issue(ANA)
+    assert len((await store.records("sign-in")).items) == 1
+
+
+async def test_strangers_at_once_are_looked_for_together(
+    here: Access, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, reads = store.tokens, 0
+
+    async def counted() -> Sequence[Token]:
+        nonlocal reads
+        reads += 1
+        return await read()
+
+    monkeypatch.setattr(store, "tokens", counted)
+    found = await asyncio.gather(
+        *[here.admit(f"wrong {number}") for number in range(50)], return_exceptions=True
+    )
+    assert {type(each) for each in found} == {Unauthenticated}
+    assert reads <= 2
+
+
+async def test_nobody_is_shut_out_while_tokens_are_read_anew(
+    here: Access, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = await here.create("builder", Role.AGENT)
+    read, reading, go_on = store.tokens, asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> Sequence[Token]:
+        reading.set()
+        await go_on.wait()
+        return await read()
+
+    monkeypatch.setattr(store, "tokens", slowly)
+    loading = asyncio.create_task(here.load())
+    await reading.wait()
+    assert here.identify(secret).name == "builder"
+    go_on.set()
+    await loading
+    assert here.identify(secret).name == "builder"
