@@ -57,7 +57,8 @@ class Runs:
 class AgentSettings:
     """An agent by a name of its owner's; empty is what the adapter does by itself.
 
-    The last five are for programs that no adapter knows: `start` and `resume` are command lines with places to fill.
+    Those from `start` on are for programs that no adapter knows: `start` and `resume` are command lines with places to
+    fill. `group` is whose folder of files is the agent's own.
     """
 
     adapter: str = ""
@@ -69,6 +70,7 @@ class AgentSettings:
     resume_file: str = ""
     session_pattern: str = ""
     marker: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,9 @@ class Config:
     inbox: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
+    token_in_path: bool = False
+    work_tree_server: str = ""
+    label_cards: bool = False
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
@@ -167,6 +172,10 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
+    if config.work_tree_server and not config.token_in_path:
+        problems.append(
+            "work_tree_server: needs token_in_path = true, since the address is all that is written"
+        )
     hook = config.notifications.webhook_url
     if hook and not hook.startswith(("https://", "http://")):
         problems.append(

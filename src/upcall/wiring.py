@@ -46,8 +46,11 @@ from upcall.home import Home
 from upcall.pacing import Pacing
 from upcall.ports import Store
 from upcall.retention import Retention
+from upcall.runs.book import Book
+from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs
+from upcall.setup.work_tree import WorkTree
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
@@ -112,7 +115,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         leaving.push_async_callback(broker.close)
         desk_for = partial(_desk, broker, access)
         tools = _tools(broker, config, desk_for, runner_name(home))
-        files = FileDoor(tools, broker.collect, file_roots(home, config))
+        files = _file_door(home, config, broker, tools)
         await files.start()
         leaving.push_async_callback(files.close, end=False)
         pipes = PipeServer(tools, access)
@@ -129,7 +132,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
         await leaving.enter_async_context(notifications(store, config))
-        door = LateDoor(tools, access, replica=config.replica)
+        door = LateDoor(tools, access, replica=config.replica, token_in_path=config.token_in_path)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
@@ -190,6 +193,12 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
     )
 
 
+def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> FileDoor:
+    agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
+    groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
+    return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
+
+
 def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
     """The channels; where daemons share a database, each of them is listened to by one at a time."""
     return Dispatch(
@@ -214,6 +223,12 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
     def desk(run: Run) -> ApprovalDesk:
         return _desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
 
+    work_tree = WorkTree(config.work_tree_server, url)
+
+    def furniture(agent: str) -> WorkTree | None:
+        adapter = config.agents.get(agent, AgentSettings()).adapter or agent
+        return work_tree if config.work_tree_server and adapter == "claude" else None
+
     premises = Premises(
         home=home,
         url=url,
@@ -223,6 +238,9 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         wait=config.block_timeout,
         resume_message=config.resume_message,
         advice=config.advice,
+        aliases=config.tool_aliases,
+        server=config.work_tree_server,
+        furniture=furniture,
     )
     return Runs(
         premises,
@@ -334,6 +352,7 @@ def _web_settings(config: Config) -> WebSettings:
         allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
         public_url=config.public_url.rstrip("/"),
         version=__version__,
+        label_cards=config.label_cards,
     )
 
 

@@ -154,6 +154,13 @@ def test_a_resume_differs_only_in_naming_the_session_and_in_its_words(permission
     assert resumed == replace(begun, argv=words)
 
 
+def test_whatever_else_our_tools_are_called_may_be_called_without_asking() -> None:
+    door = replace(DOOR, aliases=("ask_user",), server="poietai")
+    argv = ClaudeCode().start(replace(a_task(), door=door)).argv
+    allowed = argv[argv.index("--allowedTools") + 1].split(",")
+    assert {"mcp__upcall__ask_user", "mcp__poietai__ask_human", "mcp__poietai__ask_user"} <= set(allowed)
+
+
 def test_our_tools_are_called_what_the_door_calls_them() -> None:
     assert list(TOOLS) == [tool.name for tool in definitions(Limits())]
     assert PERMISSION_TOOL == PERMIT

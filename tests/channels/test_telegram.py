@@ -8,9 +8,11 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_telegram import GROUP, HOOK, SECRET, FakeTelegram
+from tests.channels.looks import seen
 from upcall.broker import Reply
 from upcall.channel_ports import Callback, Unavailable
 from upcall.channels.telegram import Telegram
+from upcall.channels.telegram_messages import CAPABILITIES
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.showing import Heard, Inbound, Reference, View
@@ -209,6 +211,35 @@ class Deaf:
 
     async def keep(self, bookmark: str) -> None:
         pass
+
+
+class Settling(Deaf):
+    """An inbox in which a question is settled while somebody ticks a box."""
+
+    def __init__(self) -> None:
+        self._views = [
+            seen("several choices", CAPABILITIES),
+            seen("several choices", CAPABILITIES, answer="lint"),
+        ]
+
+    @override
+    async def view(self, inquiry: str) -> View | None:
+        return self._views.pop(0)
+
+
+async def test_a_box_that_is_ticked_while_it_is_settled_leaves_nothing_to_press(
+    calling: FakeTelegram,
+) -> None:
+    channel = calling.channel()
+    shown = await channel.show(seen("several choices", CAPABILITIES), calling.place)
+    update = {"update_id": 1, **calling.prepared(calling.known, shown.message, "tests")}
+    headers = {"x-telegram-bot-api-secret-token": SECRET}
+    body = json.dumps(update).encode()
+    await channel.called(Callback(method="POST", url=HOOK, body=body, headers=headers), Settling())
+    await channel.close()
+    edits = [sent["text"] for method, sent in calling.calls if method == "editMessageText"]
+    assert ["✓ Answered: lint — by ana" in text for text in edits] == [False, True]
+    assert calling.buttons(shown.message) == []
 
 
 @pytest.mark.parametrize(

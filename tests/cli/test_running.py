@@ -62,6 +62,7 @@ def test_a_daemon_killed_in_the_middle_of_a_wait_loses_nothing_and_asks_nothing_
     assert [inquiry["ref"] for inquiry in upcall.json("status")["done"]] == [ref]
 
 
+@pytest.mark.promise("spec/194")
 def test_a_runtime_file_that_names_somebody_elses_process_is_seen_through(upcall: Program) -> None:
     upcall("status")
     told = json.loads((upcall.home / "run.json").read_text())
@@ -72,6 +73,8 @@ def test_a_runtime_file_that_names_somebody_elses_process_is_seen_through(upcall
     assert upcall("down").stdout == "Upcall is not running.\n"
     assert upcall("status").returncode == 0
     assert upcall.pid not in {told["pid"], 1}
+    # The address is the one from before, so whoever was told it finds this daemon too.
+    assert json.loads((upcall.home / "run.json").read_text())["url"] == told["url"]
 
 
 @pytest.mark.promise("spec/154")

@@ -45,6 +45,8 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("host = 5", "host: text, got 5"),
         ("preset = 'hal'", "preset: one of pynchy, poietai, deepchat, gza, blobhub; got 'hal'"),
         ("preset = ['gza']", "preset: one of pynchy, poietai"),
+        ("[notifications]\nwebhook_url = 'chat'", "notifications.webhook_url: an address such as https://"),
+        ("work_tree_server = 'x'", "work_tree_server: needs token_in_path = true"),
         ("tool_aliases = ['ask']", "tool_aliases: one of ask_user, question; got 'ask'"),
         ("replica = 'upcall_0.'", "replica: up to 63 small letters, digits and -; got 'upcall_0.'"),
         ("on_restart = 'forget'", "on_restart: one of keep, cancel, fail; got 'forget'"),

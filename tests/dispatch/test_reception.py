@@ -49,6 +49,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         yield Desk(hall)
 
 
+@pytest.mark.promise("pynchy/41")
 async def test_bare_words_answer_the_only_question_that_is_open_there(desk: Desk) -> None:
     inquiry = await desk.ask("Which cache?")
     assert (await desk.write("2")).accepted
@@ -80,7 +81,7 @@ async def test_words_in_another_place_mean_nothing_here(desk: Desk) -> None:
     assert await desk.answer_of(inquiry) is None
 
 
-@pytest.mark.promise("spec/51")
+@pytest.mark.promise("pynchy/40", "spec/51")
 async def test_the_number_of_other_asks_for_the_words_and_they_are_the_answer(desk: Desk) -> None:
     inquiry = await desk.ask("Which cache?")
     (view,) = desk.hall.one.shown.values()

@@ -201,7 +201,7 @@ async def a_house(
     rest: float = 0.0,
     resume_message: str = "",
     advice: str = "",
-    **premises: float,
+    **premises: Any,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
     home = Home(path / "home")

@@ -59,6 +59,7 @@ async def test_an_option_is_chosen_and_sent(live: House, ana: Visitor) -> None:
     assert "Answered: Memcached — by ana" in page
 
 
+@pytest.mark.promise("poietai/15")
 async def test_own_words_are_an_answer(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     form = await ana.form("/", "/answer")
@@ -178,8 +179,11 @@ async def test_agent_has_it_is_said_when_it_is_true_and_not_before(live: House, 
     assert "Agent has it" in words(await ana.looks(f"/i/{inquiry['id']}"))
 
 
-async def test_an_expired_question_can_still_be_answered_on_its_page(live: House, ana: Visitor) -> None:
-    inquiry = await live.asked(question="Which?", options=["a", "b"], ttl="1m")
+@pytest.mark.parametrize("on_expiry", ["expire", "fail"])
+async def test_an_expired_question_can_still_be_answered_on_its_page(
+    live: House, ana: Visitor, on_expiry: str
+) -> None:
+    inquiry = await live.asked(question="Which?", options=["a", "b"], ttl="1m", on_expiry=on_expiry)
     live.clock.now += 61
     await live.broker.extend(inquiry["id"], live.access.identify(live.secrets["ana"]), 60)
     form = await ana.form(f"/i/{inquiry['id']}", "/answer")

@@ -91,7 +91,7 @@ class ClaudeCode:
             *which,
             *("--output-format", "stream-json", "--verbose"),
             *("--mcp-config", _compact(_servers(told.door))),
-            *("--allowedTools", ",".join(f"mcp__{SERVER}__{tool}" for tool in TOOLS)),
+            *("--allowedTools", ",".join(_allowed(told.door))),
             *("--disallowedTools", ",".join(SUPPRESSED)),
             *("--permission-prompt-tool", f"mcp__{SERVER}__{PERMISSION_TOOL}"),
             # Said in any case, so that no settings of the user's make it freer than its run.
@@ -100,6 +100,11 @@ class ClaudeCode:
             *("--append-system-prompt", advice_of(told.door)),
         )
         return Command(argv=argv, cwd=told.cwd, environment=_environment(told.door, free=free), stdin=words)
+
+
+def _allowed(door: Door) -> list[str]:
+    servers = [SERVER, *([door.server] if door.server else [])]
+    return [f"mcp__{server}__{tool}" for server in servers for tool in (*TOOLS, *door.aliases)]
 
 
 def _servers(door: Door) -> dict[str, object]:

@@ -46,6 +46,7 @@ def document(inquiry: Inquiry) -> Document:
         "thread": origin.thread,
         "run": origin.run,
         "door": origin.door,
+        "request_key": origin.request_key,
         "asked_at": timestamp(inquiry.asked_at),
         "expires_at": timestamp(inquiry.expires_at),
         "queued": inquiry.is_queued,

@@ -20,7 +20,8 @@ class Door:
     """How a program reaches Upcall: the command of the stdio door with its environment, and the daemon's address.
 
     `token` is the run's own and can only ask. `wait` is for how many seconds a call may be blocked. `advice` is what
-    its owner wants a program to be told about asking; empty is our own words.
+    its owner wants a program to be told about asking; empty is our own words. `aliases` are further names of the tool that
+    asks, and `server` is a further name of ours that the program may find us under by itself.
     """
 
     command: tuple[str, ...]
@@ -29,6 +30,8 @@ class Door:
     token: str
     wait: float = 24 * 3600.0
     advice: str = ""
+    aliases: tuple[str, ...] = ()
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

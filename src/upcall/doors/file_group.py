@@ -10,7 +10,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -46,6 +46,14 @@ LONGEST_NAME = 200
 
 log = logging.getLogger(__name__)
 
+FindAsker = Callable[[str], Awaitable[Caller | None]]
+"""Says whose a group is; None is nobody in particular, and the group asks in its own name."""
+
+
+async def nobody_in_particular(_: str) -> Caller | None:
+    """What is true of groups that the settings say nothing about."""
+    return None
+
 
 @dataclass(slots=True)
 class _Serving:
@@ -56,12 +64,20 @@ class _Serving:
 class Group:
     """The tasks of one folder. It survives whatever is done to that folder, short of taking it away."""
 
-    def __init__(self, name: str, folder: Exchange, tools: Tools, collect: Collect) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Exchange,
+        tools: Tools,
+        collect: Collect,
+        asker: FindAsker,
+    ) -> None:
         self.caller = Caller(name=f"files:{name}", role=Role.AGENT)
         self._name = name
         self._folder = folder
         self._tools = tools
         self._collect = collect
+        self._find_asker = asker
         self._serving: dict[str, _Serving] = {}
         self._closed = False
         self._resumed = False
@@ -178,7 +194,7 @@ class Group:
             await self._persistently(request, lambda: self._folder.remove(at.TAKEN, request + SUFFIX))
             return None
         try:
-            asker = self._asker(request, task)
+            asker = self._asker(request, task, await self._find_asker(self._name) or self.caller)
         except UpcallError as problem:
             return failure(problem.code, problem.message, problem.hint)
 
@@ -209,7 +225,7 @@ class Group:
             )
         return task
 
-    def _asker(self, request: str, task: Mapping[str, object]) -> Asker:
+    def _asker(self, request: str, task: Mapping[str, object], caller: Caller) -> Asker:
         """Who asks: the folder says which agent it is, the task which session, call and place.
 
         Raises:
@@ -218,8 +234,8 @@ class Group:
         session = _name(task, "session")
         wait = task.get("timeout")
         return Asker(
-            caller=self.caller,
-            session=session or self.caller.name,
+            caller=caller,
+            session=session or caller.name,
             named_session=session is not None,
             door="files",
             request_key=_name(task, "request_key") or request,
@@ -232,7 +248,8 @@ class Group:
         name, evidence = task.get("id"), task.get("evidence")
         said = evidence if isinstance(evidence, str) and len(evidence) <= LONGEST_NAME else EVIDENCE
         try:
-            await self._collect(str(name)[:LONGEST_NAME], self.caller, said)
+            caller = await self._find_asker(self._name) or self.caller
+            await self._collect(str(name)[:LONGEST_NAME], caller, said)
         except UpcallError as problem:
             log.warning("%s: could not record that an answer was collected: %s", self._name, problem.message)
 

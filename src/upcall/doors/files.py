@@ -15,7 +15,7 @@ from pathlib import Path
 
 from upcall.doors.evidence import Collect
 from upcall.doors.exchange import ID, TASKS, Exchange
-from upcall.doors.file_group import Group
+from upcall.doors.file_group import FindAsker, Group, nobody_in_particular
 from upcall.doors.folder_watch import FolderWatch
 from upcall.doors.inotify import ATTRIB, CLOSE_WRITE, CREATE, MOVED_TO
 from upcall.doors.tools import Tools
@@ -42,8 +42,10 @@ class FileDoor:
         collect: Collect,
         roots: Sequence[Path],
         *,
+        asker: FindAsker = nobody_in_particular,
         watch: Callable[[], FolderWatch] = FolderWatch,
     ) -> None:
+        self._asker = asker
         self._tools = tools
         self._collect = collect
         # The same folder under two names would be served twice.
@@ -115,7 +117,7 @@ class FileDoor:
         except OSError as problem:
             log.warning("the group %r cannot be served: %s", path, problem)
             return
-        group = Group(name, folder, self._tools, self._collect)
+        group = Group(name, folder, self._tools, self._collect, self._asker)
         # What is missing is made before it can be watched; what is there is looked at again after it is.
         group.look(None)
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.doors.bearer import Guarded
+from upcall.doors.secret_path import secret_routes
 from upcall.doors.sticky import Sticky, messages_path
 from upcall.doors.tools import Tools
 
@@ -21,11 +22,14 @@ from upcall.doors.tools import Tools
 class LateDoor:
     """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
 
-    def __init__(self, tools: Tools, access: Access, *, replica: str = "") -> None:
+    def __init__(
+        self, tools: Tools, access: Access, *, replica: str = "", token_in_path: bool = False
+    ) -> None:
         self._replica = replica
         self._messages = messages_path(replica)
         self._tools = tools
         self._access = access
+        self._token_in_path = token_in_path
         self._wanted = asyncio.Event()
         self._opened: asyncio.Future[dict[str, Route]] = asyncio.get_running_loop().create_future()
 
@@ -35,8 +39,10 @@ class LateDoor:
         streamable: ASGIApp = _Knock(self, "/mcp")
         if self._replica:
             streamable = Sticky(streamable, self._replica)
-        doors = {"/mcp": streamable} | {path: _Knock(self, path) for path in ("/sse", self._messages)}
-        return [Route(path, Guarded(self._access, door)) for path, door in doors.items()]
+        older = {path: Guarded(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        secret = secret_routes(self._access, older) if self._token_in_path else []
+        plain = {"/mcp": Guarded(self._access, streamable)} | older
+        return [*(Route(path, door) for path, door in plain.items()), *secret]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:

@@ -89,6 +89,12 @@ class BlockTimeout(UpcallError):
     code = "timeout"
 
 
+class Closed(UpcallError):
+    """Upcall was closed while the call waited, and the policy calls that an error."""
+
+    code = "closed"
+
+
 class ApprovalLapsed(UpcallError):
     """An approval was given, but its time has passed since."""
 
@@ -232,6 +238,11 @@ class Tools:
             leave()
         policy = self._broker.policy
         blocked_to_the_end = patience >= policy.block_timeout and not self._broker.closing.is_set()
+        if inquiry.is_open and self._broker.closing.is_set() and policy.on_block_end == "error":
+            raise Closed(
+                f"Upcall was closed while the question was open as {inquiry.id} (ref {inquiry.ref})",
+                hint="stop and report that nobody could be asked",
+            )
         if not (inquiry.is_open and blocked_to_the_end):
             return result(inquiry)
         if policy.on_block_end == "end_run" and inquiry.origin.run is not None:

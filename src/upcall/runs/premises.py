@@ -25,12 +25,24 @@ class RunDesk(Desk, Protocol):
         ...
 
 
+class Furniture(Protocol):
+    """What is put into the folder that a run works in, and taken out again."""
+
+    def furnish(self, folder: str, token: str) -> None:
+        """Before a process is started."""
+        ...
+
+    def clear(self, folder: str, token: str) -> None:
+        """After it has ended."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Premises:
     """Of one daemon. `runner` is what this machine is called, and `wait` for how long a call may be blocked.
 
     `resume_message` is what a session is told with an answer, and `advice` what a task is told about asking, both in
-    words of the owner's.
+    words of the owner's. `aliases` and `server` are further names of the tool that asks, and of ours.
     """
 
     home: Home
@@ -40,6 +52,10 @@ class Premises:
     desks: Callable[[Run], RunDesk]
     resume_message: str = ""
     advice: str = ""
+    aliases: tuple[str, ...] = ()
+    server: str = ""
+    furniture: Callable[[str], Furniture | None] = lambda _: None
+    """What an agent finds in its folder, by its name."""
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0
@@ -82,6 +98,8 @@ class Premises:
         command = command_for(agent, subject, told.message)
         for name, text in command.files.items():
             _place(Path(command.cwd), name, text)
+        if (furniture := self.furniture(run.agent)) is not None:
+            furniture.furnish(run.cwd, token)
         folder.write_told(told.as_json(run.starts))
         talking = agent.driver(subject, told.message) is not None
         folder.write_start(self._start(run, command, token, talking=talking))
@@ -93,6 +111,16 @@ class Premises:
         folder.write_token(secret)
         if environment is not None:
             folder.write_environment(environment)
+
+    def clear(self, run: Run) -> None:
+        """Leave nothing of ours in the folder that a run's process has worked in.
+
+        Raises:
+            OSError: if it cannot be changed.
+            UpcallError: if somebody has made something else of it.
+        """
+        if (furniture := self.furniture(run.agent)) is not None:
+            furniture.clear(run.cwd, self.folder(run.number).token())
 
     def environment(self, run: Run) -> dict[str, str]:
         """What a run's process inherits: never a person's credentials, nor the way to another Upcall."""
@@ -127,6 +155,8 @@ class Premises:
             url=self.url,
             token=token,
             wait=self.wait,
+            aliases=self.aliases,
+            server=self.server,
             advice=self.advice.strip().replace("{agent_id}", run.agent),
         )
 

@@ -277,6 +277,10 @@ class Supervisor:
 
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
+        try:
+            await asyncio.to_thread(self._premises.clear, run)
+        except (OSError, UpcallError) as problem:
+            log.warning("run %s: its folder cannot be cleared: %s", run.number, problem)
         down = self._going_down and not ending.waits
 
         def decide(current: Run) -> Step | None:

@@ -12,6 +12,7 @@ from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.runs.service import Runs
 from upcall.threads import Threads
+from upcall.web.agent_questions import AgentQuestions
 from upcall.web.answer_links_api import AnswerLinkHandlers
 from upcall.web.api import Inquiries
 from upcall.web.call import Resource
@@ -68,6 +69,7 @@ def api_routes(
     inquiries, live = Inquiries(broker, documents, threads), Live(broker, access, settings, documents)
     tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
     rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
+    asked = AgentQuestions(broker, live, documents)
     one = "/v1/inquiries/{name}"
     return [
         Resource(access, {"POST": inquiries.ask, "GET": inquiries.list}).at("/v1/inquiries"),
@@ -77,6 +79,8 @@ def api_routes(
         Resource(access, {"POST": inquiries.collect}).at(f"{one}/collect"),
         Resource(access, {"GET": live.events}).at("/v1/events"),
         Resource(access, {"GET": live.stream}).at("/v1/stream"),
+        Resource(access, {"GET": asked.stream}).at("/v1/agent-questions"),
+        Resource(access, {"POST": asked.answer}).at("/v1/answer-agent"),
         Resource(access, {"POST": inquiries.reject}).at(f"{one}/reject"),
         Resource(access, {"POST": inquiries.cancel}).at(f"{one}/cancel"),
         Resource(access, {"POST": inquiries.snooze}).at(f"{one}/snooze"),

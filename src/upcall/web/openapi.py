@@ -114,6 +114,14 @@ def _one_inquiry() -> Document:
             )
         },
         f"{one}/answer": {"post": _settling("Answer", "AnswerForm", {"answers": [["Redis"]]})},
+        "/v1/answer-agent": {
+            "post": operation(
+                "Answer what an agent has been asking for longest",
+                {"200": given("Whether it stands, and what does.", ref("Settled"))},
+                tag="answering",
+                body=taken(ref("AgentReplyForm"), {"agent_id": "claude", "reply": "Redis"}),
+            )
+        },
         f"{one}/reject": {"post": _settling("Decline to answer", "EndForm", {"reason": "not now"})},
         f"{one}/snooze": {"post": _settling("Keep quiet about it for a while", "SpanForm", {"for": "1h"})},
         f"{one}/extend": {"post": _settling("Give it more time", "SpanForm", {"for": "24h"})},
@@ -133,6 +141,10 @@ def _log() -> Document:
         "A `reset` comes first when events were pruned that you have not seen.",
         "content": {"text/event-stream": {"schema": TEXT}},
     }
+    questions = {
+        "description": "Server-sent events `agent-question`, whose `data` has `agent_id`, `question` and the inquiry's `id`.",
+        "content": {"text/event-stream": {"schema": TEXT}},
+    }
     return {
         "/v1/events": {
             "get": operation(
@@ -150,6 +162,14 @@ def _log() -> Document:
             "get": operation(
                 "Follow the log, from `Last-Event-ID`, from `after`, or from now on",
                 {"200": stream},
+                tag="events",
+                parameters=[after, resumed],
+            )
+        },
+        "/v1/agent-questions": {
+            "get": operation(
+                "Follow what agents ask, from `Last-Event-ID`, from `after`, or from now on (person or admin)",
+                {"200": questions},
                 tag="events",
                 parameters=[after, resumed],
             )

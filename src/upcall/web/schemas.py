@@ -190,6 +190,10 @@ def _inquiry() -> Schema:
             "queued": {"type": "boolean", "description": "Another question of its thread comes first."},
             "run": {"type": ["integer", "null"]},
             "door": {"type": "string", "description": "How it was asked: `http`, `mcp`, …"},
+            "request_key": {
+                "type": ["string", "null"],
+                "description": "What the asker calls its request; for a task in a folder, its id.",
+            },
             "asked_at": MOMENT,
             "expires_at": MOMENT,
             "snoozed_until": MOMENT_OR_NULL,
@@ -256,6 +260,7 @@ def _taken(limits: Limits) -> dict[str, Schema]:
         "AttachmentForm": attachment,
         "Ask": form({**question, **_about_the_whole(limits)}),
         "AnswerForm": _answer_form(),
+        "AgentReplyForm": form({"agent_id": TEXT, "reply": TEXT}, required=("agent_id", "reply")),
         "EndForm": form({"reason": {"type": "string", "maxLength": limits.reason}, "via": TEXT, "key": _KEY}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
         "ActionForm": form(

@@ -11,7 +11,8 @@ class WebSettings:
 
     `allowed_hosts` are names beside the loopback ones (`upcall.example`, any port, or `upcall.example:8443`, only
     that one); `allowed_origins` are whole origins (`https://upcall.example`) beside the one that was called.
-    `public_url` is the address that people are given; without it, the one that they called.
+    `public_url` is the address that people are given; without it, the one that they called. `label_cards` puts into
+    words on each open card what it is.
     """
 
     version: str
@@ -19,5 +20,6 @@ class WebSettings:
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
     body_limit: int = 6 * MIB
+    label_cards: bool = False
     heartbeat: float = 15.0
     """Seconds after which a silent stream gets a comment, so that nothing on the way takes it for dead."""

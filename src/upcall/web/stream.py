@@ -5,7 +5,7 @@ Each ends at once when its client goes, when its token is revoked and when the b
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -157,6 +157,10 @@ class Live:
 
     async def stream(self, call: Call) -> ASGIApp:
         """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
+        return EventStream(self, call.caller, await self.begin(call), self._frames)
+
+    async def begin(self, call: Call) -> int:
+        """The number that a stream goes on from."""
         sent = dict(call.query("after"))
         resumed = call.header(b"last-event-id")
         if resumed is not None:
@@ -170,9 +174,12 @@ class Live:
                 error.message.replace("after", name, 1), hint="send the `id` of an event"
             ) from None
         # A number from before a restore may be ahead of the log: whatever is written now is news.
-        return _EventStream(self, call.caller, min(after, latest))
+        return min(after, latest)
 
-    async def follow(self, stream: "_EventStream", scope: Scope, receive: Receive, send: Send) -> None:
+    async def _frames(self, events: Sequence[Event], caller: Caller) -> bytes:
+        return b"".join([_frame(event) for event in await self._visible(events, caller)])
+
+    async def follow(self, stream: "EventStream", scope: Scope, receive: Receive, send: Send) -> None:
         """Write a stream until somebody leaves."""
         loop = asyncio.get_running_loop()
         beat = self._settings.heartbeat
@@ -185,7 +192,7 @@ class Live:
                 found = await presence.during(self._broker.store.events(after, wait=left))
                 if found is None or not self._is_known(scope):
                     break
-                text = b"".join([_frame(event) for event in await self._visible(found, stream.caller)])
+                text = await stream.frames(found, stream.caller)
                 if is_behind(after, found):
                     text = _RESET % (found[0].seq - 1) + text
                 after = found[-1].seq if found else after
@@ -227,15 +234,21 @@ def is_behind(after: int, found: Sequence[Event]) -> bool:
     return bool(found) and found[0].seq > after + 1
 
 
-class _EventStream:
+Frames = Callable[[Sequence[Event], Caller], Awaitable[bytes]]
+"""Writes what somebody is told of some events."""
+
+
+class EventStream:
     """A response that goes on until it is over."""
 
-    def __init__(self, live: Live, caller: Caller, after: int) -> None:
+    def __init__(self, live: Live, caller: Caller, after: int, frames: Frames) -> None:
         self._live = live
         self.caller = caller
         self.after = after
+        self.frames = frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write it."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._live.follow(self, scope, receive, send)

@@ -20,7 +20,7 @@ from upcall.domain.inquiry import (
     Question,
     Rejected,
 )
-from upcall.domain.lifecycle import POLICY
+from upcall.domain.lifecycle import POLICY, takes_force
 from upcall.domain.rules import suggested_prefix, ways
 from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
@@ -104,6 +104,7 @@ class Card:
     ref: str
     kind: str
     state: str
+    takes_force: bool
     place: str
     rank: int
     agent: str
@@ -158,6 +159,7 @@ def card(
         ref=inquiry.ref,
         kind=inquiry.kind.value,
         state=inquiry.state_name,
+        takes_force=takes_force(inquiry),
         place=_place(inquiry, now),
         rank=_rank(inquiry),
         agent=agent,

@@ -18,7 +18,7 @@ from upcall.web.pages.markdown import preformatted, rendered
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, label_cards: bool = False) -> None:
         self._templates = Environment(
             loader=PackageLoader("upcall.web", "templates"),
             autoescape=True,
@@ -27,7 +27,12 @@ class Rendering:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._templates.globals |= {"spans": tuple(SPANS), "other": OTHER, "languages": LANGUAGES}
+        self._templates.globals |= {
+            "spans": tuple(SPANS),
+            "other": OTHER,
+            "languages": LANGUAGES,
+            "label_cards": label_cards,
+        }
         self._templates.filters["iso"] = _iso
         self._templates.filters["size"] = _size
         self._templates.filters["markdown"] = rendered

@@ -1,0 +1,58 @@
+"""Questions as an application that knows agents and no inquiries wants them: by whom, and a reply to them.
+
+`agent-question` events on a stream, and an answer to whatever an agent has been asking for longest.
+"""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from upcall.broker import Broker, Reply
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry
+from upcall.domain.roles import Caller, require_person
+from upcall.ports import Event, Query
+from upcall.web.call import Call, encode
+from upcall.web.documents import Documents
+from upcall.web.stream import EventStream, Live
+
+EXAMPLE = '{"agent_id": "claude", "reply": "Redis"}'
+
+
+class AgentQuestions:
+    """The handlers of the two routes."""
+
+    def __init__(self, broker: Broker, live: Live, documents: Documents) -> None:
+        self._broker = broker
+        self._live = live
+        self._documents = documents
+
+    async def stream(self, call: Call) -> ASGIApp:
+        """Each question that is asked from now on, or since `Last-Event-ID`."""
+        require_person(call.caller, "hear of all questions")
+        return EventStream(self._live, call.caller, await self._live.begin(call), self._frames)
+
+    async def answer(self, call: Call) -> Response:
+        """Give a reply to the question that an agent has been asking for longest."""
+        require_person(call.caller, "answer")
+        body = await call.body()
+        agent, reply = body.get("agent_id"), body.get("reply")
+        if not isinstance(agent, str) or not isinstance(reply, str):
+            raise InvalidRequest("agent_id and reply: text, both of them", hint=f"for example {EXAMPLE}")
+        page = await self._broker.find(Query(state="open", agent=agent, limit=1), call.caller)
+        if not page.items:
+            raise UnknownAgent(agent[:100])
+        settled = await self._broker.receive(page.items[0].id, Reply(text=reply, via="api"), call.caller)
+        return await self._documents.settled(settled)
+
+    async def _frames(self, events: Sequence[Event], caller: Caller) -> bytes:
+        return b"".join([await self._frame(event) for event in events if event.type == "asked"])
+
+    async def _frame(self, event: Event) -> bytes:
+        try:
+            inquiry = event.subject or await self._broker.store.get(str(event.inquiry))
+        except UnknownInquiry:
+            return b""
+        question = "\n".join(each.text for each in inquiry.questions)
+        told = {"agent_id": inquiry.origin.agent, "question": question, "id": inquiry.id}
+        return b"id: %d\nevent: agent-question\ndata: %b\n\n" % (event.seq, encode(told))

@@ -1,0 +1,74 @@
+"""Telling the owner that somebody asks: each question once, and no notifier holds up another."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from upcall.broker import Broker
+from upcall.channels.words import sentences
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Origin
+from upcall.domain.limits import Limits
+from upcall.notifying import Notice, Notifier, Notifying
+from upcall.stores.sqlite import SqliteStore
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    broker = Broker(store)
+    await broker.start()
+    yield broker
+    await broker.close()
+    await store.close()
+
+
+async def ask(broker: Broker, question: str, run: int | None = None) -> None:
+    origin = Origin(agent="bot\u202e", session="s", door="http", run=run)
+    await broker.ask(draft({"question": question}, Limits()), origin)
+
+
+def notifying(broker: Broker, *notifiers: Notifier, language: str = "en") -> Notifying:
+    return Notifying(broker.store, notifiers, title="upcall", words=sentences(language))
+
+
+async def test_each_question_is_told_once_in_the_words_of_the_settings(broker: Broker) -> None:
+    told: asyncio.Queue[Notice] = asyncio.Queue()
+    await ask(broker, "Before anybody listened?")
+    telling = notifying(broker, told.put, language="de")
+    await telling.start()
+    await ask(broker, "Which\ncache?", run=42)
+    await ask(broker, "And now?")
+    async with asyncio.timeout(30):
+        first, second = await told.get(), await told.get()
+    await telling.close()
+    assert (first.text, first.question, first.run) == (
+        "Aufgabe #42 braucht eine Antwort",
+        "Which cache?",
+        42,
+    )
+    assert second.text == "bot braucht eine Antwort"
+    assert told.empty()
+
+
+async def test_one_that_fails_is_logged_and_one_that_hangs_holds_up_nobody(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: asyncio.Queue[Notice] = asyncio.Queue()
+
+    async def fail(notice: Notice) -> None:
+        raise OSError("no route to host")
+
+    async def hang(notice: Notice) -> None:
+        await asyncio.Event().wait()
+
+    telling = notifying(broker, fail, hang, told.put)
+    await telling.start()
+    for question in ("One?", "Two?"):
+        await ask(broker, question)
+        async with asyncio.timeout(30):
+            assert (await told.get()).question == question
+    await telling.close()
+    assert "no route to host" in caplog.text

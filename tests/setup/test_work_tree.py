@@ -1,0 +1,51 @@
+"""Files in a run's folder by which its program finds us, and that nothing of them is left."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from upcall.setup.faults import UnusableFile
+from upcall.setup.work_tree import NAMES, WorkTree
+
+TREE = WorkTree("poietai", "http://127.0.0.1:7391")
+
+
+def servers(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_text())["mcpServers"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_address_with_the_token_is_written_and_taken_out_again(tmp_path: Path, name: str) -> None:
+    TREE.furnish(str(tmp_path), "secret-1")
+    assert servers(tmp_path, name) == {
+        "poietai": {"type": "sse", "url": "http://127.0.0.1:7391/sse/secret-1"}
+    }
+    assert (tmp_path / name).stat().st_mode & 0o077 == 0
+    TREE.clear(str(tmp_path), "secret-1")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_else_is_in_the_files_stays_to_the_byte(tmp_path: Path) -> None:
+    before = '{\n  "mcpServers": {"other": {"command": "x"}}\n}\n'
+    (tmp_path / ".mcp.json").write_text(before)
+    TREE.furnish(str(tmp_path), "secret-1")
+    assert set(servers(tmp_path, ".mcp.json")) == {"other", "poietai"}
+    TREE.clear(str(tmp_path), "secret-1")
+    assert (tmp_path / ".mcp.json").read_text() == before
+
+
+def test_the_end_of_one_run_leaves_the_entry_of_another(tmp_path: Path) -> None:
+    TREE.furnish(str(tmp_path), "secret-1")
+    TREE.furnish(str(tmp_path), "secret-2")
+    TREE.clear(str(tmp_path), "secret-1")
+    assert servers(tmp_path, ".mcp.json")["poietai"]["url"].endswith("secret-2")
+
+
+def test_a_file_that_is_no_json_is_named_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text("{not json")
+    with pytest.raises(UnusableFile):
+        TREE.furnish(str(tmp_path), "secret-1")
+    assert (tmp_path / ".mcp.json").read_text() == "{not json"
+    assert not (tmp_path / ".claude").exists()
