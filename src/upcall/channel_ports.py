@@ -50,6 +50,18 @@ class Inbox(Protocol):
         ...
 
 
+class Stamps(Protocol):
+    """Short signatures of this installation, for a channel whose vendor vouches for nobody."""
+
+    async def stamp(self, purpose: str, text: str) -> str:
+        """Sixteen small letters and digits that only we can make, for this purpose and text."""
+        ...
+
+    async def has_stamped(self, purpose: str, text: str, stamp: str) -> bool:
+        """Whether this is such a signature, and not too old."""
+        ...
+
+
 class Channel(Protocol):
     """One account with one vendor."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from typing_extensions import override
@@ -87,6 +88,62 @@ class MatrixSettings(ChannelSettings):
     access_token: str = field(default="", metadata=SECRET | NEEDED)
 
 
+Security = Literal["starttls", "tls", "none"]
+_MAIL_ADDRESS = re.compile(r"[a-z0-9._-]{1,20}@[a-z0-9.-]+")
+_WEBHOOK_SECRET = re.compile(
+    r"whsec_(?:[A-Za-z0-9+/]{4}){6,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|(?!whsec_).{24,}"
+)
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailSettings(ChannelSettings):
+    """A mailbox that is Upcall's own."""
+
+    address: str = field(default="", metadata=NEEDED)
+    username: str = ""
+    password: str = field(default="", metadata=SECRET | NEEDED)
+    smtp_host: str = field(default="", metadata=NEEDED)
+    smtp_port: int = 587
+    smtp_security: Security = "starttls"
+    imap_host: str = field(default="", metadata=NEEDED)
+    imap_port: int = 993
+    imap_security: Security = "tls"
+    folder: str = "INBOX"
+    ca_file: str = ""
+
+    @override
+    def problem(self) -> str:
+        """Signed addresses are made from the address, and passwords do not travel in the open."""
+        if self.address and not _MAIL_ADDRESS.fullmatch(self.address):
+            return "address: an address in small letters with at most 20 before the @, without a plus sign"
+        for name, host, security in (
+            ("smtp", self.smtp_host, self.smtp_security),
+            ("imap", self.imap_host, self.imap_security),
+        ):
+            if security == "none" and host not in _LOOPBACK:
+                return f'{name}_security: "none" is for a server on this machine only'
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings(ChannelSettings):
+    """A program of one's own."""
+
+    url: str = field(default="", metadata=NEEDED)
+    secret: str = field(default="", metadata=SECRET | NEEDED)
+
+    @override
+    def problem(self) -> str:
+        """What is sent goes to one address, and its secret is worth its name."""
+        parts = urlsplit(self.url)
+        if self.url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            return f"url: an address such as https://example.org/hook, got {self.url!r}"
+        if self.secret and not _WEBHOOK_SECRET.fullmatch(self.secret):
+            return "secret: at least 24 characters; behind whsec_, base 64"
+        return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordSettings(ChannelSettings):
     """A Discord bot."""
@@ -123,6 +180,8 @@ KINDS: Mapping[str, type[ChannelSettings]] = {
     "whatsapp": WhatsAppSettings,
     "matrix": MatrixSettings,
     "discord": DiscordSettings,
+    "email": EmailSettings,
+    "webhook": WebhookSettings,
     "ntfy": NtfySettings,
     "apprise": AppriseSettings,
     "desktop": DesktopSettings,

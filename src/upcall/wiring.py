@@ -201,10 +201,11 @@ def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> File
 
 def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
     """The channels; where daemons share a database, each of them is listened to by one at a time."""
+    links = AnswerLinks(broker, access)
     return Dispatch(
         broker,
         People(broker.store, broker.now),
-        posts(config, url, AnswerLinks(broker, access).path_in),
+        posts(config, url, links.path_in, links.signing),
         routing,
         listening_lease=LEASE if is_postgres(config.database) else None,
     )

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from shutil import which
 from zoneinfo import ZoneInfo
 
-from upcall.channel_ports import Channel
+from upcall.channel_ports import Channel, Stamps
 from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
 from upcall.channels.catalogue import channel
 from upcall.channels.words import sentences
@@ -56,7 +56,9 @@ async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
     return None
 
 
-def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[Post]:
+def posts(
+    config: Config, url: str, signed_path: SignedPath = unsigned, stamps: Stamps | None = None
+) -> list[Post]:
     """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
     Raises:
@@ -65,7 +67,7 @@ def posts(config: Config, url: str, signed_path: SignedPath = unsigned) -> list[
     base = config.public_url.rstrip("/") or url
 
     def post(name: str, settings: ChannelSettings) -> Post:
-        channel = _channel(name, settings, f"{base}/channels/{name}")
+        channel = _channel(name, settings, f"{base}/channels/{name}", stamps)
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
@@ -101,9 +103,9 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
         await notifying.close()
 
 
-def _channel(name: str, settings: ChannelSettings, url: str) -> Channel:
+def _channel(name: str, settings: ChannelSettings, url: str, stamps: Stamps | None) -> Channel:
     try:
-        return channel(settings, url)
+        return channel(settings, url, stamps)
     except ValueError as error:
         raise InvalidSetting(f"channels.{name}: {error}") from error
     except ImportError as error:

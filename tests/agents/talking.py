@@ -1,80 +1,167 @@
-"""Programs that are talked to: a process to talk to, and a desk where their questions are answered by a script."""
+"""Programs that are talked to: a process whose console can be taken over, and desks that a test or a script answers."""
 
 import asyncio
 import os
 import signal
+import subprocess
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from upcall.domain.outcome import Outcome
 from upcall.domain.program import Action, Command, Noticed, Verdict
 
-T = TypeVar("T")
 PATIENCE = 100.0
-LINE_BYTES = 50_000_000
+T = TypeVar("T")
 
 
-class Process:
-    """A running program, as a console."""
+class Talker:
+    """A process; every console on it reads its output from the first line on."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-        self._read: list[str] = []
+    def __init__(self, command: Command, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=command.cwd,
+            env={**environment, **command.environment},
+            start_new_session=True,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Condition()
+        self._lines: list[str | None] = []
         self.written: list[str] = []
-        self.ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    async def read(self) -> str | None:
-        """The next line that it writes."""
-        assert self._process.stdout is not None
-        line = (await self._process.stdout.readline()).decode()
-        if not line:
-            self.ended = True
-            return None
-        self._read.append(line)
-        return line.removesuffix("\n")
+    @property
+    def ended(self) -> bool:
+        """Whether it has closed its mouth for good."""
+        return None in self._lines
+
+    def console(self) -> "Console":
+        """Somebody who reads it."""
+        return Console(self)
+
+    async def line(self, number: int) -> str | None:
+        """A line of its output, once it is there."""
+        async with self._news:
+            await self._news.wait_for(lambda: len(self._lines) > number)
+        return self._lines[number]
 
     async def write(self, line: str) -> None:
-        """Give it a line."""
+        """Give it a line to read."""
         assert self._process.stdin is not None
         self.written.append(line)
-        self._process.stdin.write(f"{line}\n".encode())
-        await self._process.stdin.drain()
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
 
     def report(self) -> str:
         """Everything that was said, for whoever has to find out what went wrong."""
-        return "\n".join(("to it:", *self.written, "from it:", *self._read))
+        return "\n".join(("to it:", *self.written, "from it:", *filter(None, self._lines)))
 
     def kill(self) -> None:
-        """End it, with everything that it has started."""
-        with suppress(ProcessLookupError):
+        """End it and everything that it has started."""
+        try:
             os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it was faster
+
+    async def close(self) -> None:
+        """Leave nothing behind."""
+        self.kill()
+        await asyncio.to_thread(self._process.wait, PATIENCE)
+        await asyncio.to_thread(self._reader.join, PATIENCE)
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            asyncio.run_coroutine_threadsafe(self._heard(line.rstrip("\n")), self._loop)
+        asyncio.run_coroutine_threadsafe(self._heard(None), self._loop)
+
+    async def _heard(self, line: str | None) -> None:
+        async with self._news:
+            self._lines.append(line)
+            self._news.notify_all()
+
+
+class Console:
+    """One reader of a process."""
+
+    def __init__(self, talker: Talker) -> None:
+        self._talker = talker
+        self._number = 0
+
+    async def read(self) -> str | None:
+        line = await self._talker.line(self._number)
+        self._number += line is not None
+        return line
+
+    async def write(self, line: str) -> None:
+        await self._talker.write(line)
 
 
 @asynccontextmanager
-async def started(command: Command, environment: Mapping[str, str]) -> AsyncIterator[Process]:
-    """A program that is ended afterwards."""
-    process = await asyncio.create_subprocess_exec(
-        *command.argv,
-        cwd=command.cwd,
-        env={**environment, **command.environment},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        limit=LINE_BYTES,
-        start_new_session=True,
-    )
-    running = Process(process)
+async def talking(command: Command, environment: Mapping[str, str]) -> AsyncIterator[Talker]:
+    """A process that is ended afterwards."""
+    talker = Talker(command, environment)
     try:
         async with asyncio.timeout(PATIENCE):
-            yield running
+            yield talker
     except TimeoutError:
-        raise AssertionError(running.report()) from None
+        raise AssertionError(talker.report()) from None
     finally:
-        running.kill()
-        assert process.stdin is not None
-        process.stdin.close()
-        await process.wait()
+        await talker.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Something that waits for a person: questions, or an action."""
+
+    key: str
+    about: Mapping[str, object] | Action
+    reply: "asyncio.Future[Outcome | Verdict]" = field(default_factory=asyncio.Future)
+
+    def answer(self, *values: tuple[str, ...]) -> None:
+        self.reply.set_result(Outcome(status="answered", id="i", ref="a1", text="", answers=values))
+
+    def decline(self, words: str) -> None:
+        self.reply.set_result(Outcome(status="rejected", id="i", ref="a1", text=words))
+
+    def decide(self, *, allowed: bool, reason: str = "") -> None:
+        self.reply.set_result(Verdict(allowed=allowed, reason=reason))
+
+
+class OpenDesk:
+    """Hands everything that is asked to the test, which replies."""
+
+    def __init__(self) -> None:
+        self._asked: asyncio.Queue[Asked] = asyncio.Queue()
+
+    async def next(self) -> Asked:
+        """What is asked next."""
+        return await self._asked.get()
+
+    async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
+        outcome = await self._put(Asked(key=key, about=fields))
+        assert isinstance(outcome, Outcome)
+        return outcome
+
+    async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
+        verdict = await self._put(Asked(key=key, about=action))
+        assert isinstance(verdict, Verdict)
+        return verdict
+
+    async def _put(self, asked: Asked) -> Outcome | Verdict:
+        await self._asked.put(asked)
+        return await asked.reply
 
 
 class ScriptedDesk:
@@ -115,9 +202,7 @@ class Notes:
         self.noticed: list[Noticed] = []
 
     def __call__(self, noticed: Noticed) -> None:
-        """Take note."""
         self.noticed.append(noticed)
 
     def of(self, kind: type[T]) -> list[T]:
-        """Those of one kind."""
         return [each for each in self.noticed if isinstance(each, kind)]

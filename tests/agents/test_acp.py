@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from contextlib import suppress
-from typing import cast
 
 import pytest
 
@@ -11,8 +10,7 @@ from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, OPENCODE, Desk, Program, need
 from tests.agents.script import Call, Say
-from tests.agents.talking import Notes, Process, ScriptedDesk, started
-from tests.agents.work import Work
+from tests.agents.talking import Notes, ScriptedDesk, Talker, talking
 from upcall.agents.acp import Acp, AcpDriver
 from upcall.domain.program import (
     Door,
@@ -52,8 +50,8 @@ def is_asking_first(desk: Desk) -> None:
     desk.environment["OPENCODE_PERMISSION"] = '{"bash": "ask"}'
 
 
-async def question(person: Person, process: Process) -> str:
-    asked = await asyncio.to_thread(person.next_question, cast("Work", process))
+async def question(person: Person, process: Talker) -> str:
+    asked = await asyncio.to_thread(person.next_question, process)
     return str(asked["ref"])
 
 
@@ -70,10 +68,10 @@ async def test_an_agent_asks_and_does_only_what_is_allowed(
     asked = ScriptedDesk(
         lambda action: Verdict(allowed="touched" in str(action.input), reason="Not on a Friday.")
     )
-    async with started(agent.start(task), desk.environment) as process, asyncio.TaskGroup() as group:
+    async with talking(agent.start(task), desk.environment) as process, asyncio.TaskGroup() as group:
         driver = agent.driver(task, None)
         assert driver is not None
-        group.create_task(driver.drive(process, asked, notes))
+        group.create_task(driver.drive(process.console(), asked, notes))
         await asyncio.to_thread(person.answer, await question(person, process), "2")
 
     kinds: list[type[Noticed]] = [type(each) for each in notes.noticed]
@@ -99,8 +97,8 @@ async def test_an_agent_that_was_given_up_and_killed_is_resumed_and_told_the_ans
     need(OPENCODE)
     model.play(Call("ask_human", CACHE), Say("Redis it is."))
     agent, task, notes = AGENTS[OPENCODE], a_task(desk, person), Notes()
-    async with started(agent.start(task), desk.environment) as process:
-        driving = asyncio.create_task(AcpDriver(task).drive(process, ScriptedDesk(), notes))
+    async with talking(agent.start(task), desk.environment) as process:
+        driving = asyncio.create_task(AcpDriver(task).drive(process.console(), ScriptedDesk(), notes))
         await question(person, process)
         driving.cancel()
         with suppress(asyncio.CancelledError):
@@ -124,6 +122,6 @@ async def told_later(agent: Acp, task: Task, before: Notes, desk: Desk, message:
     """What a second process does with the session of the first."""
     session = Session(id=before.of(SessionSeen)[0].id, cwd=task.cwd, door=task.door)
     notes = Notes()
-    async with started(agent.resume(session, message), desk.environment) as process:
-        await AcpDriver(session, message).drive(process, ScriptedDesk(), notes)
+    async with talking(agent.resume(session, message), desk.environment) as process:
+        await AcpDriver(session, message).drive(process.console(), ScriptedDesk(), notes)
     return notes

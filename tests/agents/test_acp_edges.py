@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 from typing_extensions import override
 
-from tests.agents.talking import Notes, ScriptedDesk, started
+from tests.agents.talking import Notes, ScriptedDesk, talking
 from upcall.agent_ports import Agent
 from upcall.agents import acp
 from upcall.agents.acp import Acp, AcpDriver
@@ -85,8 +85,8 @@ def a_task(folder: Path, prompt: str) -> Task:
 async def done(folder: Path, prompt: str, desk: ScriptedDesk | None = None, *words: str) -> Notes:
     """What is noticed when the agent is told this."""
     task, notes = a_task(folder, prompt), Notes()
-    async with started(Acp((*SCRIPTED, *words)).start(task), os.environ) as process:
-        await AcpDriver(task).drive(process, desk or ScriptedDesk(), notes)
+    async with talking(Acp((*SCRIPTED, *words)).start(task), os.environ) as process:
+        await AcpDriver(task).drive(process.console(), desk or ScriptedDesk(), notes)
     return notes
 
 
@@ -189,8 +189,8 @@ async def test_an_agent_that_is_not_logged_in_says_so(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_a_session_that_cannot_be_loaded_is_gone(tmp_path: Path) -> None:
     session, notes = Session(id="s-0", cwd=str(tmp_path), door=DOOR), Notes()
-    async with started(Acp(SCRIPTED).resume(session, "Go on"), os.environ) as process:
-        await AcpDriver(session, "Go on").drive(process, ScriptedDesk(), notes)
+    async with talking(Acp(SCRIPTED).resume(session, "Go on"), os.environ) as process:
+        await AcpDriver(session, "Go on").drive(process.console(), ScriptedDesk(), notes)
 
     assert [end.reason for end in notes.of(Finished)] == ["session_gone"]
 
@@ -198,8 +198,8 @@ async def test_a_session_that_cannot_be_loaded_is_gone(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_a_process_that_was_taken_over_is_given_up(tmp_path: Path) -> None:
     session, notes = Session(id="s-0", cwd=str(tmp_path), door=DOOR), Notes()
-    async with started(Acp(SCRIPTED).resume(session, "Go on"), os.environ) as process:
-        await AcpDriver(session).drive(process, ScriptedDesk(), notes)
+    async with talking(Acp(SCRIPTED).resume(session, "Go on"), os.environ) as process:
+        await AcpDriver(session).drive(process.console(), ScriptedDesk(), notes)
         assert process.written == []
 
     assert [end.reason for end in notes.of(Finished)] == [LOST_TOUCH]

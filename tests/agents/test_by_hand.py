@@ -5,7 +5,7 @@ import pytest
 from tests.agents import samples, stories
 from tests.agents.model_server import Model
 from tests.agents.person import Person
-from tests.agents.programs import CLAUDE, CODEX, PROGRAMS, Desk, Program
+from tests.agents.programs import CLAUDE, CODEX, GEMINI, PROGRAMS, Desk, Program
 from tests.agents.script import Call, Conversation, Turn, say_back
 from tests.agents.stories import Stage
 
@@ -26,7 +26,7 @@ def test_a_program_goes_on_with_the_answer(program: Program, stage: Stage) -> No
     assert samples.kinds(work.lines) == samples.kinds(samples.read(f"{program.name}-asked"))
 
 
-@every_program
+@pytest.mark.parametrize("program", (CLAUDE, CODEX, GEMINI), ids=lambda program: program.name)
 def test_a_program_that_was_killed_goes_on_in_its_session(program: Program, stage: Stage) -> None:
     first = stories.killed(stage, program)
     second = stories.resumed(stage, program, stories.session_of(first))

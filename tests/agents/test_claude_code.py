@@ -343,6 +343,6 @@ def test_a_session_that_is_gone_is_told_as_such(supervisor: Supervisor, model: M
     assert end_of(noticed) == Finished(
         ok=False,
         text=f"No conversation found with session ID: {SESSION}",
-        reason="error_during_execution",
+        reason="session_gone",
     )
     assert not model.requests

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import pytest
 from typing_extensions import override
 
-from tests.agents.console import Notes, OpenDesk, Talker, talking
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.script import Call, Conversation, Say, Turn
+from tests.agents.talking import Notes, OpenDesk, Talker, talking
 from tests.agents.tasks import a_real_task
 from upcall.agent_ports import Driver
 from upcall.agents.gemini import Gemini, patient

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.agents import samples
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import OPENCODE, Desk, need
@@ -106,6 +107,9 @@ def test_a_killed_agent_goes_on_with_the_answer_it_was_waiting_for(
     assert "Set up the cache." in model.conversations[-1].prompts[0]
     end = read(agent, resumed)[-1]
     assert end == Finished(ok=True, text="Then it is Redis.")
+    # As it was when its samples were taken.
+    for process, sample in ((work, "opencode-killed"), (resumed, "opencode-resumed")):
+        assert samples.kinds(process.lines) == samples.kinds(samples.read(sample))
 
 
 def test_a_session_that_is_gone_ends_the_process_with_an_error(

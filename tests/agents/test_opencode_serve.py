@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.agents.console import Notes, OpenDesk, Talker, talking
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import OPENCODE, Desk, need
 from tests.agents.script import Call, Refuse, Say, say_back
+from tests.agents.talking import Notes, OpenDesk, Talker, talking
 from tests.agents.tasks import a_real_task, session_of
 from upcall.agent_ports import Driver
 from upcall.agents.opencode import Opencode

@@ -4,6 +4,7 @@ opencode and Gemini CLI take long to start: they ask in the same runs in which t
 `test_runs_native`.
 """
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +83,23 @@ def test_an_answer_finds_the_agent_although_the_daemon_was_killed_meanwhile(
     assert (over["state"], run.starts()) == ("completed", 1), run.report()
     assert "The user answered: Memcached" in model.conversations[-1].results[-1]
     assert boss.show(question["id"])["answer"]["collected_at"] is not None
+
+
+def test_a_session_of_claude_that_is_gone_is_tried_once_and_its_answer_is_kept(
+    model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(ASK)
+    run = boss.run(CLAUDE, desk, TASK)
+    question = boss.next_question(run)
+    wait_for_record(desk, CLAUDE)
+    run.kill()
+    run.until(lambda now: now["exit_code"] is not None)
+    shutil.rmtree(desk.home / ".claude/projects")
+    boss.answer(question["ref"], "Memcached")
+
+    over = run.finish()
+    assert (over["state"], over["reason"]) == ("failed", "resume_failed: session_gone"), run.report()
+    assert run.starts() == 2
+    settled = boss.show(question["id"])
+    assert settled["answer"]["answers"] == [["Memcached"]]
+    assert (settled["resume"]["state"], settled["resume"]["attempts"]) == ("failed", 1)

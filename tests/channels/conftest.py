@@ -4,10 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.channels import mail_server
 from tests.channels.synapse import Synapse, installed
 from tests.conftest import require
 
 pytest.register_assert_rewrite("upcall.testing.channel_contract", "upcall.testing.channel_house")
+
+
+@pytest.fixture(scope="session")
+def dovecot() -> Iterator[mail_server.Dovecot]:
+    """A mail server for the whole run; every test has mailboxes of its own."""
+    require(mail_server.program(), "Dovecot")
+    with mail_server.running() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import KINDS, RouteSettings, SlackSettings, TelegramSettings
-from upcall.channels.catalogue import CALLED, MAKERS
+from upcall.channel_settings import (
+    KINDS,
+    EmailSettings,
+    RouteSettings,
+    SlackSettings,
+    TelegramSettings,
+    WebhookSettings,
+    read_channels,
+)
+from upcall.channels.catalogue import CALLED, MAKERS, STAMPED
+from upcall.channels.email import Email
 from upcall.channels.slack import Slack
+from upcall.channels.webhook import Webhook
 from upcall.cli.app import run
 from upcall.config import Config
 from upcall.domain import resume
@@ -23,6 +33,16 @@ CONFIG = Config(
     channels={"chat": SlackSettings(kind="slack", bot_token="xoxb-1", app_token="xapp-1", language="ja")},
     routes=(RouteSettings(to=("chat:C1", "chat:U1"), quiet="22:30-07:00", remind_most=1),),
 )
+
+
+class NoStamps:
+    """Makes none, and knows none."""
+
+    async def stamp(self, purpose: str, text: str) -> str:
+        raise AssertionError
+
+    async def has_stamped(self, purpose: str, text: str, stamp: str) -> bool:
+        raise AssertionError
 
 
 def test_channels_and_routes_are_as_the_settings_say() -> None:
@@ -89,4 +109,66 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
 
 
 def test_every_kind_of_channel_can_be_made() -> None:
-    assert {*MAKERS, *CALLED} == set(KINDS.values())
+    assert {*MAKERS, *CALLED, *STAMPED} == set(KINDS.values())
+
+
+def test_a_mailbox_is_made_as_the_settings_say() -> None:
+    settings = EmailSettings(
+        kind="email",
+        address="upcall@example.org",
+        password="secret",
+        smtp_host="smtp.example.org",
+        imap_host="imap.example.org",
+    )
+    (post,) = posts(Config(channels={"mail": settings}), "http://127.0.0.1:1", stamps=NoStamps())
+    assert isinstance(post.channel, Email)
+    assert post.channel.capabilities.link
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({"address": "Upcall@example.org"}, "address"),
+        ({"address": "upcall+x@example.org"}, "address"),
+        ({"address": "a-name-that-is-too-long-to-sign@example.org"}, "address"),
+        ({"smtp_security": "none"}, "smtp_security"),
+        ({"imap_security": "none"}, "imap_security"),
+        ({"imap_security": "some"}, "imap_security"),
+        ({"password": ""}, "password"),
+    ],
+)
+def test_a_mailbox_that_cannot_be_used_is_a_problem(changes: dict[str, object], wrong: str) -> None:
+    table = {
+        "kind": "email",
+        "address": "upcall@example.org",
+        "password": "secret",
+        "smtp_host": "smtp.example.org",
+        "imap_host": "imap.example.org",
+    }
+    problems: list[str] = []
+    read_channels({"mail": table}, {}, problems)
+    assert problems == []
+    read_channels({"mail": table | changes}, {}, problems)
+    assert [problem.partition(":")[0] for problem in problems] == [f"channels.mail.{wrong}"]
+    read_channels({"mail": table | {"smtp_host": "127.0.0.1", "smtp_security": "none"}}, {}, problems)
+    assert len(problems) == 1
+
+
+def test_a_webhook_goes_to_the_address_in_the_settings_and_has_a_secret() -> None:
+    table = {"kind": "webhook", "url": "https://example.org/hook", "secret": "x" * 24}
+    problems: list[str] = []
+    read_channels({"hook": table}, {}, problems)
+    read_channels({"hook": table | {"secret": f"whsec_{'QUJD' * 8}"}}, {}, problems)
+    assert problems == []
+    for key, value in (
+        ("url", "ftp://example.org"),
+        ("url", "example.org"),
+        ("secret", "short"),
+        ("secret", f"whsec_{'!' * 40}"),
+    ):
+        read_channels({"hook": table | {key: value}}, {}, problems)
+        assert problems.pop().startswith(f"channels.hook.{key}: ")
+        assert problems == []
+    settings = WebhookSettings(kind="webhook", url="https://example.org/hook", secret="x" * 24)
+    (post,) = posts(Config(channels={"hook": settings}), "http://127.0.0.1:1")
+    assert isinstance(post.channel, Webhook)

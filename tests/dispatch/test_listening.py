@@ -162,6 +162,23 @@ async def test_whoever_was_halted_takes_nothing_and_listens_no_more(
         assert await store.renew(job, store.now())
 
 
+async def test_a_mistake_of_ours_is_said_and_ends_no_turn_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with daemons(tmp_path) as (first, second, store):
+        renew = store.renew
+
+        async def mistaken(job: Job, until: float) -> bool:
+            monkeypatch.setattr(store, "renew", renew)
+            raise KeyError("fence")
+
+        monkeypatch.setattr(store, "renew", mistaken)
+        # It has given its turn back, and rests for longer than the other sleeps.
+        await second.listens()
+        assert first.ear.inbox is None
+        assert "the listener of one failed" in caplog.text
+
+
 async def test_whoever_cannot_hear_lets_another_try(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "upcall.db")
     first, second = Daemon(store, LEASE), Daemon(store, LEASE)

@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from upcall import channel_settings as kinds
-from upcall.channel_ports import Channel
+from upcall.channel_ports import Channel, Stamps
 
 
-def channel(settings: kinds.ChannelSettings, url: str) -> Channel:
-    """A channel of its kind, which its vendor can call at `url`.
+def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
+    """A channel of its kind, which its vendor can call at `url`; one whose vendor vouches for nobody takes `stamps`.
 
     Raises:
         ImportError: if its library is not installed.
         ValueError: if it cannot work with these settings.
     """
-    called = CALLED.get(type(settings))
+    called, stamped = CALLED.get(type(settings)), STAMPED.get(type(settings))
+    if stamped is not None:
+        assert stamps is not None
+        return stamped(settings, stamps)
     return MAKERS[type(settings)](settings) if called is None else called(settings, url)
 
 
@@ -75,6 +78,41 @@ def _discord(settings: kinds.DiscordSettings) -> Channel:
     return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
 
 
+def _email(settings: kinds.EmailSettings, stamps: Stamps) -> Channel:
+    from upcall.channels.email import Email
+    from upcall.channels.email_mailbox import Server
+
+    who = {"username": settings.username or settings.address, "password": settings.password}
+    smtp = Server(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        security=settings.smtp_security,
+        ca_file=settings.ca_file,
+        **who,
+    )
+    imap = Server(
+        host=settings.imap_host,
+        port=settings.imap_port,
+        security=settings.imap_security,
+        ca_file=settings.ca_file,
+        **who,
+    )
+    return Email(
+        address=settings.address,
+        smtp=smtp,
+        imap=imap,
+        stamps=stamps,
+        folder=settings.folder,
+        language=settings.language,
+    )
+
+
+def _webhook(settings: kinds.WebhookSettings) -> Channel:
+    from upcall.channels.webhook import Webhook
+
+    return Webhook(url=settings.url, secret=settings.secret)
+
+
 def _ntfy(settings: kinds.NtfySettings) -> Channel:
     from upcall.channels.ntfy import Ntfy
 
@@ -97,6 +135,7 @@ MAKERS: Mapping[type[kinds.ChannelSettings], Callable[[Any], Channel]] = {
     kinds.SlackSettings: _slack,
     kinds.MatrixSettings: _matrix,
     kinds.DiscordSettings: _discord,
+    kinds.WebhookSettings: _webhook,
     kinds.NtfySettings: _ntfy,
     kinds.AppriseSettings: _apprise,
     kinds.DesktopSettings: _desktop,
@@ -107,3 +146,8 @@ CALLED: Mapping[type[kinds.ChannelSettings], Callable[[Any, str], Channel]] = {
     kinds.WhatsAppSettings: _whatsapp,
 }
 """Those that have to know where they are called."""
+
+STAMPED: Mapping[type[kinds.ChannelSettings], Callable[[Any, Stamps], Channel]] = {
+    kinds.EmailSettings: _email
+}
+"""Those that have to make proof of their own."""

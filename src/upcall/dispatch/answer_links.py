@@ -59,7 +59,7 @@ class AnswerLinks:
         self._broker = broker
         self._access = access
         self._people = People(broker.store, broker.now)
-        self._signing = Signing(broker.store, broker.now)
+        self.signing = Signing(broker.store, broker.now)
         self._pacing = Pacing(per_second=PER_SECOND, burst=BURST)
 
     async def path(self, inquiry: Inquiry, person: str, via: str = VIA) -> str:
@@ -70,7 +70,7 @@ class AnswerLinks:
         """
         for ground in (_PERSON, _TOKEN):
             if await self._since(ground, person) is not None:
-                token = await self._signing.sign(PURPOSE, (inquiry.id, person, via, ground))
+                token = await self.signing.sign(PURPOSE, (inquiry.id, person, via, ground))
                 return f"/a/{quote(token, safe='')}"
         raise UnknownPerson(person)
 
@@ -89,7 +89,7 @@ class AnswerLinks:
             RateLimited: if it is opened too often.
         """
         try:
-            signed = await self._signing.read(PURPOSE, token, LINK_SECONDS)
+            signed = await self.signing.read(PURPOSE, token, LINK_SECONDS)
         except Forged:
             self._pacing.spend(SOMEBODY, self._broker.now())
             raise UnknownLink from None

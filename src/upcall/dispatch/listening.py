@@ -54,6 +54,9 @@ class Listener:
             except StorageError as error:
                 log.warning("cannot ask whose turn it is to listen to %s: %s", self._post.name, error.message)
                 self._pause = 1.0
+            except Exception:
+                log.exception("the listener of %s failed", self._post.name)
+                self._pause = 1.0
             await asyncio.sleep(self._pause)
 
     async def _take_turn(self, lease: float) -> None:
@@ -63,7 +66,9 @@ class Listener:
         turn = _Turn(self._store, held, lease, self._post, self._inbox)
         tasks = [asyncio.create_task(self._hear(turn)), asyncio.create_task(turn.hold())]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         finally:
             for task in tasks:
                 task.cancel()

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.channel_ports import Channel, Unavailable
@@ -44,6 +44,9 @@ MOST_HERE = 20
 LONGEST_LINE = 80
 _CODE = re.compile(rf"[A-Za-z0-9]{{{CODE_LENGTH}}}")
 
+Link = Callable[[Inquiry, str], Awaitable[str]]
+"""Where the people at an address can see all of an inquiry."""
+
 log = logging.getLogger("upcall.dispatch")
 
 
@@ -58,6 +61,7 @@ class Reception:
         channel: Channel,
         words: Mapping[str, str],
         showing: asyncio.Lock,
+        link: Link,
     ) -> None:
         self._broker = broker
         self._people = people
@@ -65,6 +69,7 @@ class Reception:
         self._channel = channel
         self._words = words
         self._showing = showing
+        self._link = link
         self._heard: OrderedDict[str, Heard] = OrderedDict()
 
     async def receive(self, inbound: Inbound) -> Heard:
@@ -86,9 +91,9 @@ class Reception:
     async def view(self, inquiry: str) -> View | None:
         """An inquiry as it is shown now."""
         try:
-            return degrading.view(
-                await self._broker.store.get(inquiry), self._channel.capabilities, self._words
-            )
+            found = await self._broker.store.get(inquiry)
+            link = await self._link(found, "")
+            return degrading.view(found, self._channel.capabilities, self._words, link)
         except (UnknownInquiry, degrading.TooLong):
             return None
 
@@ -121,6 +126,8 @@ class Reception:
             return self._no("" if inbound.given is None else self._words["no_question"])
         if person is None:
             return self._no(self._words["unknown_person"])
+        if not inbound.proven:
+            return self._no(self._words["unproven"])
         words = inbound.words
         if inquiry is None and inbound.given is None:
             inquiry, words = await self._by_ref(words)
@@ -137,7 +144,7 @@ class Reception:
             inquiry, self._channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
-        if inbound.message is not None and inbound.given is not None:
+        if inbound.message is not None and inbound.inquiry is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, words, person)
 

@@ -132,6 +132,8 @@ class Inbound:
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None
     words: str = ""
+    proven: bool = True
+    """Whether it is certain that `user` did it. Where it is not, nothing but a one-time code counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,113 @@
+"""What somebody wrote, out of what their program sent."""
+
+import pytest
+
+from upcall.channels.email_letters import Tag, reply_address, tag_in
+from upcall.channels.email_reading import letter_in, reply
+
+OWN = "upcall@example.test"
+TAG = Tag(inquiry="01m7h9761j5wgsmbzk91mxee4n", stamp="abcdefghij234567")
+QUOTED = "> ❓ Provide input · builder · a7\n>\n> │ Which cache?\n> │   1. Redis\n"
+REPLIES = {
+    "nothing quoted": ("2", "2"),
+    "gmail": (f"2\n\nOn Sun, 15 Nov 2026 at 18:00, Upcall <{OWN}> wrote:\n\n{QUOTED}", "2"),
+    "gmail, two lines": (f"2\n\nOn Sun, Nov 15, 2026 at 6:00 PM Upcall\n<{OWN}> wrote:\n\n{QUOTED}", "2"),
+    "apple": (
+        f"Redis\n\nSent from my iPhone\n\n> On 15 Nov 2026, at 18:00, Upcall <{OWN}> wrote:\n{QUOTED}",
+        "Redis",
+    ),
+    "outlook": (
+        (
+            f"yes\n\n________________________________\nFrom: Upcall <{OWN}>\nSent: Sunday, November 15, 2026\n"
+            "To: Ana\nSubject: Q\n\nWhich cache?\n1. Redis\n"
+        ),
+        "yes",
+    ),
+    "outlook without an address": (
+        "yes\n\nFrom: Upcall\nSent: Sunday, November 15, 2026 6:00 PM\nTo: Ana\nSubject: Q\n\nWhich cache?\n",
+        "yes",
+    ),
+    "outlook, German": (
+        f"ja\n\n-----Ursprüngliche Nachricht-----\nVon: Upcall <{OWN}>\nGesendet: Sonntag\nAn: Ana\n\nWhich?\n",
+        "ja",
+    ),
+    "German": (f"ja\n\nAm So., 15. Nov. 2026 um 18:00 Uhr schrieb Upcall <{OWN}>:\n\n{QUOTED}", "ja"),
+    "Spanish": (f"sí\n\nEl dom, 15 nov 2026 a las 18:00, Upcall (<{OWN}>) escribió:\n\n{QUOTED}", "sí"),
+    "French": (f"oui\n\nLe dim. 15 nov. 2026 à 18:00, Upcall <{OWN}> a écrit :\n\n{QUOTED}", "oui"),
+    "Japanese": (f"はい\n\n2026年11月15日(日) 18:00 Upcall <{OWN}>:\n\n{QUOTED}", "はい"),
+    "Chinese": (f"是\n\nUpcall <{OWN}> 于2026年11月15日周日 18:00写道：\n\n{QUOTED}", "是"),  # noqa: RUF001 - that is how it is written
+    "reply address quoted": (
+        f"2\n\n{reply_address(OWN, TAG)} wrote on Sunday:\n{QUOTED}",
+        "2",
+    ),
+    "below": (f"On Sun, 15 Nov 2026 at 18:00, Upcall <{OWN}> wrote:\n{QUOTED}\n2\n", "2"),
+    "signature": ("2\n\n-- \nAna Example\nACME", "2"),
+    "several lines": ("1) Redis\n2) lint, tests\n3) billing\n", "1) Redis\n2) lint, tests\n3) billing"),
+    "indented code": ("def f():\n    return 1\n\nthat is all", "def f():\n    return 1\n\nthat is all"),
+    "a list": ("Both:\n\n- one\n- two\n", "Both:\n\n- one\n- two"),
+    "headers as words": ("From: the start\nto the end", "From: the start\nto the end"),
+    "windows": ("yes\r\n\r\nreally\r\n", "yes\n\nreally"),
+    "nothing": ("", ""),
+    "only a quotation": (QUOTED, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), REPLIES.values(), ids=REPLIES.keys())
+def test_what_was_written_is_read_and_nothing_else(text: str, wanted: str) -> None:
+    assert reply(text, OWN) == wanted
+
+
+def test_the_longest_letter_is_read_in_no_time() -> None:
+    assert reply("On " * 100_000 + "\n> x", OWN).startswith("On On")
+
+
+def test_html_alone_is_read_without_its_markup_and_quotation() -> None:
+    raw = (
+        f"From: Ana <Ana@Example.test>\r\nTo: {reply_address(OWN, TAG).upper()}\r\nMessage-ID: <1@x>\r\n"
+        "Content-Type: text/html; charset=utf-8\r\n\r\n"
+        "<html><head><style>p { color: red }</style></head><body><div>Redis &amp; co</div><p>please</p>"
+        "<blockquote>1. Memcached</blockquote><script>x</script></body></html>"
+    )
+    letter = letter_in(raw.encode(), OWN, "1")
+    assert (letter.sender, letter.tag, letter.automatic) == ("ana@example.test", TAG, False)
+    assert letter.words == "Redis & co\n\nplease"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\x00\xff\xfe",
+        b"From: \r\nTo: <<>>,,;\r\n\r\nx",
+        b"From: a@b@c\r\nSubject: =?nonsense?q?x?=\r\nContent-Type: text/plain; charset=nonsense\r\n\r\n\xff",
+        b"From: =?utf-8?b?!!!?= <ana@example.test>\r\nContent-Type: multipart/mixed\r\n\r\nx",
+        b"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: multipart/mixed\r\n\r\n",
+        b"From: " + b"(" * 5000 + b"\r\n\r\nx",
+    ],
+)
+def test_what_is_hardly_a_letter_does_no_harm(raw: bytes) -> None:
+    assert letter_in(raw, OWN, "1").tag is None
+
+
+def test_the_same_letter_has_the_same_name_and_another_senders_has_not() -> None:
+    raw = "From: {}\r\nTo: x\r\nMessage-ID: <1@x>\r\n\r\n1"
+    names = [
+        letter_in(raw.format(who).encode(), OWN, uid).name
+        for who, uid in (("a@x", "1"), ("a@x", "2"), ("b@x", "1"))
+    ]
+    assert names[0] == names[1] != names[2]
+    bare = [letter_in(b"From: a@x\r\n\r\n1", OWN, uid).name for uid in ("1", "2")]
+    assert bare[0] != bare[1]
+
+
+def test_a_tag_is_read_from_our_own_addresses_alone() -> None:
+    address = reply_address(OWN, TAG)
+    assert (len(address.partition("@")[0]) <= 64, tag_in(address, OWN)) == (True, TAG)
+    for other in (
+        "upcall@example.test",
+        "eve+x@example.test",
+        address.replace("example", "evil"),
+        f"{address}x",
+        "",
+    ):
+        assert tag_in(other, OWN) is None

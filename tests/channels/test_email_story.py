@@ -1,0 +1,96 @@
+"""From settings to an answered question by mail: a real daemon, the real commands, and a real mailbox."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+
+from tests.channels.mail_server import PASSWORD, Dovecot
+from tests.channels.post_office import PostOffice, opened
+from tests.cli.conftest import Done, Program
+from tests.web.visitor import forms
+
+SETTINGS = """
+[channels.mail]
+kind = "email"
+address = "{own}"
+username = "{username}"
+password = "$MAIL_PASSWORD"
+smtp_host = "127.0.0.1"
+smtp_port = {smtp}
+smtp_security = "none"
+imap_host = "127.0.0.1"
+imap_port = {imap}
+imap_security = "none"
+
+[[routes]]
+to = ["mail:ana@example.test"]
+"""
+
+
+class Office:
+    """The program beside a post office that lives in this process."""
+
+    def __init__(self, post: PostOffice, folder: Path) -> None:
+        self.post = post
+        self.program = Program(folder / "home")
+        self.program.environment |= {"MAIL_PASSWORD": PASSWORD}
+        self.program.home.mkdir(mode=0o700)
+        settings = SETTINGS.format(
+            own=post.own, username=post.own.partition("@")[0], smtp=post.port, imap=post.dovecot.imap
+        )
+        (self.program.home / "upcall.toml").write_text(settings)
+
+    async def __call__(self, *words: str) -> Done:
+        return await anyio.to_thread.run_sync(lambda: self.program(*words))
+
+
+@pytest.fixture
+async def office(dovecot: Dovecot, tmp_path: Path) -> AsyncIterator[Office]:
+    # The server asks for no password where nothing is encrypted, but takes one.
+    async with opened(dovecot, lenient=True) as post:
+        office = Office(post, tmp_path)
+        yield office
+        await office("down")
+
+
+@pytest.mark.promise("spec/82", "spec/136")
+async def test_somebody_joins_answers_by_reply_and_then_behind_a_link(office: Office) -> None:
+    post = office.post
+    code = (await office("people", "add", "ana")).stdout.strip()
+    await post.write(post.known, code)
+    await post.until(lambda: post.told(post.known) == ["Welcome, ana. You can answer here from now on."])
+
+    asked: list[Done] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def ask() -> None:
+            asked.append(await office("ask", "Deploy where?", "-o", "staging", "-o", "production"))
+
+        tasks.start_soon(ask)
+        await post.until(lambda: len(post.messages()) == 1)
+        await post.reply(post.known, post.messages()[0].name, "2")
+    assert (asked[0].returncode, asked[0].stdout) == (0, "production\n")
+    await post.until(lambda: "✓ Answered: production — by ana" in post.messages()[0].text)
+
+    async with anyio.create_task_group() as tasks:
+
+        async def ask_again() -> None:
+            asked.append(await office("ask", "And when?", "-o", "now", "-o", "later"))
+
+        tasks.start_soon(ask_again)
+        await post.until(lambda: len(post.messages()) == 2)
+        found = re.search(r"http://\S+/a/\S+", post.messages()[1].text)
+        assert found is not None
+        async with httpx2.AsyncClient(trust_env=False) as browser:
+            (form,) = forms((await browser.get(found[0])).text)
+            sent = [*form.fields, ("q0", "0")]
+            answered = await browser.post(found[0], data=dict(sent), headers={"Origin": "null"})
+        assert answered.status_code == 200
+    assert (asked[1].returncode, asked[1].stdout) == (0, "now\n")
+    done = json.loads((await office("status", "--json")).stdout)["done"]
+    assert {(each["answer"]["by"], each["answer"]["via"]) for each in done} == {("ana", "mail")}

@@ -1,0 +1,200 @@
+"""Webhooks, out and in: the contract that every channel passes, and what only they have to withstand."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from tests.channels.receiver import SECRET, Receiver, signature
+from upcall.channel_ports import Refused, Unavailable
+from upcall.channels.webhook import Webhook
+from upcall.channels.webhook_signing import headers, is_genuine, key_in
+from upcall.domain.showing import Reference, View
+from upcall.testing.channel_contract import ChannelContract
+from upcall.testing.channel_house import a_house
+
+VIEW = View(
+    inquiry="01m7", ref="a7", stage="open:0", heading="h", context="", questions=(), hint="", link="http://x"
+)
+
+
+@pytest.mark.promise("spec/83")
+class TestWebhook(ChannelContract):
+    """A program that takes webhooks and calls back."""
+
+    @pytest.fixture
+    @override
+    async def vendor(self) -> AsyncIterator[Receiver]:
+        """A receiver of this test's own."""
+        async with Receiver().served() as receiver:
+            yield receiver
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """A receiver of this test's own."""
+    async with Receiver().served() as receiver:
+        yield receiver
+
+
+@pytest.mark.promise("spec/83")
+async def test_what_is_sent_has_the_documented_form(receiver: Receiver, tmp_path: Path) -> None:
+    async with a_house(receiver, tmp_path) as house:
+        asked = await house.ask(options=[{"label": "Redis", "description": "has pub/sub"}], context="now")
+        await receiver.until(lambda: len(receiver.received) == 1)
+    (event,) = receiver.received
+    data = event["data"]
+    assert (event["type"], set(event)) == ("inquiry.shown", {"type", "timestamp", "data"})
+    assert (data["inquiry"], data["ref"], data["state"]) == (asked.id, asked.ref, "open")
+    assert (data["place"], data["link"], data["outcome"]) == ("ops", f"http://x/i/{asked.id}", None)
+    assert data["questions"] == [
+        {
+            "header": "",
+            "question": "Which cache?",
+            "options": [{"label": "Redis", "description": "has pub/sub"}],
+            "multiSelect": False,
+            "custom": True,
+        }
+    ]
+
+
+async def test_the_same_thing_sent_again_has_the_same_id(receiver: Receiver) -> None:
+    channel = receiver.channel()
+    references = [await channel.show(VIEW, "ops") for _ in range(2)]
+    for reference in references:
+        await channel.refresh(reference, VIEW)
+    await channel.tell(references[0], "Still waiting.")
+    await channel.close()
+    assert (receiver.ids[0], receiver.ids[2]) == (receiver.ids[1], receiver.ids[3])
+    assert len(set(receiver.ids)) == 3
+    assert receiver.received[-1]["data"]["line"] == "Still waiting."
+
+
+@pytest.mark.parametrize("status", [300, 302, 400, 401, 404, 410, 422])
+async def test_a_no_is_for_good(receiver: Receiver, status: int) -> None:
+    receiver.status, receiver.headers = status, {"location": "http://127.0.0.1:1/elsewhere"}
+    channel = receiver.channel()
+    with pytest.raises(Refused, match=str(status)):
+        await channel.show(VIEW, "ops")
+    assert [finding.ok for finding in await channel.check()] == [False]
+    await channel.close()
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503])
+async def test_what_may_work_later_is_tried_again_when_it_says(receiver: Receiver, status: int) -> None:
+    receiver.status, receiver.headers = status, {"retry-after": "7"}
+    channel = receiver.channel()
+    with pytest.raises(Unavailable) as caught:
+        await channel.tell(Reference(place="ops", message="m"), "x")
+    assert caught.value.after == 7
+    await channel.close()
+
+
+async def test_nobody_there_is_unavailable() -> None:
+    channel = Webhook(url="http://127.0.0.1:1/hook", secret=SECRET)
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        await channel.show(VIEW, "ops")
+    await channel.close()
+
+
+async def test_what_is_not_signed_just_now_by_us_changes_nothing(receiver: Receiver, tmp_path: Path) -> None:
+    async with a_house(receiver, tmp_path) as house:
+        asked = await house.ask(options=["Redis", "Memcached"])
+        document = {"inquiry": asked.id, "answers": [["Redis"]], "user": receiver.known}
+        body = json.dumps(document).encode()
+        old, ahead = str(int(time.time()) - 400), str(int(time.time()) + 400)
+        refused = [
+            await receiver.call(document, webhook_signature="v1,bm9uc2Vuc2U="),
+            await receiver.call(document, webhook_signature=""),
+            await receiver.call(document, webhook_id="another"),
+            await receiver.call(document, webhook_timestamp="soon"),
+            await receiver.call(
+                document,
+                webhook_id="a",
+                webhook_timestamp=old,
+                webhook_signature=signature("a", old, body),
+            ),
+            await receiver.call(
+                document,
+                webhook_id="a",
+                webhook_timestamp=ahead,
+                webhook_signature=signature("a", ahead, body),
+            ),
+            await receiver.call(
+                document,
+                webhook_signature=signature("a", str(int(time.time())), body, b"another key"),
+            ),
+        ]
+        assert [response.status_code for response in refused] == [401] * 7
+        assert (await house.broker.store.get(asked.id)).is_open
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"nonsense",
+        b"[" * 100_000,
+        [],
+        {"text": "x"},
+        {"user": 7, "text": "x"},
+        {"user": "", "text": "x"},
+        {"user": "x" * 201, "text": "x"},
+        {"user": "U1"},
+        {"user": "U1", "text": "x", "answers": []},
+        {"user": "U1", "text": 7},
+        {"user": "U1", "inquiry": 7, "text": "x"},
+        {"user": "U1", "inquiry": "nothing", "answers": [["x"]]},
+        {"user": "U1", "answers": [["x"]]},
+    ],
+)
+async def test_what_is_signed_and_not_understood_is_told_so(
+    receiver: Receiver, tmp_path: Path, document: object
+) -> None:
+    async with a_house(receiver, tmp_path):
+        response = await receiver.call(document)
+        assert response.status_code == 400
+        assert set(response.json()) == {"error", "hint"}
+
+
+@pytest.mark.parametrize("answers", ["Redis", [], ["Redis"], [[1]], [["a", "b"]], [["Redis"], ["x"]]])
+async def test_answers_that_do_not_fit_change_nothing(
+    receiver: Receiver, tmp_path: Path, answers: object
+) -> None:
+    async with a_house(receiver, tmp_path) as house:
+        asked = await house.ask(options=["Redis", "Memcached"])
+        response = await receiver.call({"inquiry": asked.id, "answers": answers, "user": receiver.known})
+        assert response.status_code == 400
+        assert (await house.broker.store.get(asked.id)).is_open
+
+
+async def test_several_signatures_may_come_and_one_has_to_be_right(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    async with a_house(receiver, tmp_path) as house:
+        asked = await house.ask(options=["Redis", "Memcached"])
+        document = {"inquiry": asked.id, "answers": [["own words"]], "user": receiver.known}
+        moment = str(int(time.time()))
+        right = signature("a", moment, json.dumps(document).encode())
+        response = await receiver.call(
+            document,
+            webhook_id="a",
+            webhook_timestamp=moment,
+            webhook_signature=f"v2,x v1,bm8= {right}",
+        )
+        assert response.json() == {"accepted": True, "line": None}
+        assert await house.answers(asked) == [["own words"]]
+
+
+def test_a_signature_is_that_of_the_specification() -> None:
+    key = key_in("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    body = b'{"test": 2432232314}'
+    made = headers(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330.9, body)
+    assert made["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    assert is_genuine(key, made, 1614265330, body)
+    assert not is_genuine(key, made, 1614265330, body + b" ")
+    assert key_in("as it is") == b"as it is"
+    with pytest.raises(ValueError, match="base 64"):
+        key_in("whsec_!")
