@@ -37,7 +37,7 @@ from upcall.expiry import Expiry
 from upcall.ids import Ids
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
-from upcall.presence import Presence
+from upcall.presence import Presence, end_the_past
 from upcall.replies import Reply, Settled, read, settled
 from upcall.turns import Turns
 from upcall.waiting import Waiters
@@ -108,7 +108,7 @@ class Broker:
     async def start(self) -> None:
         """Begin to listen to the log and to let inquiries expire."""
         if self._presence is None:
-            await self._settle_the_past()
+            await end_the_past(self.store, self._update, self.policy.on_restart)
         else:
             await self._presence.start()
         await self._waiters.start()
@@ -151,7 +151,7 @@ class Broker:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
             self._expiry.expect(added.inquiry.expires_at)
         if origin.thread is not None:
-            await self.turns.advance(origin.thread)
+            await self.turns.go_on(origin.thread)
             return replace(added, inquiry=await self.store.get(added.inquiry.id))
         return added
 
@@ -297,6 +297,14 @@ class Broker:
 
         return await self._adjust(name, decide)
 
+    def spend(self, name: str) -> None:
+        """Count something that somebody wrote, as a question would be.
+
+        Raises:
+            RateLimited: if there is too much of it.
+        """
+        self._pacing.spend(name, self._clock())
+
     async def notify(self, message: str, origin: Origin) -> Event:
         """Tell people something without waiting for them."""
         self._pacing.spend(origin.agent, self._clock())
@@ -363,7 +371,7 @@ class Broker:
         updated = await self.store.update(name, decided)
         inquiry = updated.inquiry
         if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
-            await self.turns.advance(inquiry.origin.thread)
+            await self.turns.go_on(inquiry.origin.thread)
         return updated
 
     async def _adjust(self, name: str, decide: Decide) -> Settled:
@@ -371,19 +379,6 @@ class Broker:
         if updated.applied:
             self._expiry.expect(updated.inquiry.expires_at)
         return Settled(accepted=updated.applied, inquiry=updated.inquiry)
-
-    async def _settle_the_past(self) -> None:
-        """Apply `on_restart` to what was open when the last process ended."""
-        if self.policy.on_restart == "keep":
-            return
-        end = lifecycle.cancel if self.policy.on_restart == "cancel" else lifecycle.fail
-        closing = Closing(by=lifecycle.POLICY, via="restart", at=self._clock(), reason="worker_restart")
-        # Those first that wait for their turn, so that none of them is called up by the end of another.
-        for state in ("queued", "open"):
-            while page := (await self.store.find(Query(state=state, limit=200))).items:
-                await asyncio.gather(
-                    *(self._update(inquiry.id, partial(end, closing=closing)) for inquiry in page)
-                )
 
 
 def _check_own(inquiry: Inquiry, caller: Caller, name: str) -> None:

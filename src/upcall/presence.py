@@ -15,7 +15,7 @@ from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Change, Closing
 from upcall.domain.records import NOTHING, Effects, Job, Record
-from upcall.ports import Decide, Revise, Store, Updated
+from upcall.ports import Decide, Query, Revise, Store, Updated
 
 LEASE = 15.0
 """Seconds after which a daemon that is not heard of counts as dead."""
@@ -144,6 +144,18 @@ class Presence:
             await self._store.revise(ASKED, name, _writing(done))
         if await self._store.settle(job):
             log.info("a daemon is gone; ended %s of its questions", ended)
+
+
+async def end_the_past(store: Store, update: Update, on_restart: str) -> None:
+    """Apply `on_restart` to what was open when the last process ended, where there is only one at a time."""
+    if on_restart == "keep":
+        return
+    end = lifecycle.cancel if on_restart == "cancel" else lifecycle.fail
+    closing = Closing(by=lifecycle.POLICY, via="restart", at=store.now(), reason="worker_restart")
+    # Those first that wait for their turn, so that none of them is called up by the end of another.
+    for state in ("queued", "open"):
+        while page := (await store.find(Query(state=state, limit=AT_ONCE))).items:
+            await asyncio.gather(*(update(inquiry.id, partial(end, closing=closing)) for inquiry in page))
 
 
 def _writing(effects: Effects) -> Revise:

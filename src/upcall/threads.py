@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, cast
@@ -9,7 +10,15 @@ from uuid import uuid4
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain import prompts, thread
-from upcall.domain.errors import PromptPending, UnknownAgent, UnknownInquiry, UnknownThread, UpcallError
+from upcall.domain.errors import (
+    InvalidRequest,
+    PromptPending,
+    RateLimited,
+    UnknownAgent,
+    UnknownInquiry,
+    UnknownThread,
+    UpcallError,
+)
 from upcall.domain.inquiry import Answered, Inquiry, Origin
 from upcall.domain.redaction import redact
 from upcall.domain.roles import Caller, require_person
@@ -68,12 +77,14 @@ class Threads:
         Raises:
             UnknownAgent: if an agent names another one, or a person none.
             UnknownThread: if the name is taken by another agent's.
+            RateLimited: if this caller begins too many.
         """
         agent = agent or (caller.name if caller.is_agent else "")
         if not agent or (caller.is_agent and agent != caller.name):
             raise UnknownAgent(agent)
         if permissions:
             require_person(caller, "choose permissions")
+        self._broker.spend(caller.name)
         name = thread.check_name(name or f"thr_{uuid4().hex[:20]}")
         made = Thread(
             id=name,
@@ -142,8 +153,14 @@ class Threads:
         Raises:
             UnknownThread: if there is none, or it is another agent's.
             PromptPending: if a question is open, and comes first.
+            InvalidRequest: if it is too long.
+            RateLimited: if this caller posts too much.
         """
         known = await self.get(name, caller)
+        limit = self._broker.policy.limits.answer
+        if len(words.text) > limit:
+            raise InvalidRequest(f"text: at most {limit} characters, got {len(words.text)}")
+        self._broker.spend(caller.name)
         return await (self._act(known, caller, words) if caller.is_agent else self._say(known, caller, words))
 
     async def turn(self, name: str, caller: Caller, wait: float = 0) -> Sequence[Event]:
@@ -195,7 +212,12 @@ class Threads:
             await self._resolved(thread_in(record), caller)
 
     async def refused(self, origin: Origin, error: UpcallError) -> None:
-        """Show in a thread that a question could not be asked."""
+        """Show in a thread that a question could not be asked; not every time, if that happens all the time."""
+        with suppress(RateLimited):
+            self._broker.spend(origin.agent)
+            await self._refused(origin, error)
+
+    async def _refused(self, origin: Origin, error: UpcallError) -> None:
         record = await self._store.look_up(THREAD, origin.thread or "")
         if record is not None and record.state == origin.agent:
             item = prompts.refusal(error.code, error.message, error.hint, id_=_new_id())
@@ -208,7 +230,7 @@ class Threads:
             role="agent",
             by=caller.name,
             text=redact(words.text).text,
-            more=words.metadata,
+            more=cast("Mapping[str, object]", _masked(words.metadata or {})),
         )
         resolved = await self._resolved(known, caller, words.prompt)
         now = self._broker.now()
@@ -219,7 +241,8 @@ class Threads:
         if words.key and (repeated := await self._repeated(known.id, caller, words.key)) is not None:
             return repeated
         inquiry = await self._last_prompt(known)
-        while inquiry is not None and inquiry.is_open:
+        # One that is only about to be shown was not what this message is about.
+        while inquiry is not None and inquiry.is_open and not inquiry.is_queued:
             named = words.prompt == prompts.prompt_id(inquiry)
             capture = self._broker.policy.threads.capture
             if not named and (words.prompt or capture != "answer"):
@@ -234,6 +257,9 @@ class Threads:
             if settled.accepted:
                 item = await self._find(known.id, prompts.message_id(settled.inquiry))
                 return Posted(item=item, answered=prompts.prompt_id(inquiry))
+            if settled.inquiry.is_open:
+                # Whoever has approved already is not counted twice, and others still have to.
+                break
             # Somebody else was first: then this is a message like any other.
             inquiry = await self._last_prompt(await self.get(known.id, caller))
         return await self._leave(known, caller, words, inquiry)
@@ -299,6 +325,19 @@ class Threads:
             if event.data["id"] == item:
                 return event
         return None
+
+
+def _masked(value: object) -> object:
+    """What an agent wrote, without the secrets in it."""
+    match value:
+        case str():
+            return redact(value).text
+        case dict():
+            return {name: _masked(each) for name, each in cast("Mapping[str, object]", value).items()}
+        case list():
+            return [_masked(each) for each in cast("Sequence[object]", value)]
+        case _:
+            return value
 
 
 def _new_id(prefix: str = "itm_") -> str:

@@ -15,8 +15,8 @@ from upcall.domain.inquiry import Inquiry, Kind, Origin
 from upcall.domain.thread import QUEUE, THREAD, Thread, ThreadRules, thread_in
 from upcall.ports import Decide, Store, Updated
 
-LOOK_EVERY = 30.0
-"""Seconds after which somebody else's turn is called that another process has left uncalled."""
+LOOK_EVERY = 5.0
+"""Seconds after which somebody's turn is called that was left uncalled, or that an answer was in the way of."""
 AT_ONCE = 200
 
 Update = Callable[[str, Decide], Awaitable[Updated]]
@@ -82,6 +82,11 @@ class Turns:
         """What the agent may do without asking: the thread says, or else the agent's setting, or else the default."""
         return known.permissions or self._permission(known.agent)
 
+    async def own_permissions(self, name: str) -> str:
+        """What a thread itself says about that; empty where it says nothing."""
+        record = await self._store.look_up(THREAD, name)
+        return "" if record is None else thread_in(record).permissions
+
     async def advance(self, name: str) -> None:
         """Give the turn to the next one in line, if it is free."""
         while True:
@@ -89,15 +94,22 @@ class Turns:
             if record is None:
                 return
             active = thread_in(record).active
-            if active and not await self._is_over(active):
-                return
             first = await self._first_in_line(name)
+            if active and not await self._is_over(active, waited_for=first is not None):
+                return
             if first is None:
                 return
             call_up = partial(thread.call_up, inquiry=first, resolved=active)
             record = await self._store.revise(THREAD, name, call_up)
             if record is not None and thread_in(record).active == first and not await self._is_over(first):
                 return
+
+    async def go_on(self, name: str) -> None:
+        """Advance after a step that is kept already: if that fails, it is made up for with the next look."""
+        try:
+            await self.advance(name)
+        except StorageError as error:
+            log.warning("cannot call up who is next in %s: %s", name, error.message)
 
     async def look(self) -> None:
         """Call up whoever is next in every thread that has somebody waiting."""
@@ -110,14 +122,20 @@ class Turns:
                 return
             cursor = page.next
 
-    async def _is_over(self, name: str) -> bool:
-        """Whether the one that has the turn is resolved; if it was never called up, it is now."""
+    async def _is_over(self, name: str, *, waited_for: bool = False) -> bool:
+        """Whether the one that has the turn is resolved; if it was never called up, it is now.
+
+        Where others wait for it, an answer that nobody has collected is not waited for without end.
+        """
         try:
             inquiry = await self._store.get(name)
         except UnknownInquiry:
             return True
         if inquiry.is_queued:
             inquiry = await self._call_up(name)
+        if waited_for and not prompts.is_resolved(inquiry):
+            release = partial(lifecycle.release, now=self._clock())
+            inquiry = (await self._update(name, release)).inquiry
         return prompts.is_resolved(inquiry)
 
     async def _call_up(self, name: str) -> Inquiry:

@@ -12,6 +12,7 @@ from upcall.domain import actions
 from upcall.domain.outcome import Outcome
 from upcall.domain.program import Action, Verdict
 from upcall.ports import Query
+from upcall.threads import Threads
 
 
 async def put(office: Office, action: Action, key: str = "call-1", **desk: Any) -> asyncio.Task[Verdict]:
@@ -167,3 +168,13 @@ async def test_a_desk_says_where_its_questions_come_from(office: Office) -> None
     (inquiry,) = await office.waiting()
     assert (inquiry.origin.agent, inquiry.origin.session) == ("claude", "s1")
     assert (inquiry.origin.door, inquiry.origin.workspace) == ("codex", CWD)
+
+
+async def test_what_a_thread_says_counts_before_what_the_agent_may_do_elsewhere(office: Office) -> None:
+    threads = Threads(office.broker)
+    await threads.begin(ANA, name="t", agent=AGENT.name, permissions="approval")
+    free = replace(AGENT, autonomous=True)
+    bound = office.desk(caller=free, thread="t", has_people=lambda: False)
+    assert not (await bound.approve(a_command(), "one")).allowed
+    await threads.choose("t", ANA, "")
+    assert (await bound.approve(a_command(), "two")).allowed

@@ -44,18 +44,18 @@ def test_a_question_appears_in_place_is_answered_by_a_click_and_collapses(desk: 
     page = thread(desk)
     expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
     asked = desk.ask(**CACHE, thread="shop")
-    question = page.locator("li.pending_prompt").locator(f"#i-{asked['id']}")
+    question = page.locator("li.is-pending_prompt").locator(f"#i-{asked['id']}")
     expect(question).to_be_visible()
     expect(page.locator(".composing")).to_have_text("Your message answers the open question.")
     question.get_by_text("Memcached").click()
     question.get_by_role("button", name="Send").click()
     expect(question.locator(".outcome")).to_contain_text("Memcached")
     expect(question.locator("form")).to_have_count(0)
-    expect(page.locator("li.user .said")).to_have_text("Memcached")
+    expect(page.locator("li.by-user .said")).to_have_text("Memcached")
     assert desk.show(asked)["answer"]["answers"] == [["Memcached"]]
     says(desk, "Then Memcached it is.")
-    expect(page.locator("li.pending_prompt_resolved .said")).to_have_text("✓ Answered: Memcached")
-    expect(page.locator("li.agent .said").last).to_have_text("Then Memcached it is.")
+    expect(page.locator("li.is-pending_prompt_resolved .said")).to_have_text("✓ Answered: Memcached")
+    expect(page.locator("li.by-agent .said").last).to_have_text("Then Memcached it is.")
     expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
     assert desk.complaints == []
 
@@ -72,8 +72,8 @@ def test_the_composer_answers_by_keyboard_and_then_leaves_messages(desk: Desk) -
     expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
     page.keyboard.type("and write tests")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("li.user .said").last).to_have_text("and write tests")
-    expect(page.locator("li.user").last.locator(".chip")).to_have_text("for the next turn")
+    expect(page.locator("li.by-user .said").last).to_have_text("and write tests")
+    expect(page.locator("li.by-user").last.locator(".chip")).to_have_text("for the next turn")
     (left,) = [item for item in items(desk) if item["queued"]]
     assert left["content"][0]["text"] == "and write tests"
 
@@ -86,7 +86,7 @@ def test_rejecting_collapses_without_a_message(desk: Desk) -> None:
     page.keyboard.press("r")
     question.get_by_role("button", name="Decline").click()
     expect(question.locator(".outcome")).to_be_visible()
-    expect(page.locator("li.user")).to_have_count(0)
+    expect(page.locator("li.by-user")).to_have_count(0)
 
 
 def test_what_is_being_written_survives_news_and_a_reload(desk: Desk) -> None:
@@ -94,7 +94,7 @@ def test_what_is_being_written_survives_news_and_a_reload(desk: Desk) -> None:
     field = page.locator("textarea[name=text]")
     field.fill("half a thought")
     desk.ask(**CACHE, thread="shop")
-    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    expect(page.locator("li.is-pending_prompt")).to_have_count(1)
     expect(field).to_be_focused()
     expect(field).to_have_value("half a thought")
     page.reload()
@@ -106,15 +106,15 @@ def test_nothing_is_lost_or_doubled_when_the_daemon_was_away(desk: Desk) -> None
     page = thread(desk)
     desk.restart(lambda: None)
     says(desk, "back again")
-    expect(page.locator("li.agent .said").last).to_have_text("back again")
-    expect(page.locator("li.agent")).to_have_count(2)
+    expect(page.locator("li.by-agent .said").last).to_have_text("back again")
+    expect(page.locator("li.by-agent")).to_have_count(2)
 
 
 def test_another_persons_answer_closes_the_question_here(desk: Desk) -> None:
     page, asked = asking(desk)
     desk.owner.post("/v1/threads/shop/items", {"text": "1"})
     expect(card(page, asked).locator(".outcome")).to_contain_text("Redis")
-    expect(page.locator("li.user .said")).to_have_text("1")
+    expect(page.locator("li.by-user .said")).to_have_text("1")
 
 
 def test_a_thread_can_be_used_without_scripts(desk: Desk) -> None:
@@ -138,7 +138,7 @@ def test_axe_finds_nothing(desk: Desk, scheme: str) -> None:
     says(desk, "Looking.", type="status")
     says(desk, "", type="turn_end")
     desk.ask(**CACHE, thread="shop")
-    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    expect(page.locator("li.is-pending_prompt")).to_have_count(1)
     assert complaints(page) == []
     page.goto(f"{desk.running_url()}/threads")
     assert complaints(page) == []
@@ -148,7 +148,7 @@ def test_it_fits_a_phone(desk: Desk) -> None:
     page = thread(desk, **PHONE)
     says(desk, "x" * 400)
     desk.ask(**CACHE, thread="shop")
-    expect(page.locator("li.pending_prompt")).to_have_count(1)
+    expect(page.locator("li.is-pending_prompt")).to_have_count(1)
     assert overflow(page) == 0
     assert json.loads(
         page.evaluate("JSON.stringify(getComputedStyle(document.querySelector('.composer')).position)")

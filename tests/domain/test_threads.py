@@ -71,7 +71,7 @@ class Conversation(RuleBasedStateMachine):
 
     @precondition(lambda self: self.active is not None)
     @rule(
-        how=st.sampled_from(["answer", "reject", "cancel", "fail", "expire", "deny", "collect"]),
+        how=st.sampled_from(["answer", "reject", "cancel", "fail", "expire", "deny", "collect", "release"]),
         who=st.booleans(),
     )
     def decide(self, how: str, who: bool) -> None:  # noqa: FBT001 - drawn by the machine
@@ -95,6 +95,8 @@ class Conversation(RuleBasedStateMachine):
                     change = lifecycle.deny(inquiry, replace(closing, by="policy", via="worker_end"))
                 case "collect":
                     change = lifecycle.collect(inquiry, "ack", self.now)
+                case "release":
+                    change = lifecycle.release(inquiry, self.now + 2)
                 case _:
                     change = None
             if change is not None:
@@ -274,7 +276,7 @@ def test_a_block_tells_whether_it_was_answered_and_by_what() -> None:
     answer = Answer(values=(("staging",),), text="1")
     replied = prompts.block(replace(asked, state=Answered(closing=a_closing(), answer=answer)))
     assert replied["status"] == "success"
-    assert cast("Metadata", replied["extra"])["answerMessageId"] == prompts.message_id(asked)
+    assert cast("Metadata", replied["extra"])["answerMessageId"] == f"msg_{asked.id}"
     failed = prompts.block(replace(asked, state=Failed(closing=a_closing())))
     assert (failed["status"], "answerMessageId" in cast("Metadata", failed["extra"])) == ("denied", False)
 

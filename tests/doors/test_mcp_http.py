@@ -279,3 +279,16 @@ async def _events(stream: httpx2.Response) -> AsyncIterator[dict[str, str]]:
         elif event:
             yield event
             event = {}
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_call_may_name_its_thread(house: House, door: str) -> None:
+    meta: Any = {"upcall/thread": "shop-42"}
+    async with connected(house, door) as agent:
+        call = asyncio.create_task(agent.call_tool("ask_human", QUESTION, meta=meta))
+        [inquiry] = await opened(house)
+        assert inquiry.origin.thread == "shop-42"
+        await asyncio.to_thread(house.answer, inquiry.id, "1")
+        result = await call
+        assert result.structured_content is not None
+        assert result.structured_content["answers"] == [["Redis"]]

@@ -50,6 +50,17 @@ def test_the_pipe_acknowledges_an_answer_that_its_agent_has_taken(house: House) 
         assert house.happened("collected").data["evidence"] == "acknowledged"
 
 
+def test_a_call_may_name_its_thread(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION, **{"upcall/thread": "shop-42"})
+        [inquiry] = house.opened()
+        assert inquiry.origin.thread == "shop-42"
+        house.answer(inquiry.id, "1")
+        assert someone.reply(1)["result"]["structuredContent"]["answers"] == [["Redis"]]
+        assert house.happened("collected").inquiry == inquiry.id
+
+
 def test_an_acknowledgement_that_was_lost_is_said_again_to_the_next_daemon(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,8 +159,8 @@ async def test_a_text_question_gets_the_raw_text_as_a_single_string(worker: Hous
     assert await mapped(worker, "1) call it *Ada*", question="Which name?") == [["1) call it *Ada*"]]
 
 
-def desk(broker: Broker, mode: bool) -> ApprovalDesk:  # noqa: FBT001 - as the caller has it
-    caller = Caller(name="builder", role=Role.AGENT, autonomous=mode)
+def desk(broker: Broker) -> ApprovalDesk:
+    caller = Caller(name="builder", role=Role.AGENT)
     return ApprovalDesk(broker, caller=caller, session="s", door="native", thread="t")
 
 
@@ -173,7 +173,7 @@ async def test_under_approval_each_sensitive_action_is_decided_by_a_person(worke
     verdicts: list[Verdict] = []
 
     async def act() -> None:
-        verdicts.append(await desk(worker.broker, mode=False).approve(ACTION, "call_1"))
+        verdicts.append(await desk(worker.broker).approve(ACTION, "call_1"))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(act)
@@ -195,7 +195,7 @@ async def test_an_approval_that_is_open_when_the_worker_shuts_down_is_denied(tmp
     async with House.open(tmp_path, policy=rules) as before:
 
         async def act() -> None:
-            verdicts.append(await desk(before.broker, mode=False).approve(ACTION, "call_1"))
+            verdicts.append(await desk(before.broker).approve(ACTION, "call_1"))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(act)
@@ -213,7 +213,7 @@ async def test_under_autonomous_no_prompt_is_raised(worker: House) -> None:
     await worker.as_("ana").post(
         "/v1/threads", json={"id": "t", "agent": "builder", "permissions": "autonomous"}
     )
-    assert (await desk(worker.broker, mode=True).approve(ACTION, "call_1")).allowed
+    assert (await desk(worker.broker).approve(ACTION, "call_1")).allowed
     response = await worker.as_("builder").post("/v1/inquiries", json={**APPROVAL, "thread": "t"})
     assert (response.status_code, response.json()["error"]["code"]) == (409, "no_approval_needed")
     assert "pending_prompt" not in await types(worker)

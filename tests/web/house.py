@@ -61,7 +61,8 @@ class House:
     async def open(cls, folder: Path, **settings: Any) -> AsyncIterator[Self]:
         clock = Clock()
         store = await SqliteStore.open(folder / "upcall.db", clock=clock)
-        broker = Broker(store, settings.pop("policy", Policy()), clock=clock)
+        policy, pacing = settings.pop("policy", Policy()), settings.pop("pacing", None)
+        broker = Broker(store, policy, pacing=pacing, clock=clock)
         access = Access(store, clock)
         await broker.start()
         runs = MemoryRuns()

@@ -11,6 +11,7 @@ from tests.web.house import CHOICE, House, code
 from tests.web.test_openapi import check, schema_of
 from upcall.broker import Policy
 from upcall.domain.thread import ThreadRules
+from upcall.pacing import Pacing
 
 ITEMS = "/v1/threads/{name}/items"
 
@@ -404,3 +405,77 @@ async def test_a_turn_that_was_left_uncalled_is_called_at_the_next_start(house: 
     turns.advance = advance  # type: ignore[method-assign]  # as it was
     await turns.look()
     assert (await thread_of(house))["prompt"]["inquiry"] == asked["id"]
+
+
+async def test_an_approval_that_takes_two_people_counts_each_message_once(tmp_path: Path) -> None:
+    async with House.open(tmp_path, policy=Policy(quorum=2)) as house:
+        asked = await house.asked(kind="approval", question="rm -rf build", thread="t1")
+        first = await said(house, "ana", "yes", key="k1")
+        assert first["answered"] == f"prm_{asked['id']}"
+        assert (await said(house, "ana", "yes", key="k1"))["item"] == first["item"]
+        again = await said(house, "ana", "approved")
+        assert (again["answered"], again["item"]["queued"]) == (None, True)
+        await said(house, "ben", "yes")
+        settled = (await house.as_("ana").get(f"/v1/inquiries/{asked['id']}")).json()
+        assert settled["answer"]["answers"] == [["Approve"]]
+        persons = [item for item in await items(house) if item["role"] == "user"]
+        assert [(item["by"], item["content"][0]["text"]) for item in persons] == [
+            ("ana", "Approve"),
+            ("ana", "approved"),
+            ("ben", "yes"),
+        ]
+
+
+async def test_secrets_in_the_metadata_of_an_agent_are_masked(house: House) -> None:
+    await begun(house)
+    token = "ghp_" + "a1B2" * 9
+    call = {"type": "tool_call", "arguments": {"env": [f"TOKEN={token}"]}}
+    await said(house, "builder", "deploy", metadata=call)
+    (item,) = await items(house)
+    assert token not in str(item)
+    assert item["metadata"]["arguments"]["env"][0].startswith("TOKEN=")
+
+
+async def test_who_posts_too_much_is_told_to_wait(tmp_path: Path) -> None:
+    async with House.open(tmp_path, pacing=Pacing(per_second=1, burst=3)) as house:
+        await begun(house)
+        await said(house, "builder", "one")
+        await said(house, "builder", "two")
+        assert code(await post(house, "builder", text="three")) == (429, "rate_limited")
+        wrong = {"question": "?", "options": ["x" * 100], "thread": "t1"}
+        for _ in range(3):
+            assert code(await house.as_("builder").post("/v1/inquiries", json=wrong)) == (
+                422,
+                "invalid_inquiry",
+            )
+        assert len(await items(house)) == 2
+        house.clock.now += 1
+        await said(house, "builder", "three")
+
+
+async def test_an_agent_that_asked_two_at_once_is_asked_for_the_second_before_it_can_collect_the_first(
+    house: House,
+) -> None:
+    first = await house.asked(**CHOICE, thread="t1")
+    second = await house.asked(question="And then?", thread="t1")
+    await house.answered(first["id"])
+    await house.broker.turns.look()
+    assert (await thread_of(house))["prompt"]["inquiry"] == first["id"]
+    house.clock.now += 5
+    await house.broker.turns.look()
+    assert (await thread_of(house))["prompt"]["inquiry"] == second["id"]
+    await house.post("builder", f"{first['id']}/collect")
+    assert types(await items(house)) == [
+        "pending_prompt",
+        "text",
+        "pending_prompt_resolved",
+        "pending_prompt",
+    ]
+
+
+async def test_an_answer_that_nobody_waits_behind_is_not_hurried(house: House) -> None:
+    asked = await house.asked(**CHOICE, thread="t1")
+    await house.answered(asked["id"])
+    house.clock.now += 3600
+    await house.broker.turns.look()
+    assert types(await items(house)) == ["pending_prompt", "text"]

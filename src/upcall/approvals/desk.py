@@ -72,7 +72,7 @@ class ApprovalDesk:
         await denied.forget(self._broker.store, self._caller.name, self._session)
 
     async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
-        if self._caller.autonomous:
+        if await self._acts_freely():
             await self._note("allowed_by_mode", action)
             return Verdict(allowed=True, reason="This run may act without asking.")
         rule = await Rulebook(self._broker).allowing(action, self._caller.name)
@@ -88,6 +88,11 @@ class ApprovalDesk:
             return _no(NOBODY)
         added = await self._broker.ask(asked, self._origin("permission", key), named_session=True)
         return _verdict(await self._broker.wait(added.inquiry, wait), asked.digest)
+
+    async def _acts_freely(self) -> bool:
+        """What the thread says counts, and what the agent may do elsewhere only where it says nothing."""
+        own = "" if self._thread is None else await self._broker.turns.own_permissions(self._thread)
+        return own == "autonomous" or (not own and self._caller.autonomous)
 
     async def _note(self, event: str, action: Action, **more: object) -> None:
         """Say in the log that something was allowed without asking anybody."""

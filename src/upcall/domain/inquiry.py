@@ -131,13 +131,15 @@ class Open:
 class Answered:
     """Answered; `collected_at` is when there was evidence that the agent has it, `votes` are who approved before.
 
-    `forwarded_at` is when a session that had ended was first brought back for it.
+    `forwarded_at` is when a session that had ended was first brought back for it, `released_at` when the next question
+    of its thread was put without waiting for that evidence.
     """
 
     closing: Closing
     answer: Answer
     collected_at: float | None = None
     forwarded_at: float | None = None
+    released_at: float | None = None
     votes: tuple[Closing, ...] = ()
 
 

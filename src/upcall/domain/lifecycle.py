@@ -30,6 +30,9 @@ from upcall.domain.records import Happening
 POLICY = "policy"
 """Who acts when nobody did."""
 
+RELEASE_AFTER = 5.0
+"""Seconds after an answer in which the agent may show that it has it, before the next one in line is asked."""
+
 ACTIVATED = "activated"
 """What the log says when the turn of a queued inquiry has come."""
 
@@ -187,6 +190,23 @@ def forward(inquiry: Inquiry, run: int, now: float) -> Change | None:
             happening = Happening(type="forwarded", at=now, data={"ref": inquiry.ref, "run": run})
             state = replace(settled, forwarded_at=settled.forwarded_at or now)
             return Change(inquiry=replace(inquiry, state=state), happening=happening)
+        case _:
+            return None
+
+
+def release(inquiry: Inquiry, now: float) -> Change | None:
+    """Let the next question of its thread be put, though nothing shows yet that the agent has this answer.
+
+    An agent that asked both at once may be unable to show it before it has the other answer, too.
+    """
+    match inquiry.state:
+        case Answered(collected_at=None, released_at=None, closing=closing) as settled if (
+            now >= closing.at + RELEASE_AFTER
+        ):
+            happening = Happening(type="released", at=now, data={"ref": inquiry.ref})
+            return Change(
+                inquiry=replace(inquiry, state=replace(settled, released_at=now)), happening=happening
+            )
         case _:
             return None
 

@@ -5,6 +5,7 @@ An inquiry that was asked in a thread waits in line, is posted as `pending_promp
 """
 
 from upcall.domain.inquiry import (
+    APPROVE,
     Answered,
     Cancelled,
     Change,
@@ -35,8 +36,8 @@ def prompt_id(inquiry: Inquiry) -> str:
 
 
 def message_id(inquiry: Inquiry) -> str:
-    """What the message is called that answers an inquiry."""
-    return f"msg_{inquiry.id}"
+    """What the message is called that answers an inquiry, or that is one of the approvals that it takes."""
+    return f"msg_{inquiry.id}_{len(inquiry.votes)}" if inquiry.is_open else f"msg_{inquiry.id}"
 
 
 def is_resolved(inquiry: Inquiry) -> bool:
@@ -44,7 +45,7 @@ def is_resolved(inquiry: Inquiry) -> bool:
     match inquiry.state:
         case Open():
             return False
-        case Answered(collected_at=None):
+        case Answered(collected_at=None, released_at=None):
             return _came_late(inquiry) or _is_nobodys(inquiry)
         case _:
             return True
@@ -67,18 +68,13 @@ def consequences(change: Change) -> Effects:
         case "activated":
             return Effects(forgotten=(waits,)) + _posted(inquiry, pending(inquiry), happening.at)
         case "voted":
-            vote = inquiry.votes[-1]
-            said = Item(
-                id=f"{message_id(inquiry)}_{len(inquiry.votes)}",
-                type="text",
-                role="user",
-                by=vote.by,
-                text="1",
+            return _posted(inquiry, _vote(inquiry), happening.at)
+        case "collected" | "released":
+            return (
+                NOTHING
+                if _was_resolved(inquiry, happening.type)
+                else _posted(inquiry, resolved(inquiry), happening.at)
             )
-            return _posted(inquiry, said, happening.at)
-        case "collected":
-            done = _came_late(inquiry) or _is_nobodys(inquiry)
-            return NOTHING if done else _posted(inquiry, resolved(inquiry), happening.at)
         case _ if happening.data.get("queued"):
             return Effects(forgotten=(waits,))
         case "answered":
@@ -188,6 +184,16 @@ def _message(inquiry: Inquiry) -> Item:
     )
 
 
+def _vote(inquiry: Inquiry) -> Item:
+    """One of several approvals that it takes."""
+    vote = inquiry.votes[-1]
+    more: Document = {"prompt": {"prompt_id": prompt_id(inquiry)}}
+    name = message_id(inquiry)
+    return Item(
+        id=name, type=ItemType.TEXT, role="user", by=vote.by, text=APPROVE, more=more, key=vote.key or ""
+    )
+
+
 def _ended(inquiry: Inquiry) -> tuple[str, str | None]:
     """One of the three states that a thread knows, and why."""
     match inquiry.state:
@@ -201,6 +207,12 @@ def _ended(inquiry: Inquiry) -> tuple[str, str | None]:
             return "failed", closing.reason or "internal_error"
         case Open() | Answered():
             return "answered", None
+
+
+def _was_resolved(inquiry: Inquiry, step: str) -> bool:
+    """Whether the thread had gone on before there was evidence that the agent has its answer."""
+    released = isinstance(inquiry.state, Answered) and inquiry.state.released_at is not None
+    return _came_late(inquiry) or _is_nobodys(inquiry) or (released and step == "collected")
 
 
 def _came_late(inquiry: Inquiry) -> bool:

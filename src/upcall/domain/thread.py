@@ -21,6 +21,7 @@ QUEUE = "thread_queue"
 """The kind of the records that tell which inquiries wait for their turn."""
 
 KEYS_REMEMBERED = 50
+CALLS_REMEMBERED = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 _UNKEPT = re.compile("[\x00\ud800-\udfff]")
 
@@ -230,10 +231,10 @@ def check_alone(thread: Thread, call: str | None) -> None:
 
 def _calls_after(calls: Sequence[str], item: Item) -> tuple[str, ...]:
     """The calls under way after an item, which names its own in `tool_call_id`."""
-    call = str((item.more or {}).get("tool_call_id") or "")
+    call = str((item.more or {}).get("tool_call_id") or "")[:200]
     match item.type:
         case ItemType.TOOL_CALL if call:
-            return (*[name for name in calls if name != call], call)
+            return (*[name for name in calls if name != call], call)[-CALLS_REMEMBERED:]
         case ItemType.TOOL_RESULT:
             return tuple(name for name in calls if name != call)
         case ItemType.TURN_END:

@@ -242,6 +242,8 @@ def _state_out(state: State) -> Json:
             made["collected_at"] = state.collected_at
         if state.forwarded_at is not None:
             made["forwarded_at"] = state.forwarded_at
+        if state.released_at is not None:
+            made["released_at"] = state.released_at
     return made
 
 
@@ -292,6 +294,7 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
         answer=Answer(values=values, text=given["text"]),
         collected_at=read.get("collected_at"),
         forwarded_at=read.get("forwarded_at"),
+        released_at=read.get("released_at"),
         votes=_votes_in(read),
     )
 

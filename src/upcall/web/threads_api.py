@@ -91,9 +91,6 @@ class ThreadHandlers:
         """Say something: an agent's item, or a person's message, which may be an answer."""
         body = await call.body()
         words = _agents_words(body) if call.caller.is_agent else _persons_words(body)
-        limit = self._broker.policy.limits.answer
-        if len(words.text) > limit:
-            raise InvalidRequest(f"text: at most {limit} characters, got {len(words.text)}")
         posted = await self._threads.post(call.name, call.caller, words)
         known = await self._threads.get(call.name, call.caller)
         item = None if posted.item is None else await self._documents.item(posted.item, known)

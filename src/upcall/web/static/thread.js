@@ -88,6 +88,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 const hear = live();
+// A conversation is read from its end, unless somebody went back in it.
+if (!location.search) scrollTo({ top: document.documentElement.scrollHeight });
 follow((news) => {
   if (news.kind === "item") put(news.html);
   else if (news.kind === "composer") compose(news.html);
