@@ -145,6 +145,14 @@ class WebhookSettings(ChannelSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscordSettings(ChannelSettings):
+    """A Discord bot."""
+
+    bot_token: str = field(default="", metadata=SECRET | NEEDED)
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NtfySettings(ChannelSettings):
     """A server of ntfy's."""
 
@@ -171,6 +179,7 @@ KINDS: Mapping[str, type[ChannelSettings]] = {
     "telegram": TelegramSettings,
     "whatsapp": WhatsAppSettings,
     "matrix": MatrixSettings,
+    "discord": DiscordSettings,
     "email": EmailSettings,
     "webhook": WebhookSettings,
     "ntfy": NtfySettings,

@@ -72,6 +72,12 @@ def _matrix(settings: kinds.MatrixSettings) -> Channel:
     )
 
 
+def _discord(settings: kinds.DiscordSettings) -> Channel:
+    from upcall.channels.discord import Discord
+
+    return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
+
+
 def _email(settings: kinds.EmailSettings, stamps: Stamps) -> Channel:
     from upcall.channels.email import Email
     from upcall.channels.email_mailbox import Server
@@ -128,6 +134,7 @@ def _desktop(settings: kinds.DesktopSettings) -> Channel:
 MAKERS: Mapping[type[kinds.ChannelSettings], Callable[[Any], Channel]] = {
     kinds.SlackSettings: _slack,
     kinds.MatrixSettings: _matrix,
+    kinds.DiscordSettings: _discord,
     kinds.WebhookSettings: _webhook,
     kinds.NtfySettings: _ntfy,
     kinds.AppriseSettings: _apprise,

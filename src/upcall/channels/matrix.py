@@ -6,17 +6,15 @@ so a restart neither repeats nor misses anything.
 
 import logging
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 from upcall.channel_ports import Inbox, Refused, Unavailable
 from upcall.channels import matrix_messages as messages, matrix_reading as reading
+from upcall.channels.addresses import guarded
 from upcall.channels.matrix_api import HINTS, Homeserver, Synced
 from upcall.channels.words import sentences
-from upcall.domain.errors import InvalidSetting
 from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
 
 MOST_INVITATIONS = 200
-LOCAL = {"127.0.0.1", "::1", "localhost"}
 
 log = logging.getLogger("upcall.channels.matrix")
 
@@ -27,14 +25,8 @@ class Matrix:
     capabilities: Capabilities = messages.CAPABILITIES
 
     def __init__(self, *, homeserver: str, access_token: str, language: str = "en") -> None:
-        address = urlsplit(homeserver)
-        if address.scheme != "https" and not (address.scheme == "http" and address.hostname in LOCAL):
-            raise InvalidSetting(
-                f"homeserver: {homeserver!r} would carry the token in the clear",
-                hint="write https://…; http:// is for a homeserver on this machine",
-            )
         self._words: Mapping[str, str] = sentences(language)
-        self._home = Homeserver(homeserver, access_token, reading.TYPES)
+        self._home = Homeserver(guarded("homeserver", homeserver), access_token, reading.TYPES)
         self._invitations: dict[str, str] = {}
         self._pairs: dict[str, bool] = {}
 

@@ -60,7 +60,7 @@ class Homeserver:
             request_timeout=CALL_SECONDS,
             encryption_enabled=False,
         )
-        self._nio = nio.AsyncClient(url.rstrip("/"), config=settings)
+        self._nio = nio.AsyncClient(url, config=settings)
         self._nio.access_token = token
 
     async def sign_in(self) -> None:

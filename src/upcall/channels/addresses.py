@@ -1,0 +1,22 @@
+"""Where a vendor's API is, when its owner says: never anywhere that a token would travel in the clear."""
+
+from urllib.parse import urlsplit
+
+from upcall.domain.errors import InvalidSetting
+
+LOCAL = {"127.0.0.1", "::1", "localhost"}
+
+
+def guarded(setting: str, url: str) -> str:
+    """The address, if it is one to which a token may be sent.
+
+    Raises:
+        InvalidSetting: if it is not.
+    """
+    address = urlsplit(url)
+    if address.scheme == "https" or (address.scheme == "http" and address.hostname in LOCAL):
+        return url.rstrip("/")
+    raise InvalidSetting(
+        f"{setting}: {url!r} would carry the token in the clear",
+        hint="write https://…; http:// is for a server on this machine",
+    )
