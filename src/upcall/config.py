@@ -124,6 +124,7 @@ class Config:
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
     inbox: bool = True
+    drawing: Literal["runs", "tasks"] = "runs"
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     token_in_path: bool = False

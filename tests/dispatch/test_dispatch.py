@@ -117,7 +117,7 @@ async def test_a_refusal_hands_over_to_the_next_route_at_once(tmp_path: Path) ->
         assert hall.one.attempts == 1
 
 
-@pytest.mark.promise("spec/87")
+@pytest.mark.promise("spec/87", "pynchy/35")
 async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,)), inbox=False) as hall:
         hall.one.failures = [Refused("no such place")]

@@ -5,6 +5,7 @@ from typing import Any
 
 from upcall.cli.render import HIDDEN, Inquiry, answer_command, takes_force, votes
 from upcall.cli.run_render import Run, next_steps, run_facts
+from upcall.cli.task_render import task_facts
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
 from upcall.domain.display import escaped, one_line, visible
@@ -42,15 +43,18 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     return lines
 
 
-def run_lines(run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None) -> list[str]:
+def run_lines(
+    run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None, *, tasks: bool = False
+) -> list[str]:
     """Everything about one run, with what it asks."""
     room = min(width or WIDEST, WIDEST)
-    lines = run_facts(run, now, paint)
+    lines = (task_facts if tasks else run_facts)(run, now, paint)
     for inquiry in asked:
         lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
         lines += question_lines(inquiry, paint, room)
         name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
-        lines += ["", f"  Answer with: {paint.name(answer_command(inquiry, name))}"]
+        command = f'upcall answer {name} "your response"' if tasks else answer_command(inquiry, name)
+        lines += ["", f"  Answer with: {paint.name(command)}"]
     return lines if asked else [*lines, "", next_steps(run, paint)]
 
 

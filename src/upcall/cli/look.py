@@ -9,6 +9,7 @@ from typing import Any
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, takes_json, takes_ref
 from upcall.cli.render import Status, status_lines, without_secrets
+from upcall.cli.task_render import draws_tasks
 from upcall.cli.terminal import paint, width
 from upcall.cli.times import midnight, moment
 
@@ -27,7 +28,7 @@ def _status(args: Namespace) -> int:
         shown = {"waiting": waiting, "running": running, "done": done}
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
-    print("\n".join(status_lines(status, now, paint(), width())))
+    print("\n".join(status_lines(status, now, paint(), width(), tasks=draws_tasks(client))))
     if more:
         print(f"\nThese are the oldest {len(waiting)} questions; `upcall status --json` has them all.")
     return 0
@@ -88,7 +89,7 @@ def _show_run(client: Client, args: Namespace) -> int:
         from upcall.cli.branch import branch_of
 
         run["branch"] = branch_of(run["cwd"])
-    print("\n".join(run_lines(run, asked, time.time(), paint(), width())))
+    print("\n".join(run_lines(run, asked, time.time(), paint(), width(), tasks=draws_tasks(client))))
     return 0
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from upcall.cli.run_render import Run, ended_line, run_line
+from upcall.cli.task_render import ended_task_line, task_line
 from upcall.cli.terminal import Paint
 from upcall.cli.times import moment, since, span
 from upcall.domain.display import one_line
@@ -25,23 +26,32 @@ class Status(NamedTuple):
     runs: dict[int, Run]
 
 
-def status_lines(status: Status, now: float, paint: Paint, width: int | None) -> list[str]:
-    """What waits, then what works, then what was settled."""
+def status_lines(
+    status: Status, now: float, paint: Paint, width: int | None, *, tasks: bool = False
+) -> list[str]:
+    """What waits, then what works, then what was settled; as `tasks` without anything but their names."""
     lines: list[str] = []
     if status.waiting:
         lines.append(paint.bold("WAITING FOR INPUT:"))
         open_by_run = Counter(inquiry["run"] for inquiry in status.waiting if inquiry["run"] is not None)
         for inquiry in status.waiting:
             name = name_of(inquiry, open_by_run)
-            lines += _waiting(inquiry, name, status.runs.get(inquiry["run"]), now, paint, width)
+            run = status.runs.get(inquiry["run"])
+            who = run["task"] if tasks and run is not None else _who(inquiry, run)
+            lines += _waiting(inquiry, name, who, now, paint, width)
     elif not status.running:
         lines.append(
             "Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out."
         )
     if status.running:
         lines += [*([""] if lines else []), paint.bold("RUNNING:")]
-        lines += [run_line(run, now, paint, width) for run in status.running]
-    if status.done:
+        lines += [
+            task_line(run, paint) if tasks else run_line(run, now, paint, width) for run in status.running
+        ]
+    if tasks:
+        ended = [ended_task_line(done, paint) for done in status.done if is_a_run(done)]
+        lines += ["", paint.bold("COMPLETED TODAY:"), *ended] if ended else []
+    elif status.done:
         lines += ["", paint.bold("DONE TODAY:")]
         for done in status.done:
             lines.append((ended_line if is_a_run(done) else _done)(done, now, paint, width))
@@ -116,9 +126,12 @@ def resolution(inquiry: Inquiry, now: float) -> str:
             return f"was {state} {by}, {ago}{reason}"
 
 
-def _waiting(
-    inquiry: Inquiry, name: str, run: Run | None, now: float, paint: Paint, width: int | None
-) -> list[str]:
+def _who(inquiry: Inquiry, run: Run | None) -> str:
+    about = inquiry["questions"][0]["header"] if run is None else run["task"]
+    return f"{inquiry['agent']}: {about}" if about else str(inquiry["agent"])
+
+
+def _waiting(inquiry: Inquiry, name: str, who: str, now: float, paint: Paint, width: int | None) -> list[str]:
     left = moment(inquiry["expires_at"]) - now
     notes = [f"waiting {since(inquiry['asked_at'], now)}"]
     if left < SOON:
@@ -126,9 +139,6 @@ def _waiting(
     if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
         notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
     notes += [votes(inquiry)] if votes(inquiry) else []
-    header = inquiry["questions"][0]["header"]
-    about = header if run is None else run["task"]
-    who = f"{inquiry['agent']}: {about}" if about else inquiry["agent"]
     agent = one_line(who, None if width is None else max(width // 2, 10))
     lines = [f"  {paint.name('#' + name)} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
     questions = inquiry["questions"]

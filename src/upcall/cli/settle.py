@@ -12,6 +12,7 @@ from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_
 from upcall.cli.failures import CommandFailed
 from upcall.cli.naming import asked_by
 from upcall.cli.render import answer_command, given, resolution, takes_force, votes
+from upcall.cli.task_render import draws_tasks
 from upcall.cli.times import moment, span
 
 USAGE = 2
@@ -67,7 +68,9 @@ def _answer(args: Namespace) -> int:
 def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
     """The run's process has ended, so the answer starts another one."""
     number = run["number"]
-    print(f"Resuming run #{number} with your answer …", flush=True)
+    tasks = draws_tasks(client)
+    what, dots = (f"task #{number}", "...") if tasks else (f"run #{number}", " …")
+    print(f"Resuming {what} with your answer{dots}", flush=True)
     if not wait:
         print(f"Follow it with: upcall log {number} -f", file=sys.stderr)
         return 0
