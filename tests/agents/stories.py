@@ -188,7 +188,7 @@ def delegate(conversation: Conversation) -> Turn:
     if any(SUBTASK in prompt for prompt in conversation.prompts):
         return ASK
     if any(tool.name == "task" for tool in conversation.tools):
-        kind = {"description": "Ask for the cache", "subagent_type": "general"}
-        return Call("task", {**kind, "prompt": SUBTASK})
+        asked = {"description": "Ask for the cache", "prompt": SUBTASK, "subagent_type": "general"}
+        return Call("task", asked)
     kind = {"subagent_type": "general-purpose", "run_in_background": False}
     return Call("Agent", {"description": "Ask for the cache", "prompt": SUBTASK, **kind})
