@@ -4,10 +4,13 @@
 #
 #   make PYTHON=python3.12 …    another interpreter
 #   make test ARGS="-k pipe"    arguments for the program that the target runs
+#   make test JOBS=1            one test at a time, where a machine has nothing to spare
 #   CI=1 make test              a component that is missing fails its tests instead of skipping them
 
 PYTHON ?= python3
 ARGS ?=
+# Most tests wait for somebody else most of the time.
+JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,7 +54,7 @@ up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
 test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check
