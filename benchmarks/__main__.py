@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     baselines,
     blocked,
+    browser,
     channels,
     crowd,
     cycles,
@@ -42,6 +43,7 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "files": files.run,
     "status": status.run,
     "restart": restart.run,
+    "inbox": browser.run,
     "channels": channels.run,
 }
 RESULTS = ROOT / "benchmarks" / "results"

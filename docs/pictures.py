@@ -7,7 +7,7 @@ A daemon in a scratch home is asked a few things, and a real browser looks at it
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,31 @@ FORM = {
 }
 
 
+# Plays Claude Code, so that a run has something to show.
+AGENT = """#!{python}
+import json, os, subprocess, sys
+if "--version" in sys.argv:
+    print("2.1.300 (Claude Code)")
+    sys.exit()
+def tell(**event):
+    print(json.dumps({{"session_id": "b7c1", **event}}), flush=True)
+def turn(number, **content):
+    usage = {{"input_tokens": 4100, "output_tokens": 380}}
+    tell(type="assistant", message={{"id": f"m{{number}}", "content": [content], "usage": usage}})
+def result(text):
+    tell(type="user", message={{"content": [{{"type": "tool_result", "tool_use_id": "t", "content": text}}]}})
+turn(1, type="text", text="I look for where users are looked up.")
+turn(2, type="tool_use", id="t", name="Grep", input={{"pattern": "users.find"}})
+result("api/users.py:42: return users.find(key)")
+turn(3, type="text", text="One place, and both clients are there already. Which one is your decision.")
+if os.getcwd().endswith("-api"):
+    ask = [sys.executable, "-m", "upcall", "ask", "Which cache should the API use for user look-ups?"]
+    turn(4, type="tool_use", id="t", name="Bash", input={{"command": "upcall ask ..."}})
+    subprocess.run([*ask, "-o", "Redis", "-o", "Memcached"])
+tell(type="result", subtype="success", is_error=False, result="Both tests pass now.", total_cost_usd=0.31)
+"""
+
+
 # Pictures are taken within seconds, and nothing that waits is that young.
 WAITED = """() => document.querySelectorAll("upcall-time").forEach((time, place) => {
     if (time.dataset.as === "moment") return;
@@ -95,6 +120,41 @@ class Scene:
         name: str = self._client.post("/v1/inquiries", question)["id"]
         return name
 
+    def talk(self, thread: str, title: str) -> None:
+        """Have a conversation up to a question."""
+        agent = Client(ASKER, self._client.home)
+        agent.post("/v1/threads", {"id": thread, "title": title})
+        items = f"/v1/threads/{thread}/items"
+        self._client.post(items, {"text": "Make the product page faster, please."})
+        agent.post(items, {"text": "Most of its time goes into looking up users. A cache would help."})
+        agent.post("/v1/inquiries", {**CACHE, "agent": "local", "thread": thread})
+        agent.hang_up()
+
+    def run(self, task: str, folder: str, state: str) -> int:
+        """Have the agent work on something until it has come so far; in a folder of an API, it asks."""
+        work = self._client.home.path.parent / folder
+        work.mkdir()
+        order = {"agent": "claude", "task": task, "cwd": str(work)}
+        number: int = self._client.post("/v1/runs", order)["number"]
+        self._until(lambda event: event["data"].get("run") == number and event["data"].get("state") == state)
+        return number
+
+    def end(self, number: int) -> None:
+        """Leave no process behind."""
+        self._client.post(f"/v1/runs/{number}/cancel", {})
+        self._until(
+            lambda event: event["data"].get("run") == number and event["data"].get("state") == "cancelled"
+        )
+
+    def _until(self, fact: Callable[[dict[str, Any]], bool]) -> None:
+        """Read the log until it says so."""
+        after = 0
+        while True:
+            news = self._client.get(f"/v1/events?after={after}&wait=10")
+            if any(fact(event) for event in news["items"]):
+                return
+            after = news["next_after"]
+
     def answer(self, question: dict[str, Any], text: str) -> None:
         """Put a question and answer it."""
         name = self.ask(question)
@@ -103,7 +163,11 @@ class Scene:
     def collected(self, question: dict[str, Any], text: str) -> None:
         """Put a question as an agent of this machine, answer it, and let the agent say that it has the answer."""
         asker = Client(ASKER, self._client.home)
-        name = inquiry_path(asker.post("/v1/inquiries", question)["id"])
+        asked = asker.post("/v1/inquiries", question)["id"]
+        name = inquiry_path(asked)
+        with self.page() as page:
+            page.goto(f"{page.url}i/{asked}")
+            self._until(lambda event: event["type"] == "shown" and event["inquiry"] == asked)
         self._client.post(f"{name}/answer", {"text": text, "via": "web"})
         asker.post(f"{name}/collect", {})
         asker.hang_up()
@@ -161,12 +225,30 @@ def draw(scene: Scene, folder: Path) -> None:
     with scene.page() as page:
         page.goto(f"{page.url}history")
         shoot(page, folder / "inbox-history.png")
+    scene.talk("shop-42", "The shop")
+    with scene.page() as page:
+        page.goto(f"{page.url}threads/shop-42")
+        shoot(page, folder / "inbox-thread.png")
+    scene.run("Fix the flaky test in tests/test_cart.py", "shop-web", "completed")
+    number = scene.run("Add a cache for user look-ups to the API", "shop-api", "waiting_input")
+    with scene.page() as page:
+        page.goto(f"{page.url}runs")
+        shoot(page, folder / "inbox-runs.png")
+    with scene.page() as page:
+        page.goto(f"{page.url}runs/{number}")
+        shoot(page, folder / "inbox-run.png", whole=True)
+    scene.end(number)
 
 
 def main(folder: Path = FOLDER) -> None:
     """Take the pictures in a home that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="upcall-pictures-") as scratch:
-        home = Home(Path(scratch))
+        home = Home(Path(scratch) / "home")
+        home.create()
+        agent = Path(scratch) / "claude"
+        agent.write_text(AGENT.format(python=sys.executable))
+        agent.chmod(0o700)
+        home.config_file.write_text(f'[agents.claude]\nprogram = "{agent}"\n')
         try:
             ensure_running(home)
             with launched() as browser:

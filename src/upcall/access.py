@@ -190,6 +190,10 @@ class Access:
             raise Unauthenticated("nobody is signed in here", hint="`upcall inbox` prints a sign-in link")
         return found
 
+    def is_open(self, name: str) -> bool:
+        """Whether there is a session of that name, and it is not over."""
+        return any(each.name == name and not self._is_over(each) for each in self._sessions.values())
+
     async def admit_session(self, secret: str) -> Session:
         """The session that a cookie stands for, which may have begun at another daemon. Raises as `session` does."""
         try:

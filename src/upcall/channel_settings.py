@@ -81,6 +81,20 @@ class WhatsAppSettings(ChannelSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PushSettings(ChannelSettings):
+    """Web Push to the browsers of people; `subject` is whom a push service can write to when something goes wrong."""
+
+    subject: str = field(default="", metadata=NEEDED)
+
+    @override
+    def problem(self) -> str:
+        """Push services want an address that they can reach."""
+        if self.subject.startswith(("mailto:", "https://")):
+            return ""
+        return "subject: an address that a push service can write to, such as mailto:you@example.org"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixSettings(ChannelSettings):
     """An account on a Matrix homeserver."""
 
@@ -178,6 +192,7 @@ KINDS: Mapping[str, type[ChannelSettings]] = {
     "slack": SlackSettings,
     "telegram": TelegramSettings,
     "whatsapp": WhatsAppSettings,
+    "push": PushSettings,
     "matrix": MatrixSettings,
     "discord": DiscordSettings,
     "email": EmailSettings,

@@ -55,7 +55,7 @@ from upcall.setup.work_tree import WorkTree
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
-from upcall.wiring_channels import channel_routing, follow_up, notifications, posts
+from upcall.wiring_channels import channel_routing, follow_up, notifications, posts, subscriptions
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
@@ -140,6 +140,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             access=access,
             runs=runs,
             dispatch=dispatch,
+            pushed=subscriptions(config, store, access),
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
@@ -206,7 +207,7 @@ def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing:
     return Dispatch(
         broker,
         People(broker.store, broker.now),
-        posts(config, url, links.path_in, links.signing),
+        posts(config, url, links.path_in, links.signing, subscriptions(config, broker.store, access)),
         routing,
         listening_lease=LEASE if is_postgres(config.database) else None,
     )

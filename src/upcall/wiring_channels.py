@@ -5,11 +5,13 @@ from contextlib import asynccontextmanager
 from shutil import which
 from zoneinfo import ZoneInfo
 
+from upcall.access import Access
 from upcall.channel_ports import Channel, Stamps
-from upcall.channel_settings import QUIET, ChannelSettings, RouteSettings
-from upcall.channels.catalogue import channel
+from upcall.channel_settings import QUIET, ChannelSettings, PushSettings, RouteSettings
+from upcall.channels.catalogue import channel, new_push_key, push
 from upcall.channels.words import sentences
 from upcall.config import Config
+from upcall.dispatch.subscriptions import Subscriptions
 from upcall.dispatch.worker import Post
 from upcall.domain import resume
 from upcall.domain.consequences import FollowUp
@@ -57,7 +59,11 @@ async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
 
 
 def posts(
-    config: Config, url: str, signed_path: SignedPath = unsigned, stamps: Stamps | None = None
+    config: Config,
+    url: str,
+    signed_path: SignedPath = unsigned,
+    stamps: Stamps | None = None,
+    pushed: Subscriptions | None = None,
 ) -> list[Post]:
     """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
@@ -67,7 +73,7 @@ def posts(
     base = config.public_url.rstrip("/") or url
 
     def post(name: str, settings: ChannelSettings) -> Post:
-        channel = _channel(name, settings, f"{base}/channels/{name}", stamps)
+        channel = _channel(name, settings, f"{base}/channels/{name}", stamps, pushed)
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
@@ -77,6 +83,12 @@ def posts(
         return Post(name=name, channel=channel, words=sentences(settings.language), link=link)
 
     return [post(name, settings) for name, settings in config.channels.items()]
+
+
+def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions | None:
+    """Whose browsers are told by push; None where that is not set up."""
+    wanted = any(isinstance(settings, PushSettings) for settings in config.channels.values())
+    return Subscriptions(store, access, new_push_key) if wanted else None
 
 
 @asynccontextmanager
@@ -103,8 +115,12 @@ async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
         await notifying.close()
 
 
-def _channel(name: str, settings: ChannelSettings, url: str, stamps: Stamps | None) -> Channel:
+def _channel(
+    name: str, settings: ChannelSettings, url: str, stamps: Stamps | None, pushed: Subscriptions | None
+) -> Channel:
     try:
+        if isinstance(settings, PushSettings) and pushed is not None:
+            return push(settings, pushed)
         return channel(settings, url, stamps)
     except ValueError as error:
         raise InvalidSetting(f"channels.{name}: {error}") from error

@@ -182,10 +182,13 @@ def _hook(stage: Stage, decision: str) -> tuple[str, str]:
 
 
 def delegate(conversation: Conversation) -> Turn:
-    """The turns of a model that has a subagent ask."""
+    """The turns of a model that has a subagent ask, with whatever its program has for that."""
     if conversation.results:
         return say_back(conversation)
     if any(SUBTASK in prompt for prompt in conversation.prompts):
         return ASK
+    if any(tool.name == "task" for tool in conversation.tools):
+        asked = {"description": "Ask for the cache", "prompt": SUBTASK, "subagent_type": "general"}
+        return Call("task", asked)
     kind = {"subagent_type": "general-purpose", "run_in_background": False}
     return Call("Agent", {"description": "Ask for the cache", "prompt": SUBTASK, **kind})

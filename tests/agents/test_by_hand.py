@@ -6,7 +6,6 @@ from tests.agents import samples, stories
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, PROGRAMS, Desk, Program
-from tests.agents.script import Call, Conversation, Turn, say_back
 from tests.agents.stories import Stage
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
@@ -69,22 +68,3 @@ def test_a_subagent_asks_and_its_agent_hears_the_answer(stage: Stage) -> None:
     assert any(stories.TASK in prompt for prompt in last.prompts)
     assert "Memcached" in last.results[-1]
     assert samples.kinds(work.lines) == samples.kinds(samples.read("claude-delegated"))
-
-
-def test_two_agents_that_ask_at_once_each_get_their_own_answer(stage: Stage) -> None:
-    tasks = {"Colour?": CLAUDE, "Size?": CODEX}
-
-    def ask_the_task(heard: Conversation) -> Turn:
-        task = next(prompt for prompt in heard.prompts if prompt in tasks)
-        return say_back(heard) if heard.results else Call("ask_human", {"question": task})
-
-    stage.model.follow(ask_the_task)
-    works = {task: stage.start(program, task) for task, program in tasks.items()}
-    questions = [stage.person.next_question(*works.values()) for _ in works]
-    refs = {question["questions"][0]["question"]: question["ref"] for question in questions}
-    stage.person.answer(refs["Size?"], "Small")
-    stage.person.answer(refs["Colour?"], "Green")
-
-    colour, size = (works[task].finish().events for task in tasks)
-    assert "Green" in colour[-1]["result"]
-    assert "Small" in size[-2]["item"]["text"]

@@ -9,6 +9,7 @@ import pytest
 from upcall.channel_settings import (
     KINDS,
     EmailSettings,
+    PushSettings,
     RouteSettings,
     SlackSettings,
     TelegramSettings,
@@ -109,7 +110,8 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
 
 
 def test_every_kind_of_channel_can_be_made() -> None:
-    assert {*MAKERS, *CALLED, *STAMPED} == set(KINDS.values())
+    # Web Push is made with those whom it tells.
+    assert {*MAKERS, *CALLED, *STAMPED, PushSettings} == set(KINDS.values())
 
 
 def test_a_mailbox_is_made_as_the_settings_say() -> None:

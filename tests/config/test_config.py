@@ -66,6 +66,10 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("[runs]\nlimit = 'many'", "runs.limit: a number, got 'many'"),
         ("[channels]\nslack = 3", "channels.slack: a table [channels.slack], got 3"),
         ("[channels.Chat]\nkind = 'slack'", "channels.Chat: a name of small letters, digits and - only"),
+        (
+            "[channels.push]\nsubject = 'ana'",
+            "channels.push.subject: an address that a push service can write to, such as mailto:you@example.org",
+        ),
         ("[channels.chat]\nkind = 'fax'", "channels.chat.kind: one of slack"),
         (
             "[channels.slack]\nbot_token = '$NOT_SET'",

@@ -22,7 +22,7 @@ import upcall.server
 print(*sorted(sys.modules), sep="\\n")
 """
 FOR_PAGES = {"jinja2", "markdown_it", "markupsafe"}
-FOR_CHANNELS = {"aiogram", "aiohttp", "slack_sdk"}
+FOR_CHANNELS = {"aiogram", "aiohttp", "cryptography", "pywebpush", "slack_sdk"}
 
 
 def imported_by(module: Path) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.web.house import CHOICE, House
-from tests.web.visitor import Visitor, words
+from tests.web.visitor import Form, Visitor, words
 
 
 @pytest.fixture
@@ -207,14 +207,14 @@ async def test_the_history_is_turned_page_by_page_the_latest_first(live: House, 
 
 
 async def test_more_than_a_page_of_open_questions_is_turned_too(live: House, ana: Visitor) -> None:
-    for number in range(101):
+    for number in range(31):
         await live.asked(question=f"Number {number:03}?")
     first = await ana.looks()
-    assert "Number 099?" in first
-    assert "Number 100?" not in first
-    assert "(101) Inbox" in first
+    assert "Number 029?" in first
+    assert "Number 030?" not in first
+    assert "(31) Inbox" in first
     following = first.partition('href="/?cursor=')[2].partition('"')[0]
-    assert "Number 100?" in await ana.looks(f"/?cursor={following}")
+    assert "Number 030?" in await ana.looks(f"/?cursor={following}")
 
 
 async def test_a_filter_works_without_scripts(live: House, ana: Visitor) -> None:
@@ -341,3 +341,32 @@ async def test_a_secret_answer_is_not_searched_for(live: House, ana: Visitor) ->
     await live.answered(inquiry["id"], "hunter2")
     assert "Nothing in the history matches this." in await ana.looks("/history?q=hunter2")
     assert "Password?" in await ana.looks("/history?q=password")
+
+
+async def test_shown_is_said_once_somebody_had_it_on_the_screen(live: House, ana: Visitor) -> None:
+    inquiry = await live.asked()
+    other = await live.asked()
+    one = f"/i/{inquiry['id']}"
+    # That a page was sent proves nothing.
+    assert "Shown" not in words(await ana.looks(one))
+    live.clock.now += 60
+    token = (await ana.form("/sessions", "/sign-out")).fields[0]
+    for _ in range(2):
+        told = Form("/inbox/shown", [token, ("id", inquiry["id"]), ("id", "nothing"), ("id", other["ref"])])
+        assert (await ana.sends(told)).status_code == 204
+    page = words(await ana.looks(one))
+    assert page.index("Asked") < page.index("Shown")
+    assert "inbox:ana" in page
+    assert "2027-01-15 08:01 UTC" in page
+    await live.answered(inquiry["id"])
+    page = words(await ana.looks("/history"))
+    assert page.index("Shown") < page.index("Answered 2027")
+    events = (await live.as_("ana").get("/v1/events")).json()["items"]
+    assert [event["inquiry"] for event in events if event["type"] == "shown"] == [inquiry["id"]]
+
+
+async def test_the_page_for_when_nobody_answers_has_nothing_private(live: House, ana: Visitor) -> None:
+    await live.asked(question="Whose business is it?")
+    for page in (await ana.looks("/offline"), (await ana.client.get("/service-worker.js")).text):
+        assert "business" not in page
+    assert "ana" not in words(await ana.looks("/offline"))

@@ -4,10 +4,13 @@ Not everybody has a channel's library, and loading one takes time.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from upcall import channel_settings as kinds
 from upcall.channel_ports import Channel, Stamps
+
+if TYPE_CHECKING:
+    from upcall.channels.push import Recipients
 
 
 def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
@@ -22,6 +25,20 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
         assert stamps is not None
         return stamped(settings, stamps)
     return MAKERS[type(settings)](settings) if called is None else called(settings, url)
+
+
+def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:
+    """Web Push, which has to know whose browsers there are. Raises as `channel` does."""
+    from upcall.channels.push import Push
+
+    return Push(recipients, settings.subject)
+
+
+def new_push_key() -> tuple[str, str]:
+    """A key by which push services know this installation. Raises as `channel` does."""
+    from upcall.channels.push import new_key
+
+    return new_key()
 
 
 def _slack(settings: kinds.SlackSettings) -> Channel:

@@ -83,6 +83,7 @@ def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View
         more=_more(inquiry, link),
         link=link if can.link and inquiry.is_open else "",
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
+        secret=inquiry.secret,
     )
 
 

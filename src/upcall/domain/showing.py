@@ -97,6 +97,8 @@ class View:
     more: str = ""
     link: str = ""
     outcome: str | None = None
+    secret: bool = False
+    """Whether neither its words nor its answer belong where others may look over a shoulder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

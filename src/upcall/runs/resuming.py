@@ -88,13 +88,13 @@ class Resuming:
         self._template = template
         self._most_attempts = most_attempts
         self._without_room: set[str] = set()
-        self._reunited_at = 0.0
+        self._began = 0.0
         self._woken = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin to look for work."""
-        self._reunited_at = time.monotonic() + REUNION
+        self._began = time.monotonic()
         self._working = asyncio.create_task(self._work())
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class Resuming:
         origin = inquiry.origin
         if not needs_delivery(inquiry):
             await self._store.settle(job)
-        elif (left := self._reunited_at - time.monotonic()) > 0:
+        elif (left := self._began + REUNION - time.monotonic()) > 0:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
         elif session_name(origin.program, origin.session) in self._held:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))

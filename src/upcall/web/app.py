@@ -10,6 +10,7 @@ from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
+from upcall.dispatch.subscriptions import Subscriptions
 from upcall.runs.service import Runs
 from upcall.threads import Threads
 from upcall.web.agent_questions import AgentQuestions
@@ -41,6 +42,7 @@ def create_app(
     runs: Runs,
     settings: WebSettings,
     dispatch: Dispatch | None = None,
+    pushed: Subscriptions | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
 ) -> ASGIApp:
@@ -52,7 +54,7 @@ def create_app(
         *api_routes(broker, access, runs, settings, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, runs, settings),
+        *page_routes(broker, access, runs, settings, pushed),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)

@@ -38,6 +38,12 @@ def assets() -> dict[str, Asset]:
     return found
 
 
+async def service_worker(visit: Visit) -> Response:
+    """The script that a browser keeps; from the root, since it may act only below where it comes from."""
+    asset = assets()["service-worker.js"]
+    return Response(asset.content, headers={"Cache-Control": "no-cache"}, media_type=asset.media_type)
+
+
 async def serve(visit: Visit) -> Response:
     """One of them; nothing else is looked for on disk, whatever was asked for."""
     asset = assets().get(visit.name)

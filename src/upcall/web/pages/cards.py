@@ -148,8 +148,12 @@ def card(
     lost: bool = False,
     given: Given | None = None,
     texts: Mapping[int, str] = NO_TEXTS,
+    shown: tuple[float, str] | None = None,
 ) -> Card:
-    """The card of an inquiry as it stands now; `texts` are those of its attachments that can be read here."""
+    """The card of an inquiry as it stands now.
+
+    `texts` are those of its attachments that can be read here; `shown` is since when and where people have seen it.
+    """
     origin = inquiry.origin
     approval = inquiry.kind is Kind.APPROVAL
     agent, workspace = one_line(origin.agent), one_line(origin.workspace or "")
@@ -177,9 +181,7 @@ def card(
         fold=not approval and len(inquiry.context) > LONG_CONTEXT,
         # What is agreed to is shown whole and to the letter.
         command=preformatted(escaped(first.text)) if approval else None,
-        fields=tuple(
-            _field(number, question, given or {}) for number, question in enumerate(inquiry.questions)
-        ),
+        fields=tuple(_fields(inquiry, given or {})),
         files=tuple(_files(inquiry, texts)),
         redacted=inquiry.redacted,
         default=one_line(inquiry.default or "", 80),
@@ -187,7 +189,7 @@ def card(
         remember=_remember(inquiry, words) if inquiry.is_open else (),
         votes=_votes(inquiry, words),
         outcome=_outcome(inquiry, words),
-        trail=_trail(inquiry),
+        trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
         change=change,
         problem=problem,
@@ -257,6 +259,11 @@ def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
         )
 
 
+def _fields(inquiry: Inquiry, given: Given) -> Iterator[Field]:
+    for number, question in enumerate(inquiry.questions):
+        yield _field(number, question, given)
+
+
 def _field(number: int, question: Question, given: Given) -> Field:
     chosen = given.get(f"q{number}", [])
     return Field(
@@ -324,14 +331,15 @@ def _who(name: str, words: Words) -> str:
     return words.say("who.policy") if name == POLICY else one_line(name, 60)
 
 
-def _trail(inquiry: Inquiry) -> tuple[Step, ...]:
-    asked = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.agent, 60))
+def _trail(inquiry: Inquiry, shown: tuple[float, str] | None) -> tuple[Step, ...]:
+    first = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.agent, 60))
+    asked = (first,) if shown is None else (first, Step(name="shown", at=shown[0], by=shown[1]))
     match inquiry.state:
         case Open():
-            return (asked,)
+            return asked
         case Answered(closing=closing, collected_at=collected, forwarded_at=forwarded):
             answered = Step(name="answered", at=closing.at, by=one_line(f"{closing.by} · {closing.via}", 80))
             on_its_way = () if forwarded is None else (Step(name="forwarded", at=forwarded),)
-            return (asked, answered, *on_its_way, Step(name="collected", at=collected))
+            return (*asked, answered, *on_its_way, Step(name="collected", at=collected))
         case closed:
-            return (asked, Step(name=inquiry.state_name, at=closed.closing.at))
+            return (*asked, Step(name=inquiry.state_name, at=closed.closing.at))

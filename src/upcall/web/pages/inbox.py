@@ -16,7 +16,9 @@ from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
-MOST_OPEN = 100
+MOST_OPEN = 30
+"""How many are drawn at once; the page asks for more when somebody gets near the end."""
+
 MOST_SETTLED = 5
 MOST_OFFERED = 200
 """How many inquiries are looked at for the agents and workspaces that one can choose."""
@@ -56,6 +58,7 @@ class Inbox:
             next=waiting.next and chosen.address("/", waiting.next),
             chosen=chosen,
             offered=offered(everything.items, chosen),
+            push=await self._site.push_key(),
             flash=_flash(visit),
         )
 

@@ -17,6 +17,8 @@ from upcall.web.pages.site import Site
 from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
+SHOWN = {"shown", "undelivered"}
+
 
 class Live:
     """The handlers of `/inbox/stream` and `/inbox/here`."""
@@ -39,7 +41,13 @@ class Live:
 
     async def cards(self, visit: Visit, events: Sequence[Event], *, run: int | None = None) -> str:
         """What changed, as cards: of every inquiry, or only of those that a run has asked."""
-        last = {event.inquiry: event for event in events if event.inquiry is not None}
+        alone = visit.query("view") == "one"
+        last = {
+            event.inquiry: event
+            for event in events
+            # Where a question was shown stands on its own page alone, and changes nothing elsewhere.
+            if event.inquiry is not None and (alone or event.type not in SHOWN)
+        }
         # A page takes nothing that is older than what it has seen.
         ordered = sorted(last.values(), key=lambda event: event.seq)
         frames = [await self.card(visit, event, run) for event in ordered]

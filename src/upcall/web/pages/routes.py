@@ -6,6 +6,7 @@ from starlette.routing import BaseRoute
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.subscriptions import Subscriptions
 from upcall.runs.service import Runs
 from upcall.threads import Threads
 from upcall.web.api import Inquiries
@@ -15,8 +16,10 @@ from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
+from upcall.web.pages.push import PushDesk
 from upcall.web.pages.run_live import RunLive
 from upcall.web.pages.runs import RunPages
+from upcall.web.pages.shown import Shown
 from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
 from upcall.web.pages.threads import ThreadLive, ThreadPages
@@ -24,9 +27,15 @@ from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
 
-def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSettings) -> list[BaseRoute]:
+def page_routes(
+    broker: Broker,
+    access: Access,
+    runs: Runs,
+    settings: WebSettings,
+    pushed: Subscriptions | None = None,
+) -> list[BaseRoute]:
     """The routes of the inbox."""
-    site = Site(broker, access, settings)
+    site = Site(broker, access, settings, pushed)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
     inquiries = Inquiries(broker, Documents(), Threads(broker))
     answering = Answering(site, AnswerLinks(broker, access), inquiries)
@@ -54,10 +63,24 @@ def page_routes(broker: Broker, access: Access, runs: Runs, settings: WebSetting
             "/a/{token}/attachments/{number}"
         ),
         *_run_routes(site, runs, live),
+        *_push_routes(site, pushed),
+        Page(site, {"POST": Shown(site).take}).at("/inbox/shown"),
+        Page(site, {"GET": assets.service_worker}, public=True).at("/service-worker.js"),
+        Page(site, {"GET": sign_in.offline}, public=True).at("/offline"),
         Page(site, {"GET": sign_in.sessions, "POST": sign_in.revoke}).at("/sessions"),
         Page(site, {"POST": sign_in.leave}).at("/sign-out"),
         Page(site, {"GET": sign_in.show, "POST": sign_in.enter}, public=True).at("/sign-in"),
         Page(site, {"GET": assets.serve}, public=True).at("/static/{name}"),
+    ]
+
+
+def _push_routes(site: Site, pushed: Subscriptions | None) -> list[BaseRoute]:
+    if pushed is None:
+        return []
+    desk = PushDesk(pushed)
+    return [
+        Page(site, {"POST": desk.subscribe}).at("/push/subscribe"),
+        Page(site, {"POST": desk.unsubscribe}).at("/push/unsubscribe"),
     ]
 
 

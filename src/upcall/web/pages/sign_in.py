@@ -41,6 +41,10 @@ class SignIn:
         visit.sign_in(response, await self._access.open_session(caller))
         return response
 
+    async def offline(self, visit: Visit) -> Response:
+        """The page that a browser keeps for when nobody answers here; there is nothing private in it."""
+        return self._site.render(visit, "offline.html")
+
     async def leave(self, visit: Visit) -> Response:
         """End this session."""
         assert visit.session is not None

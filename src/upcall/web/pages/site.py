@@ -11,11 +11,13 @@ from starlette.types import Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.broker import Broker
+from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
+from upcall.web.pages.sightings import first_shown
 from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
@@ -31,10 +33,13 @@ Handler = Callable[[Visit], Awaitable[Response]]
 class Site:
     """The inbox as a whole."""
 
-    def __init__(self, broker: Broker, access: Access, settings: WebSettings) -> None:
+    def __init__(
+        self, broker: Broker, access: Access, settings: WebSettings, pushed: Subscriptions | None = None
+    ) -> None:
         self.broker = broker
         self.access = access
         self.settings = settings
+        self._pushed = pushed
 
     @cached_property
     def rendering(self) -> "Rendering":
@@ -49,7 +54,7 @@ class Site:
         caller = None if visit.session is None else visit.session.caller
         token = "" if visit.session is None else visit.token
         common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
-        common |= {"stream": "/inbox/stream", "flash": ""}
+        common |= {"stream": "/inbox/stream", "flash": "", "push": ""}
         html = self.rendering.page(template, visit.words, caller, **(common | values))
         return visit.page(html, status)
 
@@ -67,6 +72,8 @@ class Site:
             if file.media_type.lower().startswith(TEXT) and file.size <= LONGEST_TEXT:
                 content = await self.broker.store.attachment(inquiry.id, number)
                 texts[number] = content.decode("utf-8", "replace")
+        if view == "one" or (view != "link" and not inquiry.is_open):
+            told["shown"] = await first_shown(self.broker.store, inquiry.id)
         return self.rendering.card(
             inquiry,
             visit.words,
@@ -77,6 +84,10 @@ class Site:
             texts=texts,
             **told,
         )
+
+    async def push_key(self) -> str:
+        """What a browser needs to be told by push; empty where that is not set up."""
+        return "" if self._pushed is None else (await self._pushed.keys())[1]
 
     def part(self, visit: Visit, template: str, **values: object) -> str:
         """A part of a page, for its stream."""

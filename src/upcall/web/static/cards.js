@@ -1,5 +1,6 @@
 // Cards come from the server as HTML; here they are put in their places, and left alone while somebody is at them.
 import { draftText, forget, hasDraft, restore } from "./drafts.js";
+import { watch } from "./shown.js";
 import { now } from "./times.js";
 import { say } from "./words.js";
 
@@ -7,11 +8,13 @@ const MOST_SETTLED = 20;
 const list = (place) => document.querySelector(`[data-list="${place}"]`);
 export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
 
-export function parse(html) {
+export function parseAll(html) {
   const holder = document.createElement("template");
   holder.innerHTML = html;
-  return holder.content.querySelector("article");
+  return holder.content;
 }
+
+export const parse = (html) => parseAll(html).querySelector("article");
 
 export function note(card, text) {
   const line = card.querySelector("[data-note]");
@@ -30,8 +33,10 @@ export function take(fresh, { mine = false } = {}) {
     if (!list("open")) return;
     fresh.classList.add("new");
     put(fresh);
+    watch(fresh);
     return;
   }
+  watch(fresh);
   if (Number(old.dataset.rank) > Number(fresh.dataset.rank)) return;
   const settled = fresh.dataset.place === "settled";
   if (!settled && !mine && (isBusy(old) || hasDraft(old))) {
@@ -40,6 +45,17 @@ export function take(fresh, { mine = false } = {}) {
     return;
   }
   replace(old, fresh, settled, mine);
+}
+
+/** Takes in cards that were there all the time, and were not drawn yet. */
+export function takeOlder(cards) {
+  for (const card of cards) {
+    if (document.getElementById(card.id)) continue;
+    card.dataset.found = "";
+    put(card, { quiet: true });
+    watch(card);
+  }
+  tidy();
 }
 
 function replace(old, fresh, settled, mine) {
@@ -70,7 +86,7 @@ function draftLine(text) {
   return line;
 }
 
-function put(card) {
+function put(card, { quiet = false } = {}) {
   const into = list(card.dataset.place);
   // Ids sort in the order of asking: the longest blocked comes first, the last settled too.
   const others = [...into.children];
@@ -78,7 +94,15 @@ function put(card) {
   into.insertBefore(card, next ?? null);
   if (card.dataset.place === "settled" && into.children.length > MOST_SETTLED) into.lastElementChild.remove();
   restore(card);
-  tidy();
+  if (!quiet) tidy();
+}
+
+/** Whoever is about to answer is told when hardly any time is left. */
+export function warn() {
+  for (const card of openCards()) {
+    const line = card.querySelector("[data-expiring]");
+    if (line) line.hidden = !(card.querySelector(".left.soon") && (isBusy(card) || hasDraft(card)));
+  }
 }
 
 /** Hides what the filters leave out; whether there are any. What the server has found itself stays. */

@@ -1,10 +1,12 @@
 // The live inbox. State lives in the page and on the server, and nowhere else.
 import { show } from "./badge.js";
-import { parse, take, tidy } from "./cards.js";
+import { parse, take, tidy, warn } from "./cards.js";
 import { keep, restore } from "./drafts.js";
 import "./filters.js";
 import { press } from "./keys.js";
+import { announce } from "./manners.js";
 import { flash, send } from "./send.js";
+import { watch } from "./shown.js";
 import "./times.js";
 
 const TIDY_EVERY = 5_000;
@@ -19,11 +21,20 @@ function typed({ target }) {
   }
   if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
   flash("");
+  warn();
   return keep(form);
 }
 
+function arrived(news) {
+  const card = parse(news.html);
+  const isNew = card && card.dataset.place === "open" && !document.getElementById(card.id);
+  take(card);
+  // Of all tabs, the one that holds the stream speaks.
+  if (isNew && news.first && card.isConnected && !card.hidden) announce(card);
+}
+
 function hear(news) {
-  if (news.kind === "card") take(parse(news.html));
+  if (news.kind === "card") arrived(news);
   if (news.kind === "count") show(news.count);
   if (news.kind === "reset") location.reload();
   if (news.kind === "state") {
@@ -37,10 +48,11 @@ export function live() {
   for (const card of document.querySelectorAll("article.card")) {
     card.dataset.found = "";
     restore(card);
+    watch(card);
   }
   tidy();
   show(Number(document.querySelector("[data-count]").textContent));
-  setInterval(tidy, TIDY_EVERY);
+  setInterval(() => { tidy(); warn(); }, TIDY_EVERY);
   // What was said once is not said again after a reload.
   if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
   document.addEventListener("submit", send);

@@ -1,17 +1,12 @@
 // Runs as they go: rows of the list, or one run with its questions and the end of its log.
 import { show } from "./badge.js";
+import { parseAll as parse } from "./cards.js";
 import { live } from "./inbox.js";
 import { follow } from "./stream.js";
 
 const MOST_LINES = 400;
 const runs = document.querySelector("[data-runs]");
 const log = document.querySelector("[data-log]");
-
-function parse(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  return holder.content;
-}
 
 function row(html) {
   const fresh = parse(html).querySelector("li");

@@ -21,7 +21,7 @@ export function follow(hear) {
   }
 
   const source = connect((news) => {
-    take(news);
+    take({ ...news, first: true });
     channel?.postMessage(news);
   });
   if (alone) return source.whileSeen();

@@ -1,0 +1,85 @@
+// Sound and notifications, for those who ask for them: the choice belongs to this browser, so it is kept there.
+import { say } from "./words.js";
+
+const { body } = document;
+const token = () => document.querySelector("input[name=token]").value;
+const worker = navigator.serviceWorker?.register("/service-worker.js");
+
+function wants(name) {
+  try {
+    return localStorage.getItem(`upcall-${name}`) === "1";
+  } catch {
+    return false;
+  }
+}
+
+function keep(name, chosen) {
+  try {
+    localStorage.setItem(`upcall-${name}`, chosen ? "1" : "0");
+  } catch { /* a browser that keeps nothing */ }
+}
+
+function chime() {
+  const audio = new AudioContext();
+  const tone = audio.createOscillator();
+  const volume = audio.createGain();
+  tone.frequency.value = 880;
+  volume.gain.setValueAtTime(0.12, audio.currentTime);
+  volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + 0.4);
+  tone.connect(volume).connect(audio.destination);
+  tone.addEventListener("ended", () => audio.close());
+  tone.start();
+  tone.stop(audio.currentTime + 0.4);
+  body.dataset.chimed = Number(body.dataset.chimed ?? 0) + 1;
+}
+
+/** Something new waits. Who looks at it already needs no notification. */
+export function announce(card) {
+  if (wants("sound")) chime();
+  if (!wants("notify") || !document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
+  const told = new Notification(say("js.asks", { agent: card.dataset.agent }), {
+    body: card.querySelector(".question").textContent.trim().slice(0, 200),
+    icon: "/static/icon.svg",
+    tag: card.dataset.id,
+  });
+  told.addEventListener("click", () => {
+    window.focus();
+    card.focus();
+  });
+}
+
+async function push(wanted) {
+  if (!body.dataset.push || !worker) return;
+  const { pushManager } = await worker;
+  const known = await pushManager.getSubscription();
+  const key = Uint8Array.from(atob(body.dataset.push.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));
+  const held = wanted ? (known ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })) : known;
+  if (!held) return;
+  const { endpoint, keys } = held.toJSON();
+  const sent = new URLSearchParams({ token: token(), endpoint, ...keys });
+  await fetch(wanted ? "/push/subscribe" : "/push/unsubscribe", { method: "POST", body: sent });
+  if (!wanted) await held.unsubscribe();
+}
+
+async function chosen({ target }) {
+  const name = target.dataset.manner;
+  keep(name, target.checked);
+  if (name === "sound" && target.checked) chime();
+  if (name !== "notify") return;
+  if (target.checked && (await Notification.requestPermission()) !== "granted") {
+    target.checked = false;
+    keep(name, false);
+    return;
+  }
+  await push(target.checked);
+}
+
+const box = document.querySelector("[data-manners]");
+if (box) {
+  box.hidden = false;
+  for (const field of box.querySelectorAll("[data-manner]")) {
+    field.disabled = field.dataset.manner === "notify" && !("Notification" in window);
+    field.checked = wants(field.dataset.manner);
+    field.addEventListener("change", chosen);
+  }
+}

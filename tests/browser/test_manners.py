@@ -1,0 +1,154 @@
+"""Manners: what the page does for a person who is busy, away, or one of many tabs."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, card
+
+SEEN = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s});"
+CHANGED = "document.dispatchEvent(new Event('visibilitychange'));"
+# Every connection that a page makes, and every notification that it shows.
+RECORDED = """
+window.sources = [];
+window.EventSource = class extends EventSource { constructor(url) { super(url); window.sources.push(this); } };
+window.told = [];
+window.Notification = class extends EventTarget {
+    static permission = "granted";
+    static async requestPermission() { return "granted"; }
+    constructor(title, options) { super(); window.told.push([title, options.body]); }
+};
+"""
+
+
+def hide(page: Page, *, hidden: bool) -> None:
+    """Let a page believe that nobody sees it, or that somebody does."""
+    page.evaluate(SEEN % json.dumps(hidden) + CHANGED)
+
+
+def test_sound_and_notifications_come_only_to_those_who_ask_for_them(desk: Desk) -> None:
+    context = desk.context()
+    context.add_init_script(RECORDED)
+    page = desk.page(context)
+    expect(card(page, desk.ask())).to_be_visible()
+    assert page.evaluate("[document.body.dataset.chimed ?? '', window.told]") == ["", []]
+    page.locator(".menu summary").click()
+    page.get_by_label("Play a sound").check()
+    page.get_by_label("Notify me").check()
+    # The choice is this browser's, and survives a reload.
+    page.reload()
+    expect(page.locator("body[data-connected=true]")).to_be_attached()
+    expect(card(page, desk.ask(question="Seen at once?"))).to_be_visible()
+    expect(page.locator("body[data-chimed='1']")).to_be_attached()
+    assert page.evaluate("window.told") == []
+    hide(page, hidden=True)
+    expect(card(page, desk.ask(question="Who is there?"))).to_be_attached()
+    assert page.evaluate("window.told") == [["local asks", "Who is there?"]]
+
+
+def test_whoever_writes_is_warned_before_the_time_is_over_and_gives_more_in_one_click(desk: Desk) -> None:
+    page = desk.page()
+    inquiry = desk.ask(question="Quick: which name?", ttl="2m")
+    asked = card(page, inquiry)
+    expect(asked).to_be_visible()
+    warning = asked.locator("[data-expiring]")
+    expect(warning).to_be_hidden()
+    asked.get_by_role("textbox", name="Write your answer").fill("half an ans")
+    expect(warning).to_be_visible()
+    warning.get_by_role("button").click()
+    expect(warning).to_be_hidden()
+    expect(asked.get_by_role("textbox", name="Write your answer")).to_have_value("half an ans")
+    assert desk.show(inquiry)["expires_at"] > inquiry["expires_at"]
+
+
+def test_shown_is_known_when_it_was_on_a_screen_that_somebody_saw(desk: Desk) -> None:
+    first = desk.ask()
+    page = desk.page(path=f"/i/{first['id']}")
+    expect(page.locator(".trail")).to_contain_text("Shown")
+    hide(page, hidden=True)
+    unseen = desk.ask(question="Anybody?")
+    types = [
+        event["type"] for event in desk.owner.get("/v1/events")["items"] if event["inquiry"] == unseen["id"]
+    ]
+    assert types == ["asked"]
+
+
+def test_without_a_daemon_the_installed_page_says_so(desk: Desk) -> None:
+    page = desk.page()
+    manifest = page.evaluate("fetch('/static/upcall.webmanifest').then((reply) => reply.json())")
+    assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    kept = page.evaluate(
+        "caches.open('upcall-1').then((cache) => cache.keys()).then((all) => all.map(({url}) => new URL(url).pathname))"
+    )
+    assert sorted(kept) == ["/offline", "/static/icon.svg", "/static/upcall.css"]
+    page.context.set_offline(True)
+    page.goto(f"{desk.running_url()}/history")
+    expect(page.get_by_role("heading", name="Upcall cannot be reached")).to_be_visible()
+    page.context.set_offline(False)
+    page.get_by_role("link", name="Try again now").click()
+    expect(page.get_by_role("heading", name="Waiting for you")).to_be_visible()
+
+
+def test_a_hidden_tab_lets_go_of_its_connection_and_misses_nothing(desk: Desk) -> None:
+    inquiry = desk.ask()
+    context = desk.context()
+    context.add_init_script(RECORDED)
+    page = desk.page(context, path=f"/i/{inquiry['id']}")
+    hide(page, hidden=True)
+    assert page.evaluate("window.sources.map((source) => source.readyState)") == [2]
+    desk.owner.post(f"/v1/inquiries/{inquiry['id']}/answer", {"text": "Redis"})
+    hide(page, hidden=False)
+    expect(card(page, inquiry)).to_contain_text("Answered: Redis")
+
+
+def test_a_stream_that_a_proxy_refuses_is_made_again(desk: Desk) -> None:
+    page = desk.page()
+    page.context.route("**/inbox/stream*", lambda route: route.fulfill(status=502, body="bad gateway"))
+    desk.restart()
+    expect(page.locator("[data-offline]")).to_be_visible()
+    inquiry = desk.ask()
+    page.context.unroute("**/inbox/stream*")
+    expect(card(page, inquiry)).to_be_visible()
+    expect(page.locator("[data-offline]")).to_be_hidden()
+
+
+def test_with_five_hundred_open_questions_the_page_draws_few_and_the_keys_work(desk: Desk) -> None:
+    asked = [desk.ask(question=f"Number {number:03}?") for number in range(500)]
+    page = desk.page()
+    expect(page.locator("[data-count]")).to_have_text("500")
+    assert page.locator("article.card").count() <= 60
+    page.keyboard.press("j")
+    expect(card(page, asked[0])).to_be_focused()
+    page.keyboard.press("j")
+    expect(card(page, asked[1])).to_be_focused()
+    # Whoever goes on gets the next ones in their order, though nobody turned a page.
+    cards = page.locator("[data-list=open] > article")
+    while (drawn := cards.count()) < 100:
+        page.evaluate("document.querySelector('[data-list=open]').lastElementChild.scrollIntoView()")
+        expect(cards).not_to_have_count(drawn)
+    names = page.evaluate(
+        "[...document.querySelectorAll('[data-list=open] > article')].map((card) => card.dataset.id)"
+    )
+    assert names == [inquiry["id"] for inquiry in asked[: len(names)]]
+    # Of those that are drawn, the browser lays out what is seen.
+    skipped = page.evaluate(
+        "[...document.querySelectorAll('article.card')].filter((card) => !card.querySelector('.answer').checkVisibility({contentVisibilityAuto: true})).length"
+    )
+    assert skipped > 50
+
+
+@pytest.mark.parametrize("choice", ["agent", "kind"])
+def test_a_filter_stands_in_the_address_and_holds_for_what_comes_later(desk: Desk, choice: str) -> None:
+    desk.ask()
+    desk.owner.post("/v1/inquiries", {"question": "Mine?", "agent": "painter", "kind": "text"})
+    page = desk.page()
+    page.locator(f"select[name={choice}]").select_option({"agent": "painter", "kind": "text"}[choice])
+    expect(page).to_have_url(f"{desk.running_url()}/?{choice}={'painter' if choice == 'agent' else 'text'}")
+    expect(page.locator("body[data-connected=true]")).to_be_attached()
+    expect(page.locator("article:visible")).to_have_count(1)
+    desk.ask()
+    desk.owner.post("/v1/inquiries", {"question": "Mine too?", "agent": "painter", "kind": "text"})
+    expect(page.get_by_text("Mine too?")).to_be_visible()
+    expect(page.locator("article:visible")).to_have_count(2)
