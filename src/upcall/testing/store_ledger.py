@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from upcall.domain import delivery
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import Change, Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
