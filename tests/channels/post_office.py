@@ -137,6 +137,11 @@ class PostOffice:
         self._last = (message.as_bytes(), to)
         await self.repeat()
 
+    async def put(self, raw: bytes) -> None:
+        """Put something into the mailbox that hardly is a letter."""
+        self._last = (raw, self.own)
+        await self.repeat()
+
     async def repeat(self) -> None:
         """Deliver the last letter once more."""
         await asyncio.to_thread(self.dovecot.deliver, *self._last)

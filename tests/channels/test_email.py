@@ -150,6 +150,17 @@ async def test_a_reply_that_came_while_nobody_listened_is_not_lost(
         assert await house.answers(await house.broker.store.get(inquiry)) == [["Memcached"]]
 
 
+async def test_a_letter_that_cannot_be_read_holds_up_no_other(office: PostOffice, tmp_path: Path) -> None:
+    nested = b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (each, each) for each in range(2000)
+    )
+    async with a_house(office, tmp_path) as house:
+        inquiry, name = await asked(office, house)
+        await office.put(b"From: eve@example.test\r\n" + nested + b"\r\nx")
+        await office.reply(office.known, name, "2")
+        assert await house.answers(await house.broker.store.get(inquiry)) == [["Memcached"]]
+
+
 async def test_a_reminder_can_be_replied_to(office: PostOffice, tmp_path: Path) -> None:
     async with a_house(office, tmp_path) as house:
         inquiry, name = await asked(office, house)

@@ -100,7 +100,9 @@ class Email:
                 while True:
                     letters_there = await _in(thread, mailbox, mailbox.unread)
                     for uid, raw in letters_there:
-                        await self._take(letter_in(raw, self._address, uid), inbox)
+                        letter = self._read(raw, uid)
+                        if letter is not None:
+                            await self._take(letter, inbox)
                         await _in(thread, mailbox, partial(mailbox.done, uid))
                     if not letters_there:
                         await _in(thread, mailbox, mailbox.wait)
@@ -135,6 +137,14 @@ class Email:
     async def close(self) -> None:
         """Wait for letters that are on their way; the listener closes its own connection."""
         await asyncio.gather(*self._on_their_way, return_exceptions=True)
+
+    def _read(self, raw: bytes, uid: str) -> Letter | None:
+        """A letter; None for one that cannot be read, since those behind it are not to wait for ever."""
+        try:
+            return letter_in(raw, self._address, uid)
+        except Exception:
+            log.exception("the letter %s cannot be read, and is left alone", uid)
+            return None
 
     async def _take(self, letter: Letter, inbox: Inbox) -> None:
         if letter.automatic or not letter.sender:

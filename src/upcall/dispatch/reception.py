@@ -264,7 +264,7 @@ class Reception:
     async def _open_here(self, inbound: Inbound) -> list[Inquiry]:
         """What is open where somebody wrote, or in the place that is theirs alone; the oldest first."""
         found: dict[str, Inquiry] = {}
-        for address in {inbound.place, inbound.user}:
+        for address in {inbound.place, inbound.user, f"@{inbound.user}"}:
             place = Place(channel=self._name, address=address)
             page = await self._broker.store.records(WAITING, state=place.name, limit=MOST_HERE)
             for kept in page.items:
