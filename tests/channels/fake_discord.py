@@ -37,6 +37,7 @@ class FakeDiscord:
     place = "100"
     known = "7"
     stranger = "8"
+    direct = "@7"
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, Json]] = []

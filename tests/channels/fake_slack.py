@@ -87,6 +87,7 @@ class FakeSlack:
     place = "C1"
     known = "U1"
     stranger = "U2"
+    direct = "U1"
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Json]] = []

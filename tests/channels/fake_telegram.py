@@ -75,6 +75,7 @@ class FakeTelegram:
     place = str(GROUP)
     known = "501"
     stranger = "502"
+    direct = "501"
 
     def __init__(self, *, webhook: bool = False) -> None:
         self.calls: list[tuple[str, Json]] = []
@@ -182,6 +183,16 @@ class FakeTelegram:
         shown = self._seen(message)
         data = {"id": query, "from": _person(user), "message": shown, "chat_instance": "1"}
         return {"callback_query": data | {"data": button["callback_data"]}}
+
+    async def forge(self, user: str, message: str, data: str) -> None:
+        """Press what nobody was shown, as a program of one's own can."""
+        pressed = {
+            "id": "forged",
+            "from": _person(user),
+            "message": self._seen(message),
+            "chat_instance": "1",
+        }
+        await self.deliver({"callback_query": pressed | {"data": data}})
 
     async def reply(self, user: str, message: str, words: str) -> None:
         await self._say(user, GROUP, words, reply_to_message=self._seen(message))

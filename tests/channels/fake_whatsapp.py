@@ -72,6 +72,7 @@ class FakeWhatsApp:
     place = "15550000501"
     known = "US.501"
     stranger = "US.502"
+    direct = "15550000501"
 
     def __init__(self) -> None:
         self.url = ""

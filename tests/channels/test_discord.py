@@ -19,14 +19,14 @@ from upcall.domain.degrading import view
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Heard, Inbound, Reference, View
-from upcall.testing.channel_contract import ChannelContract
+from upcall.testing.channel_contract import DirectChannelContract
 from upcall.testing.channel_house import WEB, House, a_house
 
 pytestmark = pytest.mark.promise("spec/80")
 WORDS = sentences("en")
 
 
-class TestDiscord(ChannelContract):
+class TestDiscord(DirectChannelContract):
     @pytest.fixture
     @override
     async def vendor(self) -> AsyncIterator[FakeDiscord]:

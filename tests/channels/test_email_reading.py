@@ -83,10 +83,22 @@ def test_html_alone_is_read_without_its_markup_and_quotation() -> None:
         b"From: =?utf-8?b?!!!?= <ana@example.test>\r\nContent-Type: multipart/mixed\r\n\r\nx",
         b"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: multipart/mixed\r\n\r\n",
         b"From: " + b"(" * 5000 + b"\r\n\r\nx",
+        b"From: a@b.c\r\nSubject: =?utf-8?b?a?=\r\n\r\nx",
+        b"Content-Type: text/plain; charset=idna\r\n\r\n\xff",
+        b"Content-Type: text/plain; charset=undefined\r\n\r\nx",
+        b"Content-Type: text/plain; charset=punycode\r\n\r\n\xff-\xff",
+        b'Content-Type: text/plain; charset="a\x00b"\r\n\r\nx',
+        b"Content-Type: text/plain\r\nContent-Disposition: inline; filename*=idna''%ff\r\n\r\nx",
+        b"Content-Type: text/html\r\n\r\nyes <![foo",
     ],
 )
 def test_what_is_hardly_a_letter_does_no_harm(raw: bytes) -> None:
     assert letter_in(raw, OWN, "1").tag is None
+
+
+def test_a_section_that_no_standard_knows_hides_no_word_around_it() -> None:
+    raw = b"From: a@b.c\r\nContent-Type: text/html\r\n\r\nyes<![foo bar]>, Redis"
+    assert letter_in(raw, OWN, "1").words == "yes, Redis"
 
 
 def test_the_same_letter_has_the_same_name_and_another_senders_has_not() -> None:

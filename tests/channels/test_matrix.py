@@ -184,6 +184,13 @@ async def test_events_of_no_sense_stop_nothing(matrix: MatrixHouse, tmp_path: Pa
             {"msgtype": "x", "body": "x"},
             {"msgtype": "m.text", "body": "x", "m.relates_to": {"m.in_reply_to": "x"}},
             {"msgtype": "m.text", "body": "x", "m.relates_to": {"m.in_reply_to": {"event_id": "$nowhere"}}},
+            {"msgtype": "m.text", "body": "x", "m.relates_to": {"m.in_reply_to": {"event_id": "no event"}}},
+            {
+                "msgtype": "m.text",
+                "body": "x",
+                "m.relates_to": {"m.in_reply_to": {"event_id": "$" + "x" * 999}},
+            },
+            {"msgtype": "m.text", "body": "x", "m.relates_to": {"m.in_reply_to": {"event_id": "$\x00/.."}}},
             {"msgtype": "m.text", "body": "2", "m.relates_to": {"rel_type": "m.replace", "event_id": event}},
             {"msgtype": "m.notice", "body": "2", "m.relates_to": {"m.in_reply_to": {"event_id": event}}},
         ):

@@ -141,6 +141,15 @@ def test_our_own_events_are_known_by_their_mark_and_nobody_elses_mark_counts() -
         {"type": "m.room.message", "event_id": "$1", "sender": "@a:x", "content": "x"},
         {"type": "m.reaction", "event_id": "$1", "sender": "@a:x", "content": {"m.relates_to": ["x"]}},
         {"type": "m.reaction", "event_id": 1, "sender": "@a:x", "content": {}},
+        *(
+            {
+                "type": "m.reaction",
+                "event_id": "$1",
+                "sender": "@a:x",
+                "content": {"m.relates_to": {"rel_type": "m.annotation", "event_id": target, "key": "x"}},
+            }
+            for target in ("", "no dollar", "$" + "x" * 255)
+        ),
     ],
 )
 def test_what_makes_no_sense_is_nothing(event: Mapping[str, Any]) -> None:

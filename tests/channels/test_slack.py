@@ -14,11 +14,11 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Reference
-from upcall.testing.channel_contract import ChannelContract
+from upcall.testing.channel_contract import DirectChannelContract
 from upcall.testing.channel_house import a_house
 
 
-class TestSlack(ChannelContract):
+class TestSlack(DirectChannelContract):
     @pytest.fixture
     @override
     async def vendor(self) -> AsyncIterator[FakeSlack]:
@@ -26,7 +26,7 @@ class TestSlack(ChannelContract):
             yield slack
 
 
-class TestSlackThatCalls(ChannelContract):
+class TestSlackThatCalls(DirectChannelContract):
     @pytest.fixture
     @override
     async def vendor(self) -> AsyncIterator[CallingSlack]:

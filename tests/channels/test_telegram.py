@@ -1,5 +1,6 @@
 """Telegram, through aiogram and over real sockets, against a Telegram that enforces its limits."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,14 +15,15 @@ from upcall.channel_ports import Callback, Unavailable
 from upcall.channels.telegram import Telegram
 from upcall.channels.telegram_messages import CAPABILITIES
 from upcall.domain.asking import draft
+from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.showing import Heard, Inbound, Reference, View
-from upcall.testing.channel_contract import ChannelContract
-from upcall.testing.channel_house import WEB, House, a_house
+from upcall.testing.channel_contract import DirectChannelContract
+from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 
 
 @pytest.mark.promise("spec/79")
-class TestTelegram(ChannelContract):
+class TestTelegram(DirectChannelContract):
     @pytest.fixture
     @override
     async def vendor(self) -> AsyncIterator[FakeTelegram]:
@@ -279,6 +281,49 @@ async def test_only_telegram_is_heard_and_only_what_is_kept_is_confirmed(
 async def test_nobody_is_heard_through_a_webhook_that_was_not_set_up(telegram: FakeTelegram) -> None:
     channel = telegram.channel()
     assert (await channel.called(Callback(method="POST", url=HOOK, body=b"{}"), Deaf())).status == 403
+    await channel.close()
+
+
+async def test_a_press_on_what_nobody_was_shown_holds_up_nothing(
+    telegram: FakeTelegram, tmp_path: Path
+) -> None:
+    async with a_house(telegram, tmp_path) as house:
+        inquiry, name = await a_form(house, telegram)
+        await telegram.forge(telegram.known, name, f"{inquiry.id}:1:zz..")
+        await telegram.until(lambda: "✓ Redis, Memcached" in telegram.messages()[0].text)
+        await telegram.forge(telegram.known, name, f"{inquiry.id}:0:..")
+        await telegram.until(lambda: "✓" not in telegram.messages()[0].text)
+        await telegram.answer(telegram.known, name, [["Redis"], ["billing"], ["lint"]])
+        assert await house.answers(inquiry) == [["Redis"], ["billing"], ["lint"]]
+
+
+class Mistaken(Deaf):
+    """An inbox with a mistake in it, which hears one thing after all."""
+
+    def __init__(self, mistake: Exception) -> None:
+        self._mistake = mistake
+        self.heard: asyncio.Queue[str] = asyncio.Queue()
+
+    @override
+    async def receive(self, inbound: Inbound) -> Heard:
+        if inbound.words == "first":
+            raise self._mistake
+        self.heard.put_nowait(inbound.words)
+        return Heard(line="", accepted=True)
+
+
+async def test_a_mistake_of_ours_holds_up_only_what_could_not_be_kept(telegram: FakeTelegram) -> None:
+    await telegram.write(telegram.known, "first")
+    await telegram.write(telegram.known, "second")
+    channel = telegram.channel()
+    with pytest.raises(Unavailable):
+        await channel.listen(Mistaken(StorageError("the disk is full")))
+    inbox = Mistaken(IndexError())
+    listening = asyncio.create_task(channel.listen(inbox))
+    async with asyncio.timeout(SECONDS):
+        assert await inbox.heard.get() == "second"
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
     await channel.close()
 
 

@@ -18,13 +18,13 @@ from upcall.channels import whatsapp as channel_module
 from upcall.channels.whatsapp import WhatsApp
 from upcall.domain.inquiry import Answered
 from upcall.domain.showing import Heard, Inbound, Reference, View
-from upcall.testing.channel_contract import ChannelContract
+from upcall.testing.channel_contract import ChannelContract, DirectChannelContract
 from upcall.testing.channel_house import WEB, a_house
 
 LONG = "lorem ipsum " * 100
 
 
-class TestWhatsApp(ChannelContract):
+class TestWhatsApp(DirectChannelContract):
     @pytest.fixture
     @override
     async def vendor(self) -> AsyncIterator[FakeWhatsApp]:

@@ -26,8 +26,8 @@ from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
 
 SECONDS = 20.0
-REPLY, MESSAGE = "mail-reply", "mail-message"
-"""What stamps are for: an address that is replied to, and the name of a letter."""
+REPLY = "mail-reply"
+"""What stamps are for: an address that is replied to."""
 
 TOLD_MOST = 20
 TOLD_WITHIN = 600.0
@@ -66,7 +66,7 @@ class Email:
         """Send a letter; the same question to the same address is always a letter of the same name."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
-        name = await self._name(view.inquiry, place)
+        name = letters.name_of(view.inquiry, place, self._domain)
         text = letters.question(view, self._words)
         message = letters.letter(self._address, place, view.heading, text, name=name)
         await self._send(await self._answerable(message, view.inquiry, place))
@@ -100,7 +100,9 @@ class Email:
                 while True:
                     letters_there = await _in(thread, mailbox, mailbox.unread)
                     for uid, raw in letters_there:
-                        await self._take(letter_in(raw, self._address, uid), inbox)
+                        letter = self._read(raw, uid)
+                        if letter is not None:
+                            await self._take(letter, inbox)
                         await _in(thread, mailbox, partial(mailbox.done, uid))
                     if not letters_there:
                         await _in(thread, mailbox, mailbox.wait)
@@ -136,6 +138,14 @@ class Email:
         """Wait for letters that are on their way; the listener closes its own connection."""
         await asyncio.gather(*self._on_their_way, return_exceptions=True)
 
+    def _read(self, raw: bytes, uid: str) -> Letter | None:
+        """A letter; None for one that cannot be read, since those behind it are not to wait for ever."""
+        try:
+            return letter_in(raw, self._address, uid)
+        except Exception:
+            log.exception("the letter %s cannot be read, and is left alone", uid)
+            return None
+
     async def _take(self, letter: Letter, inbox: Inbox) -> None:
         if letter.automatic or not letter.sender:
             log.info("a letter that a program wrote is left alone")
@@ -150,7 +160,9 @@ class Email:
                 user=letter.sender,
                 place=letter.sender,
                 inquiry=tag.inquiry if tag is not None and proven else None,
-                message=await self._name(tag.inquiry, letter.sender) if tag is not None and proven else None,
+                message=letters.name_of(tag.inquiry, letter.sender, self._domain)
+                if tag is not None and proven
+                else None,
                 words=letter.words,
                 proven=proven,
             )
@@ -190,10 +202,6 @@ class Email:
         stamp = await self._stamps.stamp(REPLY, letters.bound(inquiry, place))
         message["Reply-To"] = letters.reply_address(self._address, Tag(inquiry=inquiry, stamp=stamp))
         return message
-
-    async def _name(self, inquiry: str, place: str) -> str:
-        stamp = await self._stamps.stamp(MESSAGE, letters.bound(inquiry, place))
-        return f"<{inquiry}.{stamp}@{self._domain}>"
 
     def _fresh(self) -> str:
         return make_msgid(domain=self._domain)

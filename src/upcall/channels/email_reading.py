@@ -7,6 +7,7 @@ import email
 import hashlib
 import re
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from html.parser import HTMLParser
@@ -138,13 +139,13 @@ def _header(message: Message, name: str) -> str:
         return ""
     try:
         return str(make_header(decode_header(str(value)[:2000])))
-    except (ValueError, LookupError):
+    except (ValueError, LookupError, MessageError):
         return str(value)[:2000]
 
 
 def _text(message: Message) -> str:
     """The first part that is text, or else the first that is HTML, as text."""
-    parts = [part for part in message.walk() if not part.is_multipart() and not part.get_filename()]
+    parts = [part for part in message.walk() if not part.is_multipart() and not _is_file(part)]
     for kind in ("text/plain", "text/html"):
         for part in parts:
             if part.get_content_type() == kind:
@@ -153,12 +154,20 @@ def _text(message: Message) -> str:
     return ""
 
 
+def _is_file(part: Message) -> bool:
+    try:
+        return bool(part.get_filename())
+    except (ValueError, LookupError):
+        # It has a name, in a character set that is none.
+        return True
+
+
 def _decoded(part: Message) -> str:
     payload = part.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
     try:
         return content.decode(part.get_content_charset("utf-8"), "replace")
-    except LookupError:
+    except (ValueError, LookupError):
         return content.decode("utf-8", "replace")
 
 
@@ -184,6 +193,11 @@ class _Words(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._unseen:
             self.found.append(" ".join(data.split()) if data.strip() else " ")
+
+    @override
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        # Sections whose name it does not know end the standard library's reading.
+        return self.parse_bogus_comment(i)
 
 
 def _without_markup(text: str) -> str:

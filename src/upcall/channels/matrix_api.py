@@ -18,6 +18,9 @@ Event = Mapping[str, Any]
 CALL_SECONDS = 15
 SYNC_SECONDS = 30
 PAGE = 100
+PASSING = {401, 429}
+"""Refusals that are about us, now, and not about what was asked for."""
+
 HINTS = {
     "M_FORBIDDEN": "invite the account to that room; somebody known to Upcall has to do it",
     "M_UNKNOWN_TOKEN": "access_token is not good any more: sign in again and take the new one",
@@ -115,7 +118,11 @@ class Homeserver:
     async def event(self, room: str, event: str) -> Event | None:
         """An event; None if there is none that we may see."""
         found = await _tried(self._nio.room_get_event(room, event))
-        if isinstance(found, nio.ErrorResponse) and _status(found) in {403, 404}:
+        if (
+            isinstance(found, nio.ErrorResponse)
+            and 400 <= _status(found) < 500
+            and _status(found) not in PASSING
+        ):
             return None
         source: Event = _good(found).event.source
         return source

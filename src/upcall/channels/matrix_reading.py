@@ -14,6 +14,8 @@ Event = Mapping[str, Any]
 TYPES = ("m.room.message", "m.reaction", "m.room.encrypted", "m.room.member")
 """The events that are asked for."""
 
+LONGEST_NAME = 255
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -141,7 +143,8 @@ def _table(value: object) -> Event:
 
 
 def _name(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    """An event's id; nothing for what cannot be one, and that no homeserver would look for."""
+    return value if isinstance(value, str) and value.startswith("$") and len(value) <= LONGEST_NAME else ""
 
 
 def _names(value: object) -> tuple[str, ...]:

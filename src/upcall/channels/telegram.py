@@ -34,6 +34,7 @@ from aiogram.types import (
     LinkPreviewOptions,
     MessageEntity,
     ReplyParameters,
+    Update,
 )
 
 from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
@@ -42,6 +43,7 @@ from upcall.channels.telegram_draft import Draft
 from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
+from upcall.domain.errors import StorageError
 from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
 
 CALL_SECONDS = 15
@@ -124,8 +126,7 @@ class Telegram:
                 )
             )
             for update in updates:
-                read = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
-                if await self._take(understood(read), inbox):
+                if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
                     raise Unavailable("what somebody did could not be kept")
                 offset = update.update_id + 1
@@ -183,6 +184,12 @@ class Telegram:
                     pass
         except (Refused, Unavailable) as problem:
             log.warning("somebody could not be told: %s", problem)
+        except StorageError:
+            log.exception("what somebody did could not be kept")
+            return True
+        except Exception:
+            # It would fail again, and whatever was done after it would wait for ever.
+            log.exception("what somebody did is left alone")
         return heard.again
 
     async def _press(self, press: Press, inbox: Inbox) -> Heard:
@@ -196,6 +203,9 @@ class Telegram:
         if note.draft is None or note.draft.draft.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
         draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
+        if len(view.questions) != len(draft.given):
+            # Other bots have buttons too.
+            return await inbox.receive(said)
         if not view.questions[step].custom and view.questions[step].choices:
             known = await inbox.knows(said.user)
             return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
@@ -287,6 +297,15 @@ class Telegram:
             return await calling
         except AiogramError as error:
             raise _failure(error) from error
+
+
+def _understood(update: Update) -> Press | Note | Command | None:
+    """What somebody did; None as well for what cannot be read, since it never will be."""
+    try:
+        return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
+    except Exception:
+        log.exception("the update %s cannot be read, and is left alone", update.update_id)
+        return None
 
 
 def _keyboard(content: Content) -> InlineKeyboardMarkup | None:

@@ -160,7 +160,9 @@ def _add_question(page: _Page, question: Asked, number: int | None, given: Given
         if given.words:
             page.add(given.words, QUOTED)
         else:
-            page.add("✓ " + ", ".join(question.choices[pick].full for pick in given.picks))
+            # Whoever writes a program of their own can press what nobody was shown.
+            chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
+            page.add("✓ " + ", ".join(chosen))
     elif _needs_list(question):
         for place, choice in enumerate(question.choices, 1):
             described = f" — {choice.description}" if choice.description else ""

@@ -7,7 +7,8 @@
                 yield vendor
 
 The `Vendor` is the other side of the wire: it takes what the channel sends, holds it against the vendor's limits, and
-does what people do there, pressing only what is really shown. One that calls us is a `CallingVendor` as well.
+does what people do there, pressing only what is really shown. One that calls us is a `CallingVendor` as well;
+where people write to the app alone, take a `DirectVendor` and `DirectChannelContract`.
 Everything between it and the store is real.
 
 Needs anyio's pytest plugin. For readable failures, say
@@ -24,7 +25,17 @@ import pytest
 from upcall.broker import Reply
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Inquiry, Origin
-from upcall.testing.channel_house import ASKER, NAME, SECONDS, WEB, House, Message, Vendor, a_house
+from upcall.testing.channel_house import (
+    ASKER,
+    NAME,
+    SECONDS,
+    WEB,
+    DirectVendor,
+    House,
+    Message,
+    Vendor,
+    a_house,
+)
 
 
 class ChannelContract:
@@ -104,7 +115,7 @@ class ChannelContract:
         async with a_house(vendor, tmp_path) as house:
             code = await house.people.add("bo")
             for number in range(5):
-                await vendor.write(vendor.stranger, f"WRNG{number:06}")
+                await vendor.write(vendor.stranger, f"WRNGWRNG{number + 22}")
                 await self.counted(vendor, lambda: vendor.told(vendor.stranger), number + 1)
                 assert "wrong" in vendor.told(vendor.stranger)[-1]
             await vendor.write(vendor.stranger, code)
@@ -118,15 +129,18 @@ class ChannelContract:
             message = await self.shown(vendor)
             await vendor.answer(vendor.known, message.name, [["Redis"]])
             assert await house.answers(inquiry) == [["Redis"]]
+            another = await house.ask(options=["Redis", "Memcached"], context="another one")
+            await vendor.until(lambda: len(vendor.messages()) == 2)
             await vendor.repeat()
             await self.closed(vendor)
         # After a restart nothing is known by heart.
-        async with a_house(vendor, tmp_path):
+        async with a_house(vendor, tmp_path) as house:
             await vendor.repeat()
             other = vendor.stranger
             await vendor.write(other, "hello")
             await vendor.until(lambda: bool(vendor.told(other)))
             assert list(vendor.told(vendor.known)) == []
+            assert (await house.broker.store.get(another.id)).is_open
 
     async def test_a_late_answer_hears_the_one_that_stands(self, vendor: Vendor, tmp_path: Path) -> None:
         """Whoever presses what they still see is told who was first, and with what."""
@@ -268,3 +282,17 @@ class ChannelContract:
                     if event.type == "undelivered" and event.inquiry == inquiry.id:
                         (delivery,) = await house.dispatch.deliveries(inquiry.id)
                         return delivery
+
+
+class DirectChannelContract(ChannelContract):
+    """The same, and what people write to the app alone. Override `vendor` with a `DirectVendor`."""
+
+    async def test_bare_words_answer_the_only_question_that_somebody_was_asked_alone(
+        self, vendor: DirectVendor, tmp_path: Path
+    ) -> None:
+        """They reply to nothing and name nothing: where they stand says what they are about."""
+        async with a_house(vendor, tmp_path, address=vendor.direct) as house:
+            inquiry = await house.ask(kind="text", question="What is the name?")
+            await self.shown(vendor)
+            await vendor.write(vendor.known, "Ada Lovelace")
+            assert await house.answers(inquiry) == [["Ada Lovelace"]]

@@ -91,6 +91,13 @@ class Vendor(Protocol):
         ...
 
 
+class DirectVendor(Vendor, Protocol):
+    """A vendor where people write to the app alone, and what they write answers what it has asked them there."""
+
+    direct: str
+    """Where the known person is written to alone, as it stands in a route."""
+
+
 @runtime_checkable
 class CallingVendor(Protocol):
     """A vendor that delivers what people do by calling us."""
@@ -128,10 +135,12 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(vendor: Vendor, folder: Path, *, ttl: float = 3600.0) -> AsyncIterator[House]:
-    """A daemon's broker with its channel at work, on the same database each time."""
+async def a_house(
+    vendor: Vendor, folder: Path, *, ttl: float = 3600.0, address: str = ""
+) -> AsyncIterator[House]:
+    """A daemon's broker with its channel at work, on the same database each time; all goes to one address."""
     store = await SqliteStore.open(folder / "upcall.db")
-    place = Place(channel=NAME, address=vendor.place)
+    place = Place(channel=NAME, address=address or vendor.place)
     routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
     broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
     people = People(store, broker.now)
