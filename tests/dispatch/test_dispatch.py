@@ -1,5 +1,6 @@
 """Showing, refreshing, reminding and escalating, with channels that hang, refuse and are busy."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
 from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.words import sentences
-from upcall.dispatch import service
+from upcall.dispatch import service, worker
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.worker import Post
@@ -22,7 +23,7 @@ from upcall.domain.inquiry import Failed, Inquiry, Origin
 from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import DEAL, Place, Route, Routing
-from upcall.domain.showing import View
+from upcall.domain.showing import Reference, View
 from upcall.ports import Event
 from upcall.stores.sqlite import SqliteStore
 
@@ -302,3 +303,46 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
     assert failed == {"one", "two", DEAL, "events"}
     for said in ("worker of one", "worker of two", "escalating", "following the log"):
         assert f"{said} failed" in caplog.text
+
+
+async def test_a_channel_that_is_busy_for_long_is_waited_for_while_the_next_route_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "PATIENCE", 0.025)
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Unavailable("busy", after=0.01) for _ in range(3)]
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        (busy,) = [each for each in await hall.dispatch.deliveries(inquiry.id) if each["channel"] == "one"]
+        assert busy["error"] == "busy"
+        await hall.one.until(lambda: bool(hall.one.shown))
+        assert hall.one.attempts == 4
+        assert len(hall.two.shown) == 1
+
+
+async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_path: Path) -> None:
+    class Stubborn(ScriptedChannel):
+        refusals = 40
+
+        async def refresh(self, reference: Reference, view: View) -> None:
+            if self.refusals:
+                self.refusals -= 1
+                raise Unavailable("down")
+            await super().refresh(reference, view)
+
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    routing = Routing(routes=(Route(places=(ONE,)),), channels=("one",))
+    broker, channel = Broker(store, follow_up=routing.consequences), Stubborn()
+    post = Post(name="one", channel=channel, words=sentences("en"), link=no_link)
+    at_work = worker.Worker(store, post, routing, broker.now, pauses=(0.0,))
+    inquiry = await Hall(
+        broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel
+    ).ask()
+    working = asyncio.create_task(at_work.work())
+    await channel.until(lambda: bool(channel.shown))
+    await broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
+    at_work.wake()
+    await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    await store.close()
