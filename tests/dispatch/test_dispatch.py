@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
@@ -324,6 +325,7 @@ async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_pat
     class Stubborn(ScriptedChannel):
         refusals = 40
 
+        @override
         async def refresh(self, reference: Reference, view: View) -> None:
             if self.refusals:
                 self.refusals -= 1
