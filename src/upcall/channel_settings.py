@@ -272,12 +272,18 @@ def read_routes(given: object, channels: Table, problems: list[str]) -> tuple[Ro
             channel, _, address = place.partition(":")
             if channel not in channels or not address:
                 problems.append(f"{key}: to: a channel's name, a colon and an address there, got {place!r}")
+            elif _is_mail(channels[channel]) and address != address.casefold():
+                problems.append(f"{key}: to: an e-mail address in small letters, got {place!r}")
         if route.quiet and not QUIET.fullmatch(route.quiet):
             problems.append(f'{key}: quiet: hours such as "22:00-07:00", got {route.quiet!r}')
         if route.zone and not _is_zone(route.zone):
             problems.append(f'{key}: zone: a time zone such as "Europe/Berlin", got {route.zone!r}')
         routes.append(route)
     return tuple(routes)
+
+
+def _is_mail(channel: object) -> bool:
+    return isinstance(channel, dict) and channel.get("kind") == "email"
 
 
 def _is_zone(name: str) -> bool:

@@ -30,14 +30,20 @@ QUOTED = "On Sun, 15 Nov 2026 at 18:00, Upcall <{own}> wrote:\n\n{lines}\n"
 
 
 class Stamps:
-    """Stamps by a key that nobody has to keep."""
+    """Stamps by the newest of some keys that nobody has to keep."""
+
+    def __init__(self, *keys: str) -> None:
+        self._keys = keys or ("key",)
 
     async def stamp(self, purpose: str, text: str) -> str:
-        mac = hmac.digest(b"key", f"{purpose}:{text}".encode(), hashlib.sha256)
-        return "".join("abcdefghijklmnopqrstuvwxyz234567"[byte % 32] for byte in mac[:16])
+        return self._stamp(self._keys[-1], purpose, text)
 
     async def has_stamped(self, purpose: str, text: str, stamp: str) -> bool:
-        return await self.stamp(purpose, text) == stamp
+        return stamp in {self._stamp(key, purpose, text) for key in self._keys}
+
+    def _stamp(self, key: str, purpose: str, text: str) -> str:
+        mac = hmac.digest(key.encode(), f"{purpose}:{text}".encode(), hashlib.sha256)
+        return "".join("abcdefghijklmnopqrstuvwxyz234567"[byte % 32] for byte in mac[:16])
 
 
 @dataclass
@@ -52,6 +58,7 @@ class PostOffice:
     known: str = "ana@example.test"
     stranger: str = "bo@example.test"
     port: int = 0
+    stamps: Stamps = field(default_factory=Stamps)
     letters: list[EmailMessage] = field(default_factory=list)
     own: str = ""
     _failing: Literal["unavailable", "refused"] | None = None
@@ -81,7 +88,7 @@ class PostOffice:
             password=self.password if secured else "",
             ca_file=self.ca_file,
         )
-        return Email(address=self.own, smtp=sending, imap=imap, stamps=Stamps())
+        return Email(address=self.own, smtp=sending, imap=imap, stamps=self.stamps)
 
     async def until(self, seen: Callable[[], bool]) -> None:
         """Wait until this holds."""

@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.mail_server import Dovecot, certify
-from tests.channels.post_office import PostOffice, opened
+from tests.channels.post_office import PostOffice, Stamps, opened
 from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.email import TOLD_MOST
 from upcall.channels.email_letters import Tag, reply_address, tag_in
@@ -159,6 +159,21 @@ async def test_a_letter_that_cannot_be_read_holds_up_no_other(office: PostOffice
         await office.put(b"From: eve@example.test\r\n" + nested + b"\r\nx")
         await office.reply(office.known, name, "2")
         assert await house.answers(await house.broker.store.get(inquiry)) == [["Memcached"]]
+
+
+async def test_after_the_signing_key_has_changed_an_earlier_letter_hears_its_outcome_once(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        first, name = await asked(office, house)
+    office.stamps = Stamps("key", "newer key")
+    async with a_house(office, tmp_path) as house:
+        await office.reply(office.known, name, "2")
+        assert await house.answers(await house.broker.store.get(first)) == [["Memcached"]]
+        await office.until(lambda: not office.messages()[0].answerable)
+        # Whatever else there was to say is said before the next question.
+        await asked(office, house)
+        assert [letter["In-Reply-To"] for letter in office.letters] == [None, name, None]
 
 
 async def test_a_reminder_can_be_replied_to(office: PostOffice, tmp_path: Path) -> None:

@@ -58,6 +58,22 @@ async def office(dovecot: Dovecot, tmp_path: Path) -> AsyncIterator[Office]:
         await office("down")
 
 
+async def test_whoever_was_added_in_capital_letters_may_answer(office: Office) -> None:
+    post = office.post
+    added = await office("people", "add", "ana", "--identity", "mail:Ana@Example.TEST")
+    assert added.returncode == 0
+    asked: list[Done] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def ask() -> None:
+            asked.append(await office("ask", "Deploy where?", "-o", "staging", "-o", "production"))
+
+        tasks.start_soon(ask)
+        await post.until(lambda: len(post.messages()) == 1)
+        await post.reply("Ana@example.TEST", post.messages()[0].name, "2")
+    assert asked[0].stdout == "production\n"
+
+
 @pytest.mark.promise("spec/82", "spec/136")
 async def test_somebody_joins_answers_by_reply_and_then_behind_a_link(office: Office) -> None:
     post = office.post

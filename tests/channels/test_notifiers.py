@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -219,7 +220,14 @@ async def a_screen() -> AsyncIterator[tuple[str, Screen]]:
 
 async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: asyncio.Queue[str] = asyncio.Queue()
-    monkeypatch.setattr("webbrowser.open", opened.put_nowait)
+    loop, seen = asyncio.get_running_loop(), threading.Event()
+
+    def browse(link: str) -> None:
+        # A browser that is there until whoever waits for it has seen it.
+        loop.call_soon_threadsafe(opened.put_nowait, link)
+        seen.wait(SECONDS)
+
+    monkeypatch.setattr("webbrowser.open", browse)
     async with a_screen() as (address, screen):
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         desk = Desktop()
@@ -231,11 +239,16 @@ async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.Mon
         await screen.press(1, "Answer")
         async with asyncio.timeout(SECONDS):
             assert await opened.get() == LINK
+        seen.set()
+        await desk.tell(reference, "Still waiting.")
+        await screen.press(2, "Answer")
+        async with asyncio.timeout(SECONDS):
+            assert await opened.get() == LINK
         over = cancel(an_inquiry(), Closing(by="claude", via="test", at=1.0))
         assert over is not None
         await desk.refresh(reference, degrading.view(over.inquiry, desk.capabilities, sentences("en"), LINK))
         async with asyncio.timeout(SECONDS):
-            assert await screen.closed.get() == 1
+            assert [await screen.closed.get(), await screen.closed.get()] == [1, 2]
         await desk.close()
 
 
@@ -247,6 +260,16 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
         listening = asyncio.create_task(desk.listen(NOBODY))
     with pytest.raises(Unavailable):
         await listening
+
+
+async def test_a_desktop_whose_clicks_cannot_be_heard_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("upcall.channels.desktop.WATCH", "no rule at all")
+    async with a_screen() as (address, screen):
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        desk = Desktop()
+        with pytest.raises(Unavailable, match="MatchRuleInvalid"):
+            await desk.show(shown(desk.capabilities), "ana")
+        assert screen.shown == []
 
 
 async def test_without_a_desktop_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,10 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("routes = 3", "routes: tables [[routes]], got 3"),
         ("[[routes]]\nagent = 'x'", "routes 1: to: places such as"),
         ("[[routes]]\nto = ['chat:C1']", "routes 1: to: a channel's name, a colon and an address there"),
+        (
+            "[channels.mail]\nkind = 'email'\n[[routes]]\nto = ['mail:Ana@example.test']",
+            "routes 1: to: an e-mail address in small letters, got 'mail:Ana@example.test'",
+        ),
         ("[[routes]]\nto = ['x']\nquiet = 'at night'", 'routes 1: quiet: hours such as "22:00-07:00"'),
         ("[[routes]]\nto = ['x']\nwhen = 'now'", "routes 1: when: unknown setting; there are to, agent"),
     ],

@@ -1,6 +1,7 @@
 """Notifications of a Linux desktop, over D-Bus: the one that the daemon runs on. A place is the name of whoever sits there."""
 
 import asyncio
+import logging
 import webbrowser
 from collections.abc import Sequence
 
@@ -21,6 +22,8 @@ OPEN = "default"
 AS_LONG_AS_IT_TAKES = 0
 WATCH = f"type='signal',interface='{NAME}',member='ActionInvoked'"
 
+log = logging.getLogger("upcall.channels.desktop")
+
 
 class Desktop(OneWay):
     """One desktop. Its bus is connected to when it is first needed, and again when it was gone."""
@@ -31,25 +34,32 @@ class Desktop(OneWay):
         self._words = sentences(language)
         self._bus: MessageBus | None = None
         self._connecting = asyncio.Lock()
-        self._links: dict[int, str] = {}
+        self._links: dict[int, tuple[int, str]] = {}
+        """What a click on a notification opens, and the first one about the same question."""
+        self._opening: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
         """Show what is asked; a click opens it in the browser."""
         number = await self._notify(view.heading, summary(view), [OPEN, self._words["answer"]])
-        self._links[number] = view.link
+        self._links[number] = (number, view.link)
         return Reference(place=place, message=str(number))
 
     @override
     async def refresh(self, reference: Reference, view: View) -> None:
         """Take away what nobody needs any more."""
         if view.outcome is not None:
-            self._links.pop(int(reference.message), None)
-            await self._call("CloseNotification", "u", [int(reference.message)])
+            first = int(reference.message)
+            reminders = [number for number, (about, _) in self._links.items() if about == first != number]
+            for number in (first, *reminders):
+                self._links.pop(number, None)
+                await self._call("CloseNotification", "u", [number])
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Show one more line, with the same link."""
         number = await self._notify("Upcall", line, [OPEN, self._words["answer"]])
-        self._links[number] = self._links.get(int(reference.message), "")
+        first = int(reference.message)
+        if first in self._links:
+            self._links[number] = self._links[first]
 
     @override
     async def listen(self, inbox: Inbox) -> None:
@@ -93,10 +103,7 @@ class Desktop(OneWay):
             signature=signature,
             body=list(arguments),
         )
-        try:
-            reply = await bus.call(message)
-        except (DBusError, EOFError, OSError) as error:
-            raise Unavailable(f"the desktop cannot be reached: {type(error).__name__}") from error
+        reply = await _asked(bus, message)
         if reply.message_type is MessageType.ERROR:
             raise Unavailable(f"nothing shows notifications here: {reply.error_name}")
         return list(reply.body)
@@ -109,21 +116,50 @@ class Desktop(OneWay):
                 except (InvalidAddressError, EOFError, OSError) as error:
                     raise Unavailable(f"there is no desktop here: {type(error).__name__}") from error
                 bus.add_message_handler(self._heard)
+                await _watch(bus)
                 self._bus = bus
-                await bus.call(
-                    Message(
-                        destination="org.freedesktop.DBus",
-                        path="/org/freedesktop/DBus",
-                        interface="org.freedesktop.DBus",
-                        member="AddMatch",
-                        signature="s",
-                        body=[WATCH],
-                    )
-                )
             return self._bus
 
     def _heard(self, message: Message) -> None:
         if message.message_type is MessageType.SIGNAL and message.member == "ActionInvoked":
-            link = self._links.get(message.body[0])
+            _, link = self._links.get(message.body[0], (0, ""))
             if link:
-                webbrowser.open(link)
+                opening = asyncio.create_task(_open(link))
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+
+
+async def _open(link: str) -> None:
+    # Some browsers take their time, and some are there for as long as they are open.
+    try:
+        await asyncio.to_thread(webbrowser.open, link)
+    except (webbrowser.Error, OSError) as error:
+        log.warning("no browser can be opened: %s", error)
+
+
+async def _watch(bus: MessageBus) -> None:
+    """Have clicks come to us. A connection on which they do not is of no use."""
+    message = Message(
+        destination="org.freedesktop.DBus",
+        path="/org/freedesktop/DBus",
+        interface="org.freedesktop.DBus",
+        member="AddMatch",
+        signature="s",
+        body=[WATCH],
+    )
+    watching = False
+    try:
+        reply = await _asked(bus, message)
+        watching = reply.message_type is not MessageType.ERROR
+    finally:
+        if not watching:
+            bus.disconnect()
+    if not watching:
+        raise Unavailable(f"clicks cannot be heard here: {reply.error_name}")
+
+
+async def _asked(bus: MessageBus, message: Message) -> Message:
+    try:
+        return await bus.call(message)
+    except (DBusError, EOFError, OSError) as error:
+        raise Unavailable(f"the desktop cannot be reached: {type(error).__name__}") from error

@@ -26,8 +26,8 @@ from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
 
 SECONDS = 20.0
-REPLY, MESSAGE = "mail-reply", "mail-message"
-"""What stamps are for: an address that is replied to, and the name of a letter."""
+REPLY = "mail-reply"
+"""What stamps are for: an address that is replied to."""
 
 TOLD_MOST = 20
 TOLD_WITHIN = 600.0
@@ -66,7 +66,7 @@ class Email:
         """Send a letter; the same question to the same address is always a letter of the same name."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
-        name = await self._name(view.inquiry, place)
+        name = letters.name_of(view.inquiry, place, self._domain)
         text = letters.question(view, self._words)
         message = letters.letter(self._address, place, view.heading, text, name=name)
         await self._send(await self._answerable(message, view.inquiry, place))
@@ -160,7 +160,9 @@ class Email:
                 user=letter.sender,
                 place=letter.sender,
                 inquiry=tag.inquiry if tag is not None and proven else None,
-                message=await self._name(tag.inquiry, letter.sender) if tag is not None and proven else None,
+                message=letters.name_of(tag.inquiry, letter.sender, self._domain)
+                if tag is not None and proven
+                else None,
                 words=letter.words,
                 proven=proven,
             )
@@ -200,10 +202,6 @@ class Email:
         stamp = await self._stamps.stamp(REPLY, letters.bound(inquiry, place))
         message["Reply-To"] = letters.reply_address(self._address, Tag(inquiry=inquiry, stamp=stamp))
         return message
-
-    async def _name(self, inquiry: str, place: str) -> str:
-        stamp = await self._stamps.stamp(MESSAGE, letters.bound(inquiry, place))
-        return f"<{inquiry}.{stamp}@{self._domain}>"
 
     def _fresh(self) -> str:
         return make_msgid(domain=self._domain)

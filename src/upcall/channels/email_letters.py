@@ -3,6 +3,7 @@
 What an agent wrote stands behind a bar on every line, so that it cannot look like anything that we say.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from email.utils import formataddr, formatdate
 
 from upcall.domain.showing import Asked, Capabilities, View
 
-CAPABILITIES = Capabilities(edit=False, link=True, body=12_000)
+CAPABILITIES = Capabilities(edit=False, link=True, caseless=True, body=12_000)
 """A letter is answered in words or behind its link. What is longer than this is better read there."""
 
 BAR = "│ "
@@ -34,6 +35,12 @@ class Tag:
 def bound(inquiry: str, recipient: str) -> str:
     """What a stamp is made over: it is worth nothing for another question, or from another address."""
     return f"{inquiry}|{recipient.casefold()}"
+
+
+def name_of(inquiry: str, recipient: str, domain: str) -> str:
+    """What a letter is called: the same for ever, so it is made of nothing that changes, such as keys."""
+    mark = hashlib.sha256(bound(inquiry, recipient).encode()).hexdigest()[:16]
+    return f"<{inquiry}.{mark}@{domain}>"
 
 
 def reply_address(own: str, tag: Tag) -> str:

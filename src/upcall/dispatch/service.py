@@ -68,6 +68,11 @@ class Dispatch:
         places = [place for route in self._routing.routes for place in route.places if place.channel == name]
         return list(dict.fromkeys(place.address for place in places))
 
+    def spelled(self, name: str, user: str) -> str:
+        """Somebody's id or address as a channel itself would write it."""
+        post = self._posts.get(name)
+        return user.casefold() if post is not None and post.channel.capabilities.caseless else user
+
     async def start(self) -> None:
         """Begin to work and to listen."""
         if not self._posts:
@@ -122,7 +127,7 @@ class Dispatch:
         asked = draft({"question": TEST_QUESTION, "options": ["Yes"], "ttl": "15m"})
         origin = Origin(agent=by, session="channels-test", door=TEST_DOOR)
         added = await self._broker.ask(asked, origin)
-        place = Place(channel=name, address=address)
+        place = Place(channel=name, address=self.spelled(name, address))
         now = self._broker.now()
         job = show_job(added.inquiry.id, place, len(self._routing.routes), now)
 

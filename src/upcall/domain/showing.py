@@ -44,6 +44,8 @@ class Capabilities:
     """Whether its messages carry a link with which they can be answered elsewhere."""
     one_way: bool = False
     """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
+    caseless: bool = False
+    """Whether addresses and ids of people are the same in capital letters: then they are kept in small ones."""
     body: int = 3000
     pressable: int = 0
     """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""

@@ -136,7 +136,7 @@ def thread_routes(access: Access, handlers: ThreadHandlers) -> list[BaseRoute]:
 
 def channel_routes(broker: Broker, access: Access, dispatch: Dispatch | None) -> list[BaseRoute]:
     """The routes about channels and the people in them."""
-    people, channels = PeopleHandlers(broker), ChannelHandlers(dispatch)
+    people, channels = PeopleHandlers(broker, dispatch), ChannelHandlers(dispatch)
     return [
         Resource(access, {"GET": people.list, "POST": people.add}).at("/v1/people"),
         Resource(access, {"DELETE": people.remove}).at("/v1/people/{name}"),

@@ -17,8 +17,9 @@ EXAMPLE = '{"name": "ana"}'
 class PeopleHandlers:
     """The handlers of everything under `/v1/people`."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, dispatch: Dispatch | None) -> None:
         self._broker = broker
+        self._dispatch = dispatch
         self._people = People(broker.store, broker.now)
 
     async def list(self, call: Call) -> Response:
@@ -37,7 +38,10 @@ class PeopleHandlers:
             raise InvalidRequest(
                 "channel and user go together", hint='for example {"channel": "slack", "user": "U0123456789"}'
             )
-        identities = [(channel, user)] if channel is not None and user is not None else []
+        identities = []
+        if channel is not None and user is not None:
+            user = user if self._dispatch is None else self._dispatch.spelled(channel, user)
+            identities = [(channel, user)]
         code = await self._people.add(name, identities)
         expires_at = timestamp(self._broker.now() + CODE_SECONDS)
         return Json({"name": name, "code": code, "expires_at": expires_at}, 201)
