@@ -107,6 +107,7 @@ class Access:
         self._shared = shared
         self._learning: asyncio.Task[None] | None = None
         self._clock = clock
+        self._looks = self._latest = 0
         self._callers: dict[str, Caller] = {}
         self._sessions: dict[str, Session] = {}
         self._lent: dict[str, Caller] = {}
@@ -116,7 +117,13 @@ class Access:
 
     async def load(self) -> None:
         """Read the tokens into memory, where every request looks them up."""
+        self._looks += 1
+        mine = self._looks
         tokens = await self._store.tokens()
+        if mine < self._latest:
+            # Whoever looked later knows better: what was there when we began may be revoked by now.
+            return
+        self._latest = mine
         # From here on nobody is let in between: those who come while the store is read are known as they were.
         self._callers, self._sessions = {}, {}
         for token in tokens:
@@ -262,10 +269,12 @@ class Access:
     async def revoke(self, name: str) -> bool:
         """Forget a token or a session; with somebody's token go their sessions and codes."""
         dropped = await self._store.drop_token(name)
-        for session in list(self._sessions.values()):
-            if session.caller.name == name:
-                await self._store.drop_token(session.name)
         await self.codes.revoke(name)
+        # Of those that began at another daemon nothing may be known here yet.
+        for token in await self._store.tokens():
+            whose = SESSION.fullmatch(token.name)
+            if whose is not None and whose[1] == name:
+                await self._store.drop_token(token.name)
         await self.load()
         return dropped
 

@@ -201,7 +201,10 @@ class Broker:
             given = read(inquiry, reply, self.policy.reading, self.policy.limits)
             consent.check(inquiry, given, caller, barred)
             change = lifecycle.answer(inquiry, given, closing, force=reply.force)
-            return change and consent.consequences(change, reply.remember, rule)
+            if change is None:
+                return None
+            change = consent.consequences(change, reply.remember, rule)
+            return replace(change, effects=change.effects + reply.effects) if reply.effects else change
 
         return settled(await self._update(name, decide), closing, Answered)
 

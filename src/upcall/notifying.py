@@ -86,6 +86,9 @@ class Notifying:
             except StorageError:
                 log.exception("the log cannot be read; trying again in a second")
                 await asyncio.sleep(1)
+            except Exception:
+                log.exception("a question could not be told of; going on in a second")
+                await asyncio.sleep(1)
 
     async def _heed(self, event: Event) -> None:
         try:

@@ -229,7 +229,7 @@ class Store(Ledger, Protocol):
     async def prune(self, before: float, limit: int) -> int:
         """Forget some inquiries that were closed before then, and events from the beginning of the log that are older.
 
-        At most so many of either; how many it were. The last event stays, and numbers are never given again.
+        What channels have on record about an inquiry goes with it. At most so many of either; how many it were. The last event stays, and numbers are never given again.
         """
         ...
 

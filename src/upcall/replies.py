@@ -8,6 +8,7 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import Answer, Answered, Closing, Inquiry, Open
 from upcall.domain.limits import Limits
 from upcall.domain.reading import ReadingRules
+from upcall.domain.records import NOTHING, Effects
 from upcall.domain.rules import Remember
 from upcall.ports import Updated
 
@@ -24,6 +25,8 @@ class Reply:
     force: bool = False
     remember: Remember | None = None
     first_vote_only: bool = False
+    effects: Effects = NOTHING
+    """What else is written if it is taken, in the same step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

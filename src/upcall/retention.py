@@ -47,7 +47,9 @@ class Retention:
             try:
                 forgotten = await self.sweep()
                 if forgotten:
-                    log.info("forgot %s old inquiries, events and runs", forgotten)
+                    log.info("forgot %s old inquiries, events, runs and codes", forgotten)
             except StorageError as error:
                 log.warning("cannot forget what is old: %s", error.message)
+            except Exception:
+                log.exception("forgetting what is old failed; it is tried again in an hour")
             await asyncio.sleep(EVERY)

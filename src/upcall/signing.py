@@ -4,9 +4,11 @@ Keys are made once, kept in the store, and shared by every daemon on it. A new o
 it stays, so that nothing that is still on its way becomes worthless.
 """
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +24,9 @@ KIND = "signing-keys"
 NAME = "keys"
 KEY_SECONDS = 30 * 86400.0
 """After how long a new key is made. Nothing may be valid for longer: only the latest two are kept."""
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks for keys that others have made: whoever sends forgeries costs no more than that."""
 
 STAMP_BYTES = 10
 
@@ -50,6 +55,8 @@ class Signing:
         self._clock = clock
         self._keys: tuple[str, ...] = ()
         self._newest = 0.0
+        self._looking = asyncio.Lock()
+        self._looked = -math.inf
 
     async def sign(self, purpose: str, values: Sequence[str]) -> str:
         """Texts as one text that fits into an address."""
@@ -90,9 +97,15 @@ class Signing:
         return self._keys
 
     async def _look(self) -> None:
-        kept = await self._store.look_up(KIND, NAME)
-        if kept is not None:
-            self._keep(kept)
+        # Whoever comes while somebody looks has to know what is found.
+        async with self._looking:
+            now = self._clock()
+            if 0 <= now - self._looked < LOOK_EVERY:
+                return
+            kept = await self._store.look_up(KIND, NAME)
+            self._looked = now
+            if kept is not None:
+                self._keep(kept)
 
     def _keep(self, record: Record) -> None:
         self._keys, self._newest = _keys_in(record), record.at

@@ -36,12 +36,17 @@ Permissions = Literal["", "approval", "autonomous"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What somebody posts. A person may name the prompt that they answer, and give `answers` as they stand."""
+    """What somebody posts. A person may name the prompt that they answer, and give `answers` as they stand.
+
+    `seen` is the prompt that was open before their eyes, empty if there was none: whatever else is open by now was not
+    what they meant. Where nobody knows what they saw, it is None.
+    """
 
     type: str = ItemType.TEXT
     text: str = ""
     metadata: Mapping[str, object] | None = None
     prompt: str = ""
+    seen: str | None = None
     answers: Sequence[Sequence[str]] | None = None
     key: str = ""
     via: str = VIA
@@ -163,8 +168,10 @@ class Threads:
         self._broker.spend(caller.name)
         return await (self._act(known, caller, words) if caller.is_agent else self._say(known, caller, words))
 
-    async def turn(self, name: str, caller: Caller, wait: float = 0) -> Sequence[Event]:
+    async def turn(self, name: str, caller: Caller, *, after: int = 0, wait: float = 0) -> Sequence[Event]:
         """The messages that were left for the agent's next turn, which begins with them.
+
+        They come again until the agent has told by `after` up to which number it has them.
 
         Raises:
             UnknownThread: if it is not the agent's own.
@@ -173,17 +180,20 @@ class Threads:
         known = await self.get(name, caller)
         if known.agent != caller.name:
             raise UnknownThread(name)
+        # Nobody has what is not there yet.
+        taken = max(known.taken, min(after, await self._store.last_seq()))
+        if taken > known.taken:
+            await self._store.revise(THREAD, name, partial(thread.take_up, upto=taken))
         if await self._resolved(known, caller) != known.active:
             raise PromptPending(name)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
         left: list[Event] = []
-        after = known.taken
-        while found := await self.items(name, after=after, wait=0 if left else wait):
+        while found := await self.items(name, after=taken, wait=0 if left else deadline - loop.time()):
             left += [event for event in found if event.data.get("queued")]
-            after = found[-1].seq
+            taken = found[-1].seq
             if left and len(found) < PAGE:
                 break
-        if left:
-            await self._store.revise(THREAD, name, partial(thread.take_up, upto=left[-1].seq))
         return left
 
     async def resolve(self, name: str, caller: Caller, prompt: str, reply: Reply) -> Settled | None:
@@ -241,12 +251,7 @@ class Threads:
         if words.key and (repeated := await self._repeated(known.id, caller, words.key)) is not None:
             return repeated
         inquiry = await self._last_prompt(known)
-        # One that is only about to be shown was not what this message is about.
-        while inquiry is not None and inquiry.is_open and not inquiry.is_queued:
-            named = words.prompt == prompts.prompt_id(inquiry)
-            capture = self._broker.policy.threads.capture
-            if not named and (words.prompt or capture != "answer"):
-                break
+        if inquiry is not None and self._is_meant(inquiry, words):
             reply = Reply(
                 text=words.text if words.answers is None else None,
                 answers=words.answers,
@@ -257,12 +262,19 @@ class Threads:
             if settled.accepted:
                 item = await self._find(known.id, prompts.message_id(settled.inquiry))
                 return Posted(item=item, answered=prompts.prompt_id(inquiry))
-            if settled.inquiry.is_open:
-                # Whoever has approved already is not counted twice, and others still have to.
-                break
-            # Somebody else was first: then this is a message like any other.
-            inquiry = await self._last_prompt(await self.get(known.id, caller))
+            # Somebody else was first, or they have approved already and others still have to. It is a message then:
+            # whatever is asked next, these words were not written for it.
+            inquiry = settled.inquiry
         return await self._leave(known, caller, words, inquiry)
+
+    def _is_meant(self, inquiry: Inquiry, words: Words) -> bool:
+        """Whether words answer a prompt; one that is only about to be shown was not what they are about."""
+        if not inquiry.is_open or inquiry.is_queued:
+            return False
+        name = prompts.prompt_id(inquiry)
+        if words.prompt:
+            return words.prompt == name
+        return self._broker.policy.threads.capture == "answer" and words.seen in {None, name}
 
     async def _leave(self, known: Thread, caller: Caller, words: Words, last: Inquiry | None) -> Posted:
         """Keep a message for the next turn, unless it was about a prompt that is over or a prompt comes first."""

@@ -22,6 +22,7 @@ from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.forgetting import forget
 from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
@@ -125,7 +126,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await runs.open()
         leaving.push_async_callback(runs.close)
         if kept:
-            retention = Retention(store, kept * DAY, runs.prune)
+            retention = Retention(store, kept * DAY, runs.prune, partial(forget, store))
             await retention.start()
             leaving.push_async_callback(retention.close)
         dispatch = _dispatch(broker, access, config, url, routing)

@@ -30,22 +30,37 @@ async def test_everything_too_old_goes_however_much_it_is(store: SqliteStore, cl
     assert [each.id for each in (await store.find(Query())).items] == [asked[0].id]
 
 
-async def test_a_database_that_fails_is_tried_again_later(
-    store: SqliteStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (StorageError("no"), "cannot forget what is old: no"),
+        (OSError("a disk of its own"), "forgetting what is old failed"),
+    ],
+)
+async def test_what_fails_is_tried_again_later(
+    store: SqliteStore,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
+    said: str,
 ) -> None:
-    failed = asyncio.Event()
+    failures, failed = 0, asyncio.Event()
+    monkeypatch.setattr("upcall.retention.EVERY", 0)
 
     async def fail(before: float, limit: int) -> int:
-        failed.set()
-        raise StorageError("no")
+        nonlocal failures
+        failures += 1
+        if failures == 2:
+            failed.set()
+        raise fault
 
     monkeypatch.setattr(store, "prune", fail)
     retention = Retention(store, DAY)
     await retention.start()
-    await failed.wait()
-    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await failed.wait()
     await retention.close()
-    assert "cannot forget what is old: no" in caplog.text
+    assert said in caplog.text
 
 
 async def test_no_question_is_forgotten_while_its_ref_still_means_it(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ class Cluster:
         self.daemons = {name: Program(folder / name) for name in NAMES}
         for name, program in self.daemons.items():
             program.environment |= {"UPCALL_DATABASE": database, "UPCALL_REPLICA": name}
+            program.environment |= {"UPCALL_TOKEN_IN_PATH": "true"}
             self.start(name)
         self.proxy = nginx.Nginx([self.address(name).removeprefix("http://") for name in NAMES])
         self.url = self.proxy.url

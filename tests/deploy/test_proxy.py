@@ -90,12 +90,14 @@ async def test_what_belongs_to_a_session_finds_the_daemon_that_has_it(cluster: C
                 assert (listed.status_code, "ask_human" in listed.text) == (200, True)
 
 
-@pytest.mark.parametrize("transport", ["streamable", "sse"])
+@pytest.mark.parametrize("transport", ["streamable", "sse", "sse-with-token-in-path"])
 async def test_an_answer_arrives_at_once_however_it_is_waited_for(cluster: Cluster, transport: str) -> None:
     headers = {"Authorization": f"Bearer {cluster.token('agent')}", "Upcall-Wait": "block"}
     async with asyncio.timeout(SECONDS), httpx2.AsyncClient(headers=headers, timeout=SECONDS) as carrier:
         if transport == "sse":
             way = sse_client(f"{cluster.url}/sse", headers=headers)
+        elif transport == "sse-with-token-in-path":
+            way = sse_client(f"{cluster.url}/sse/{cluster.token('agent')}", headers={"Upcall-Wait": "block"})
         else:
             way = streamable_http_client(f"{cluster.url}/mcp", http_client=carrier)
         async with Client(way, mode="legacy") as agent:

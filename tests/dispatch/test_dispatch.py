@@ -1,10 +1,11 @@
 """Showing, refreshing, reminding and escalating, with channels that hang, refuse and are busy."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,18 @@ from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
 from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.words import sentences
+from upcall.dispatch import service
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.worker import Post
+from upcall.domain import degrading
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Failed, Inquiry, Origin
+from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, Route, Routing
+from upcall.domain.routing import DEAL, Place, Route, Routing
+from upcall.domain.showing import View
+from upcall.ports import Event
 from upcall.stores.sqlite import SqliteStore
 
 ANA = Caller(name="ana", role=Role.PERSON)
@@ -270,3 +276,55 @@ async def test_without_channels_nothing_is_left_to_be_done(tmp_path: Path) -> No
     await dispatch.close()
     await broker.close()
     await store.close()
+
+
+async def test_what_cannot_be_drawn_up_is_refused_and_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = degrading.view
+
+    def view(inquiry: Inquiry, *others: Any) -> View:
+        if inquiry.questions[0].text == "first":
+            raise KeyError("late")
+        return drawn(inquiry, *others)
+
+    monkeypatch.setattr(degrading, "view", view)
+    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
+        first = await hall.ask("first")
+        await hall.ask("second")
+        await hall.one.until(lambda: hall.one.questions == ["second"])
+        (delivery,) = await hall.dispatch.deliveries(first.id)
+        assert delivery["error"] == "the channel failed: KeyError"
+
+
+async def test_a_fault_that_nobody_thought_of_ends_no_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    claim, events, failed = SqliteStore.claim, SqliteStore.events, set[str]()
+
+    def fail_once(name: str) -> None:
+        if name not in failed:
+            failed.add(name)
+            raise ValueError(name)
+
+    async def claiming(store: SqliteStore, kinds: Sequence[str], **named: Any) -> Sequence[Job]:
+        fail_once(kinds[0].rpartition(":")[2])
+        return await claim(store, kinds, **named)
+
+    async def reading(store: SqliteStore, after: int, **named: Any) -> Sequence[Event]:
+        if named.get("wait") == service.READ_EVERY:
+            fail_once("events")
+        return await events(store, after, **named)
+
+    monkeypatch.setattr(SqliteStore, "claim", claiming)
+    monkeypatch.setattr(SqliteStore, "events", reading)
+    monkeypatch.setattr(service, "READ_EVERY", 29.5)
+    async with a_hall(tmp_path, Route(places=(ONE,), escalate_after=0.05), Route(places=(TWO,))) as hall:
+        for number in (1, 2):
+            # The second one is seen in time only by those whom the log has woken.
+            await hall.ask(f"question {number}")
+            await hall.one.until(lambda: len(hall.one.shown) == number)  # noqa: B023 - awaited here
+            await hall.two.until(lambda: len(hall.two.shown) == number)  # noqa: B023 - awaited here
+    assert failed == {"one", "two", DEAL, "events"}
+    for said in ("worker of one", "worker of two", "escalating", "following the log"):
+        assert f"{said} failed" in caplog.text

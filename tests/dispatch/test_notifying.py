@@ -72,3 +72,18 @@ async def test_one_that_fails_is_logged_and_one_that_hangs_holds_up_nobody(
             assert (await told.get()).question == question
     await telling.close()
     assert "no route to host" in caplog.text
+
+
+async def test_a_question_that_cannot_be_put_into_words_keeps_nobody_from_hearing_of_the_next(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: asyncio.Queue[Notice] = asyncio.Queue()
+    words = {"needs_input": "{nobody} asks", "needs_input.run": "#{run} asks"}
+    telling = Notifying(broker.store, [told.put], title="upcall", words=words)
+    await telling.start()
+    await ask(broker, "One?")
+    await ask(broker, "Two?", run=42)
+    async with asyncio.timeout(30):
+        assert (await told.get()).text == "#42 asks"
+    await telling.close()
+    assert "a question could not be told of" in caplog.text

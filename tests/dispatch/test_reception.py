@@ -1,6 +1,7 @@
 """What words mean that name no message: the only question that is open there, or a question back."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
+from upcall.domain.delivery import WAITING
 from upcall.domain.inquiry import Answered, Inquiry
+from upcall.domain.records import Effects, Record
 from upcall.domain.routing import Route
-from upcall.domain.showing import Capabilities, Heard, Inbound
+from upcall.domain.showing import Capabilities, Given, Heard, Inbound
 
 WORDS_ONLY = Capabilities()
 
@@ -25,9 +28,12 @@ class Desk:
 
     async def write(self, words: str, *, place: str = "C1", user: str = "U1") -> Heard:
         self._count += 1
+        return await self.deliver(Inbound(id=str(self._count), user=user, place=place, words=words))
+
+    async def deliver(self, inbound: Inbound) -> Heard:
         inbox = self.hall.one.inbox
         assert inbox is not None
-        return await inbox.receive(Inbound(id=str(self._count), user=user, place=place, words=words))
+        return await inbox.receive(inbound)
 
     async def ask(self, question: str) -> Inquiry:
         shown = len(self.hall.one.shown)
@@ -39,14 +45,25 @@ class Desk:
         state = (await self.hall.broker.store.get(inquiry.id)).state
         return state.answer.values[0][0] if isinstance(state, Answered) else None
 
+    @property
+    def people(self) -> People:
+        return People(self.hall.broker.store, self.hall.broker.now)
+
+
+@asynccontextmanager
+async def a_desk(folder: Path) -> AsyncIterator[Desk]:
+    async with a_hall(folder, Route(places=(ONE,))) as hall:
+        desk = Desk(hall)
+        await desk.people.add("ana", [("one", "U1")])
+        await hall.one.until(lambda: hall.one.inbox is not None)
+        yield desk
+
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     monkeypatch.setattr(ScriptedChannel, "capabilities", WORDS_ONLY)
-    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
-        await People(hall.broker.store, hall.broker.now).add("ana", [("one", "U1")])
-        await hall.one.until(lambda: hall.one.inbox is not None)
-        yield Desk(hall)
+    async with a_desk(tmp_path) as desk:
+        yield desk
 
 
 @pytest.mark.promise("pynchy/41")
@@ -91,3 +108,95 @@ async def test_the_number_of_other_asks_for_the_words_and_they_are_the_answer(de
     assert await desk.answer_of(inquiry) is None
     assert (await desk.write("a file")).accepted
     assert await desk.answer_of(inquiry) == "a file"
+
+
+BARE = Inbound(id="event:1", user="U1", place="C1", words="2")
+
+
+async def test_words_that_come_again_after_a_restart_answer_no_other_question(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        first = await desk.ask("Which cache?")
+        assert (await desk.deliver(BARE)).accepted
+        assert await desk.answer_of(first) == "Memcached"
+    async with a_desk(tmp_path) as desk:
+        second = await desk.ask("Which queue?")
+        assert await desk.deliver(BARE) == Heard(line="", accepted=True)
+        assert await desk.answer_of(second) is None
+        await desk.ask("Which disk?")
+    async with a_desk(tmp_path) as desk:
+        assert await desk.deliver(BARE) == Heard(line="", accepted=True), (
+            "and nobody is asked which they mean"
+        )
+
+
+async def test_a_ref_that_comes_again_answers_nobody_who_has_it_next(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        first = await desk.ask("Which cache?")
+        named = Inbound(id="event:2", user="U1", place="C9", words=f"{first.ref} 2")
+        assert (await desk.deliver(named)).accepted
+        second = await desk.ask("Which queue?")
+    async with a_desk(tmp_path) as desk:
+        assert await desk.deliver(named) == Heard(line="", accepted=True)
+        assert await desk.answer_of(second) is None
+
+
+async def test_words_that_answered_nothing_answer_nothing_when_they_come_again(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        assert not (await desk.deliver(BARE)).accepted
+    async with a_desk(tmp_path) as desk:
+        inquiry = await desk.ask("Which cache?")
+        assert await desk.deliver(BARE) == Heard(line="", accepted=False)
+        assert await desk.answer_of(inquiry) is None
+
+
+async def test_a_code_that_comes_again_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
+        joining = Inbound(id="event:3", user="U2", place="C1", words=await desk.people.add("bo"))
+        assert (await desk.deliver(joining)).accepted
+    async with a_desk(tmp_path) as desk:
+        inquiry = await desk.ask("Which cache?")
+        assert await desk.deliver(joining) == Heard(line="", accepted=True)
+        assert await desk.answer_of(inquiry) is None
+
+
+@pytest.mark.parametrize("word", ["production", "PostgreSQL", "kubernetes", "0123456789"])
+async def test_a_word_of_ten_letters_is_an_answer_of_somebody_who_is_known(desk: Desk, word: str) -> None:
+    for _ in range(6):
+        inquiry = await desk.ask("Which one?")
+        assert (await desk.write(word)).accepted
+        assert await desk.answer_of(inquiry) == word
+
+
+async def test_a_stranger_whose_word_can_be_no_code_has_guessed_nothing(desk: Desk) -> None:
+    for _ in range(6):
+        assert (await desk.write("production", user="U2")).line == sentences("en")["unknown_person"]
+    assert (await desk.write(await desk.people.add("bo"), user="U2")).accepted
+
+
+async def test_somebody_who_is_known_can_take_another_name_with_a_code(desk: Desk) -> None:
+    await desk.people.add("ana", [("one", "U7")])
+    code = await desk.people.add("bo")
+    assert (await desk.write(code.lower())).accepted
+    assert await desk.people.holder("one", "U1") == "bo"
+    ana, bo = await desk.people.all()
+    assert (ana.identities, bo.identities) == ((("one", "U7"),), (("one", "U1"),))
+    await desk.people.remove("ana")
+    assert await desk.people.holder("one", "U1") == "bo"
+
+
+async def test_a_form_that_was_refused_can_be_sent_again(desk: Desk) -> None:
+    inquiry = await desk.ask("Which cache?")
+    form = Inbound(id="form:1", user="U2", place="C1", inquiry=inquiry.id, given=(Given(picks=(0,)),))
+    assert not (await desk.deliver(form)).accepted
+    await desk.people.add("bo", [("one", "U2")])
+    assert (await desk.deliver(form)).accepted
+    assert await desk.answer_of(inquiry) == "Redis"
+
+
+async def test_a_question_that_was_forgotten_is_in_nobodys_way(desk: Desk) -> None:
+    store = desk.hall.broker.store
+    gone = Record(kind=WAITING, key="gone:one:C1", state="one:C1", body={"inquiry": "gone"})
+    await store.revise(WAITING, gone.key, lambda _: Effects(records=(gone,)))
+    inquiry = await desk.ask("Which cache?")
+    assert (await desk.write("1")).accepted
+    assert await desk.answer_of(inquiry) == "Redis"

@@ -1,11 +1,13 @@
 """What is signed: for one purpose, for a time, by keys that the whole installation shares."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from upcall.signing import KEY_SECONDS, Forged, Signing, TooOld
+from upcall.domain.records import Record
+from upcall.signing import KEY_SECONDS, Forged, Signed, Signing, TooOld
 from upcall.stores.sqlite import SqliteStore
 
 DAY = 86400.0
@@ -65,6 +67,31 @@ async def test_everybody_on_the_store_has_the_same_keys(store: SqliteStore, cloc
     clock.now += KEY_SECONDS
     # The other one has not heard of the new key yet.
     assert (await other.read("letter", await one.sign("letter", ("b",)), DAY)).values == ("b",)
+
+
+async def test_forgeries_cost_one_look_a_second_and_keep_nobody_out(
+    store: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = Signing(store, clock), Signing(store, clock)
+    signed = await one.sign("letter", ("a",))
+    looks = 0
+    look_up = store.look_up
+
+    async def counted(kind: str, key: str) -> Record | None:
+        nonlocal looks
+        looks += 1
+        return await look_up(kind, key)
+
+    monkeypatch.setattr(store, "look_up", counted)
+    tried = [other.read("letter", each, DAY) for each in (*["a.b.c"] * 20, signed)]
+    *forged, good = await asyncio.gather(*tried, return_exceptions=True)
+    assert isinstance(good, Signed)
+    assert all(isinstance(each, Forged) for each in forged)
+    assert not await other.has_stamped("address", "ana", "x")
+    assert looks == 1
+    clock.now += KEY_SECONDS
+    assert (await other.read("letter", await one.sign("letter", ("b",)), DAY)).values == ("b",)
+    assert looks == 2
 
 
 async def test_a_key_is_replaced_after_a_month_and_kept_for_another(store: SqliteStore, clock: Clock) -> None:

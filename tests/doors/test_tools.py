@@ -119,6 +119,14 @@ async def test_the_end_of_the_block_can_be_an_error_by_policy(broker: Broker) ->
     assert (await asked(broker)).id in result.text
 
 
+async def test_no_block_ends_while_a_question_waits_in_line(broker: Broker) -> None:
+    broker.policy = Policy(block_timeout=0.001, on_block_end="error")
+    door, talking = tools(broker), replace(ASKER, thread="t1", wait=0.01)
+    await door.call("ask_human", {"question": "First?"}, replace(talking, wait=0))
+    queued = await door.call("ask_human", {"question": "Second?"}, talking)
+    assert (queued.is_error, queued.structured["status"]) == (False, "parked")
+
+
 async def test_cancelling_a_call_leaves_the_question_open(broker: Broker) -> None:
     call = asyncio.create_task(tools(broker).call("ask_human", {"question": "Name?"}, ASKER))
     inquiry = await asked(broker)

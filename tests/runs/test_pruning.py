@@ -1,6 +1,7 @@
 """Runs that have been over for long are forgotten, with their folders, and only those."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -61,6 +62,27 @@ async def test_a_folder_that_somebody_works_in_or_that_is_new_stays(house: House
     assert await house.runs.prune(before) == 0
     assert not house.folder(run).path.exists()
     assert new.is_dir()
+
+
+async def test_a_folder_that_cannot_be_removed_keeps_no_other(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = [await finished(house), await finished(house)]
+    for run in runs:
+        await house.until_let_go(run)
+        age(house, run)
+    remove, refused = shutil.rmtree, list[Path]()
+
+    def refuse_first(path: Path) -> None:
+        if not refused:
+            refused.append(path)
+            raise PermissionError(13, "somebody else's", str(path))
+        remove(path)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse_first)
+    assert await house.runs.prune(house.broker.now()) == 2
+    assert [folder.path for folder in map(house.folder, runs) if folder.path.exists()] == refused
+    assert "cannot be removed" in caplog.text
 
 
 async def finished(house: House) -> Run:

@@ -71,6 +71,44 @@ async def test_codes_end_with_their_time_and_with_their_owners_token(store: Sqli
     assert len((await store.records("sign-in")).items) == 1
 
 
+async def test_with_a_token_go_sessions_that_began_elsewhere(here: Access, there: Access) -> None:
+    await here.create("ana", Role.PERSON)
+    await here.create("an", Role.PERSON)
+    secret, other = (
+        await there.open_session(ANA),
+        await there.open_session(Caller(name="an", role=Role.PERSON)),
+    )
+    assert await here.revoke("ana")
+    for access in (here, there):
+        await access.load()
+        with pytest.raises(Unauthenticated):
+            access.session(secret)
+        assert access.session(other).caller.name == "an"
+
+
+async def test_a_look_that_began_before_a_token_was_revoked_does_not_bring_it_back(
+    store: SqliteStore, here: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = await here.create("builder", Role.AGENT)
+    tokens, has_read, may_go_on = store.tokens, asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> Sequence[Token]:
+        monkeypatch.setattr(store, "tokens", tokens)
+        found = await tokens()
+        has_read.set()
+        await may_go_on.wait()
+        return found
+
+    monkeypatch.setattr(store, "tokens", slowly)
+    look = asyncio.create_task(here.load())
+    await has_read.wait()
+    assert await here.revoke("builder")
+    may_go_on.set()
+    await look
+    with pytest.raises(Unauthenticated):
+        here.identify(secret)
+
+
 async def test_strangers_at_once_are_looked_for_together(
     here: Access, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

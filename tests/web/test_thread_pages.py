@@ -82,6 +82,22 @@ async def test_a_message_answers_the_open_question_or_waits(live: House, ana: Vi
     ]
 
 
+async def test_words_written_before_a_question_was_shown_do_not_answer_it(live: House, ana: Visitor) -> None:
+    await begun(live)
+    early = await ana.form("/threads/t", "/say")
+    first = await live.asked(kind="approval", question="ls", thread="t")
+    await ana.sends(early, ("text", "yes"))
+    about_first = await ana.form("/threads/t", "/say")
+    await live.post("ben", f"{first['id']}/answer", text="yes")
+    await live.post("builder", f"{first['id']}/collect")
+    second = await live.asked(kind="approval", question="rm -rf build", thread="t")
+    await ana.sends(about_first, ("text", "approved"))
+    document = (await live.as_("ana").get(f"/v1/inquiries/{second['id']}")).json()
+    assert document["state"] == "open"
+    items = (await live.as_("ana").get("/v1/threads/t/items")).json()["items"]
+    assert [item["content"][0]["text"] for item in items if item["queued"]] == ["yes", "approved"]
+
+
 async def test_rejecting_a_question_says_nothing_in_ones_name(live: House, ana: Visitor) -> None:
     await begun(live)
     await live.asked(**CHOICE, thread="t")
@@ -98,6 +114,7 @@ async def test_what_cannot_be_sent_comes_back_with_a_sentence(live: House, ana: 
     empty = await ana.sends(form, ("text", " \r\n "))
     assert (empty.status_code, "An empty answer is not an answer" in empty.text) == (422, True)
     await live.asked(**{**CHOICE, "custom": False}, thread="t")
+    form = await ana.form("/threads/t", "/say")
     refused = await ana.sends(form, ("text", "a third one"))
     assert refused.status_code == 422
     assert "Only the options given here count." in refused.text
@@ -184,6 +201,7 @@ async def test_the_stream_carries_items_the_card_and_what_a_message_will_do(
             ):
                 break
     assert "event: item" in told
+    assert f'data-composing="answer" data-prompt="prm_{asked["id"]}"' in told
     assert f'id="i-{asked["id"]}"' in told
     assert "Elsewhere?" not in told
 

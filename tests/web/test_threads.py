@@ -1,5 +1,6 @@
 """Threads over HTTP: who may do what in a conversation, in which order it comes, and what it refuses."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from tests.web.house import CHOICE, House, code
 from tests.web.test_openapi import check, schema_of
-from upcall.broker import Policy
+from upcall.broker import Policy, Reply, Settled
+from upcall.domain.roles import Caller, Role
 from upcall.domain.thread import ThreadRules
 from upcall.pacing import Pacing
+from upcall.ports import Event
+from upcall.threads import Threads
 
 ITEMS = "/v1/threads/{name}/items"
 
@@ -163,8 +167,61 @@ async def test_messages_wait_for_the_next_turn_while_no_question_is_open(house: 
         "use the new API",
         "and write tests",
     ]
-    assert (await house.as_("builder").post("/v1/threads/t1/turn")).json() == {"items": []}
+    assert (await house.as_("builder").post("/v1/threads/t1/turn")).json() == taken.json()
+    assert all(item["queued"] for item in await items(house))
+    after = taken.json()["next_after"]
+    nothing = await house.as_("builder").post(f"/v1/threads/t1/turn?after={after}")
+    assert nothing.json() == {"items": [], "next_after": after}
     assert not any(item["queued"] for item in await items(house))
+
+
+async def test_a_turn_confirms_nothing_that_is_yet_to_come(house: House) -> None:
+    await begun(house)
+    await house.as_("builder").post(f"/v1/threads/t1/turn?after={2**40}")
+    await said(house, "ana", "go on")
+    turn = (await house.as_("builder").post("/v1/threads/t1/turn")).json()["items"]
+    assert [item["content"][0]["text"] for item in turn] == ["go on"]
+
+
+async def test_whatever_else_happens_does_not_make_an_agent_wait_longer_for_its_turn(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begun(house)
+    for text in ("one", "two"):
+        await said(house, "builder", text)
+    waits: list[float] = []
+    threads = Threads(house.broker)
+    read = threads.items
+
+    async def slowly(name: str, *, after: int = 0, wait: float = 0) -> Sequence[Event]:
+        waits.append(wait)
+        return await read(name, after=after, limit=1)
+
+    monkeypatch.setattr(threads, "items", slowly)
+    builder = Caller(name="builder", role=Role.AGENT)
+    assert await threads.turn("t1", builder, wait=30) == []
+    first, second, last = waits
+    assert 30 >= first > second > last
+
+
+async def test_words_that_came_second_are_a_message_and_never_the_answer_to_what_is_asked_next(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await house.asked(kind="approval", question="ls", thread="t1")
+    second = await house.asked(kind="approval", question="rm -rf build", thread="t1")
+    receive = house.broker.receive
+
+    async def late(name: str, reply: Reply, caller: Caller) -> Settled:
+        monkeypatch.setattr(house.broker, "receive", receive)
+        await house.post("ben", f"{first['id']}/answer", text="yes")
+        await house.post("builder", f"{first['id']}/collect")
+        return await receive(name, reply, caller)
+
+    monkeypatch.setattr(house.broker, "receive", late)
+    told = await said(house, "ana", "yes")
+    assert (told["answered"], told["item"]["queued"]) == (None, True)
+    prompt = (await thread_of(house))["prompt"]
+    assert (prompt["inquiry"], prompt["state"]) == (second["id"], "open")
 
 
 async def test_an_agent_waits_for_its_next_turn(house: House) -> None:

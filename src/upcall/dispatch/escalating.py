@@ -63,6 +63,9 @@ class Escalation:
             except StorageError:
                 log.exception("cannot look for what to escalate; trying again in a second")
                 await asyncio.sleep(1)
+            except Exception:
+                log.exception("escalating failed; it goes on in a second")
+                await asyncio.sleep(1)
 
     async def _done(self, job: Job, now: float) -> Effects:
         try:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.access import NAME, digest
 from upcall.domain.errors import InvalidRequest, UnknownPerson
@@ -111,6 +111,11 @@ class People:
         found = await self._store.look_up(IDENTITY, _identity(channel, user))
         return None if found is None else str(found.body["person"])
 
+    async def is_code(self, words: str) -> bool:
+        """Whether words are a code that somebody can still join with."""
+        issued = await self._store.look_up(CODE, digest(words.strip().upper()))
+        return issued is not None and self._clock() - issued.at < CODE_SECONDS
+
     async def enrol(self, code: str, channel: str, user: str) -> str:
         """Make this id in a channel one of the person's whose code it is, and return their name.
 
@@ -143,6 +148,7 @@ class People:
     async def _join(self, name: str, channel: str, user: str, now: float) -> bool:
         """Whether somebody has got this identity: not if they were removed since they got their code."""
         joined = False
+        earlier = await self.holder(channel, user)
 
         def decide(kept: Record | None) -> Effects | None:
             nonlocal joined
@@ -152,6 +158,9 @@ class People:
             )
 
         await self._store.revise(PERSON, name, decide)
+        if joined and earlier not in {None, name}:
+            # In this order an identity is never without a holder whose removal removes it.
+            await self._store.revise(PERSON, str(earlier), lambda kept: _without(kept, channel, user))
         return joined
 
 
@@ -162,6 +171,15 @@ def _identity(channel: str, user: str) -> str:
 def _with(person: Person, channel: str, user: str) -> Person:
     identities = tuple(dict.fromkeys((*person.identities, (channel, user))))
     return Person(name=person.name, added_at=person.added_at, identities=identities)
+
+
+def _without(kept: Record | None, channel: str, user: str) -> Effects | None:
+    """Somebody who has lost an identity to somebody else."""
+    if kept is None:
+        return None
+    person = _person(kept)
+    left = tuple(each for each in person.identities if each != (channel, user))
+    return Effects(records=(_kept(replace(person, identities=left)),))
 
 
 def _identified(person: Person, channel: str, user: str, now: float) -> Effects:

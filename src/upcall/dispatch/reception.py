@@ -12,14 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from upcall.broker import Broker, Reply, Settled
 from upcall.channel_ports import Channel, Unavailable
 from upcall.dispatch.failing import missed
-from upcall.dispatch.people import CODE_LENGTH, Locked, People, WrongCode
+from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.domain import degrading
 from upcall.domain.delivery import (
+    HEARD,
     KIND,
     MESSAGE,
     WAITING,
     Delivery,
     delivery_in,
+    heard_key,
+    heard_record,
     key,
     message_key,
     message_record,
@@ -29,21 +32,21 @@ from upcall.domain.display import one_line
 from upcall.domain.errors import StorageError, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Inquiry, Kind
 from upcall.domain.reading import strip_quoted
-from upcall.domain.records import Effects, Record
+from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import Place, Routing, refresh_job
 from upcall.domain.showing import Given, Heard, Inbound, View
 from upcall.domain.wording import resolution_text
 
 REMEMBERED = 2000
-"""How many of the latest deliveries are known by heart. An answer that comes again later is known by its key."""
+"""How many of the latest deliveries are known by heart. What comes again later is known by its key or its record."""
 
 BOOKMARK = "bookmark"
 """The records of up to where a channel has been read."""
 
 MOST_HERE = 20
 LONGEST_LINE = 80
-_CODE = re.compile(rf"[A-Za-z0-9]{{{CODE_LENGTH}}}")
+_CODE = re.compile(rf"[{ALPHABET}]{{{CODE_LENGTH}}}", re.IGNORECASE | re.ASCII)
 
 Link = Callable[[Inquiry, str], Awaitable[str]]
 """Where the people at an address can see all of an inquiry."""
@@ -86,9 +89,11 @@ class Reception:
             log.exception("what came through %s could not be kept", self._name)
             # It is not remembered: when it comes again, it is taken again.
             return Heard(line=self._words["unavailable"], accepted=False, again=True)
-        self._heard[inbound.id] = heard
-        if len(self._heard) > REMEMBERED:
-            self._heard.popitem(last=False)
+        # A form that was refused may be right when it is sent again.
+        if heard.accepted or inbound.given is None:
+            self._heard[inbound.id] = heard
+            if len(self._heard) > REMEMBERED:
+                self._heard.popitem(last=False)
         return heard
 
     async def view(self, inquiry: str) -> View | None:
@@ -129,7 +134,7 @@ class Reception:
         person = await self._people.holder(self._name, inbound.user)
         if person is None and inbound.alias:
             person = await self._people.holder(self._name, inbound.alias)
-        if inbound.inquiry is None and inbound.message is None and _CODE.fullmatch(inbound.words.strip()):
+        if await self._is_code(inbound, person):
             return await self._enrol(inbound)
         inquiry = await self._meant(inbound)
         if inquiry is None and inbound.message is not None:
@@ -139,31 +144,53 @@ class Reception:
             return self._no(self._words["unknown_person"])
         if not inbound.proven:
             return self._no(self._words["unproven"])
-        words = inbound.words
-        if inquiry is None and inbound.given is None:
-            inquiry, words = await self._by_ref(words)
-        if inquiry is None and inbound.given is None:
+        if _is_bare(inbound):
+            return await self._take_bare(inbound, person)
+        if inquiry is None:
+            return self._no(self._words["no_question"])
+        if inbound.message is not None and inbound.inquiry is not None:
+            await self._adopt(inquiry, inbound)
+        return await self._answer(inquiry, inbound, inbound.words, person)
+
+    async def _take_bare(self, inbound: Inbound, person: str) -> Heard:
+        """Take words that name nothing. They may mean another question each time they come, so they count once."""
+        inquiry, words = await self._by_ref(inbound.words)
+        here: list[Inquiry] = []
+        if inquiry is None:
             # Somebody may be quicker than our own record of what they answer, and then mean another one.
             async with self._showing:
                 here = await self._open_here(inbound)
-            if len(here) > 1:
-                return self._no(self._which(here))
-            inquiry = here[0] if here else None
-        if inquiry is None:
-            return self._no(self._words["no_question"])
+            inquiry = here[0] if len(here) == 1 else None
+        # Only now: whatever these words have closed is on record together with them.
+        known = await self._broker.store.look_up(HEARD, heard_key(self._name, inbound.id))
+        if known is not None:
+            return Heard(line="", accepted=known.body["accepted"] is True)
+        if inquiry is not None:
+            heard = await self._answer(inquiry, inbound, words, person)
+        else:
+            heard = self._no(self._which(here) if here else self._words["no_question"])
+        if not heard.accepted:
+            await self._remember(inbound, "" if inquiry is None else inquiry.id, accepted=False)
+        return heard
+
+    async def _remember(self, inbound: Inbound, inquiry: str, *, accepted: bool) -> None:
+        """Keep what became of words, unless that is on record already."""
+        kept = heard_record(self._name, inbound.id, inquiry, self._broker.now(), accepted=accepted)
+        await self._broker.store.revise(
+            HEARD, kept.key, lambda known: Effects(records=(kept,)) if known is None else None
+        )
+
+    async def _answer(self, inquiry: Inquiry, inbound: Inbound, words: str, person: str) -> Heard:
         if inbound.given is None and degrading.asks_for_words(
             inquiry, self._channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
-        if inbound.message is not None and inbound.inquiry is not None:
-            await self._adopt(inquiry, inbound)
-        return await self._answer(inquiry, inbound, words, person)
-
-    async def _answer(self, inquiry: Inquiry, inbound: Inbound, words: str, person: str) -> Heard:
         key = f"{self._name}:{inbound.id}"
+        taken = heard_record(self._name, inbound.id, inquiry.id, self._broker.now(), accepted=True)
+        effects = Effects(records=(taken,)) if _is_bare(inbound) else NOTHING
         try:
             if inbound.given is None:
-                reply = Reply(text=strip_quoted(words), via=self._name, key=key)
+                reply = Reply(text=strip_quoted(words), via=self._name, key=key, effects=effects)
             else:
                 reply = self._reply(inquiry, inbound.given, key)
             settled = await self._broker.receive(inquiry.id, reply, Caller(name=person, role=Role.PERSON))
@@ -196,6 +223,12 @@ class Reception:
             return Reply(text=only.words, via=self._name, key=key)
         return Reply(answers=answers, via=self._name, key=key)
 
+    async def _is_code(self, inbound: Inbound, person: str | None) -> bool:
+        """Whether words are to be taken for a code. From somebody we know, only what is one."""
+        if not _is_bare(inbound) or not _CODE.fullmatch(inbound.words.strip()):
+            return False
+        return person is None or await self._people.is_code(inbound.words)
+
     async def _enrol(self, inbound: Inbound) -> Heard:
         try:
             name = await self._people.enrol(inbound.words, self._name, inbound.user)
@@ -203,6 +236,8 @@ class Reception:
             return self._no(self._words["wrong_code"])
         except Locked:
             return self._no(self._words["locked"])
+        # By now they are somebody whose words are answers.
+        await self._remember(inbound, "", accepted=True)
         return Heard(line=self._words["joined"].format(name=name), accepted=True)
 
     async def _meant(self, inbound: Inbound) -> Inquiry | None:
@@ -210,8 +245,10 @@ class Reception:
         name = inbound.inquiry
         if name is None and inbound.message is not None:
             name = await self._inquiry_of(inbound.message)
-        if name is None:
-            return None
+        return None if name is None else await self._found(name)
+
+    async def _found(self, name: str) -> Inquiry | None:
+        """An inquiry, unless it has been forgotten."""
         try:
             return await self._broker.store.get(name)
         except UnknownInquiry:
@@ -242,8 +279,8 @@ class Reception:
             place = Place(channel=self._name, address=address)
             page = await self._broker.store.records(WAITING, state=place.name, limit=MOST_HERE)
             for kept in page.items:
-                inquiry = await self._broker.store.get(str(kept.body["inquiry"]))
-                if inquiry.is_open:
+                inquiry = await self._found(str(kept.body["inquiry"]))
+                if inquiry is not None and inquiry.is_open:
                     found[inquiry.id] = inquiry
         return sorted(found.values(), key=lambda inquiry: inquiry.asked_at)
 
@@ -283,6 +320,11 @@ def adopted(known: Delivery, message: str, now: float) -> Effects:
         records=(record(delivery), message_record(delivery, message)),
         jobs=(refresh_job(known.inquiry, known.place.channel, now),),
     )
+
+
+def _is_bare(inbound: Inbound) -> bool:
+    """Whether it is nothing but words, in which no message and no question is named."""
+    return inbound.inquiry is None and inbound.message is None and inbound.given is None
 
 
 def _values(inquiry: Inquiry, index: int, given: Given) -> list[str]:

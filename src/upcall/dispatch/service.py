@@ -154,6 +154,10 @@ class Dispatch:
                 log.exception("cannot read the log; trying again in a second")
                 await asyncio.sleep(1)
                 continue
+            except Exception:
+                log.exception("following the log failed; it goes on in a second")
+                await asyncio.sleep(1)
+                continue
             if events:
                 after = events[-1].seq
             if any(event.type in WAKES for event in events):

@@ -102,6 +102,10 @@ class Worker:
             except StorageError:
                 log.exception("cannot look for what %s has to do; trying again in a second", self._post.name)
                 await asyncio.sleep(1)
+            except Exception:
+                # Its job comes again when the lease ends, and the others do not wait for that.
+                log.exception("the worker of %s failed; it goes on in a second", self._post.name)
+                await asyncio.sleep(1)
 
     async def _one(self) -> bool:
         for kind, duty in self._duties.items():
@@ -141,9 +145,8 @@ class Worker:
             await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
             return
         try:
-            reference = await self._call(
-                partial(self._post.channel.show, await self._view(inquiry, place), place.address)
-            )
+            shown = await self._call(partial(self._view, inquiry, place))
+            reference = await self._call(partial(self._post.channel.show, shown, place.address))
         except Refused as problem:
             await self._undelivered(job, inquiry, known, str(problem), again=False)
         except Unavailable as problem:
@@ -206,7 +209,7 @@ class Worker:
                 continue
             error = None
             try:
-                shown = await self._view(inquiry, delivery.place)
+                shown = await self._call(partial(self._view, inquiry, delivery.place))
                 for reference in delivery.references:
                     await self._call(partial(self._post.channel.refresh, reference, shown))
             except Refused as problem:
@@ -253,7 +256,7 @@ class Worker:
         try:
             async with asyncio.timeout(self._call_seconds):
                 return await act()
-        except (Refused, Unavailable):
+        except (Refused, Unavailable, StorageError):
             raise
         except TimeoutError as error:
             raise Unavailable(f"no reply within {self._call_seconds:g} seconds") from error

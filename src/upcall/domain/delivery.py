@@ -14,6 +14,12 @@ MESSAGE = "message"
 WAITING = "waiting"
 """The records of what is open in a place: what words can mean that name no message."""
 
+HEARD = "heard"
+"""The records of words that named no message: what they were taken for, so that they are taken only once."""
+
+BY_STATE = (KIND, MESSAGE, HEARD)
+"""The records whose state is an inquiry, and which are forgotten with it; a waiting one has it in its key."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
@@ -92,6 +98,18 @@ def waiting_record(delivery: Delivery) -> Record:
         state=delivery.place.name,
         at=delivery.at,
         body={"inquiry": delivery.inquiry},
+    )
+
+
+def heard_key(channel: str, inbound: str) -> str:
+    """What the record of words that were heard is called."""
+    return f"{channel}:{inbound}"
+
+
+def heard_record(channel: str, inbound: str, inquiry: str, now: float, *, accepted: bool) -> Record:
+    """That words were taken for an answer to an inquiry, or for one to none."""
+    return Record(
+        kind=HEARD, key=heard_key(channel, inbound), state=inquiry, at=now, body={"accepted": accepted}
     )
 
 

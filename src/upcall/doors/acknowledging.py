@@ -1,7 +1,7 @@
 """Whether an agent has taken what its pipe wrote to it, so that the daemon can be told.
 
-Writing only fills a buffer of the system's: whoever is killed before it reads has nothing. Loaded by every pipe, so it
-is made of the cheapest parts of the standard library.
+Writing only fills a buffer of the system's: whoever is killed before it reads has nothing. Where the system does not tell
+what was read, nothing is claimed. Loaded by every pipe, so it is made of the cheapest parts of the standard library.
 """
 
 import fcntl
@@ -80,17 +80,20 @@ class Acknowledging:
             self._changed.acquire()
 
 
-def is_taken(output: int) -> bool:
-    """Whether everything that was written there has been read; where the system cannot say, it is taken to be."""
+def can_tell(output: int) -> bool:
+    """Whether the system says how much of what was written there has been read."""
     if sys.platform != "linux":
-        return True
+        return False
     mode = os.fstat(output).st_mode
-    if stat.S_ISFIFO(mode):
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def is_taken(output: int) -> bool:
+    """Whether everything that was written there has been read, where the system can tell."""
+    if stat.S_ISFIFO(os.fstat(output).st_mode):
         return _count(output, termios.FIONREAD) == 0
-    if stat.S_ISSOCK(mode):
-        # What nobody will read any more is thrown away, and looks as if it had been read.
-        return _count(output, termios.TIOCOUTQ) == 0 and not _is_deserted(output)
-    return True
+    # What nobody will read any more is thrown away, and looks as if it had been read.
+    return _count(output, termios.TIOCOUTQ) == 0 and not _is_deserted(output)
 
 
 def _count(output: int, what: int) -> int:

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from upcall.doors.acknowledging import Acknowledging
+from upcall.doors.acknowledging import Acknowledging, can_tell
+from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
 LAST_REPLIES_WITHIN = 2.0
@@ -91,9 +92,18 @@ class Pipe:
         self._writing = threading.Lock()
         self._taking: Acknowledging | None = None
 
+    @property
+    def protocol(self) -> int:
+        """What we speak: where nobody can tell what the agent has read, as if there were no acknowledgements.
+
+        A later message of the agent's is the evidence then.
+        """
+        return PIPE_PROTOCOL if can_tell(self._output) else ACKNOWLEDGING - 1
+
     def run(self, link: Link) -> int:
         """Pass messages on until the agent closes its side."""
-        self._taking = Acknowledging(self._output, link.acknowledge)
+        if self.protocol >= ACKNOWLEDGING:
+            self._taking = Acknowledging(self._output, link.acknowledge)
         threading.Thread(target=link.run, daemon=True).start()
         source = sys.stdin.buffer
         try:
@@ -108,7 +118,8 @@ class Pipe:
             return 0
         with self.changed:
             self.changed.wait_for(self._only_humans_are_awaited, LAST_REPLIES_WITHIN)
-        self._taking.finish(LAST_TAKEN_WITHIN)
+        if self._taking is not None:
+            self._taking.finish(LAST_TAKEN_WITHIN)
         return 0
 
     def take(self, line: bytes, link: Link) -> None:
@@ -237,13 +248,13 @@ def refused(message: str) -> Message:
     return {"error": {"code": SERVER_ERROR, "message": message}}
 
 
-def introduction(pipe: Pipe, protocol: int) -> Message:
+def introduction(pipe: Pipe) -> Message:
     """What a pipe says about itself. Nothing else of the environment is ever sent."""
     environ = os.environ
     claude = environ.get("CLAUDE_CODE_SESSION_ID")
     return {
         "upcall": "pipe",
-        "protocol": protocol,
+        "protocol": pipe.protocol,
         "pipe": pipe.name,
         "session": claude or pipe.thread,
         "program": "claude" if claude else "codex" if pipe.thread else None,

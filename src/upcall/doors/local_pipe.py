@@ -7,7 +7,7 @@ import threading
 import time
 
 from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
-from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL, Home, Running
+from upcall.home import ACKNOWLEDGING, Home, Running
 
 OLDEST_DAEMON = 1
 """The oldest daemon that this pipe can work with; newer ones serve every older pipe."""
@@ -151,9 +151,7 @@ class LocalPipe:
         connection = socket.create_connection(("127.0.0.1", running.pipe_port), timeout=5)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.settimeout(None)
-        hello = introduction(self._pipe, PIPE_PROTOCOL) | {
-            "token": os.environ.get("UPCALL_TOKEN") or running.token
-        }
+        hello = introduction(self._pipe) | {"token": os.environ.get("UPCALL_TOKEN") or running.token}
         with self._sending:
             with self._pipe.changed:
                 requests = list(self._pipe.outstanding.values())

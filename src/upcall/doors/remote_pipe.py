@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from urllib.parse import urlsplit
 
 from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
-from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
+from upcall.home import ACKNOWLEDGING
 
 SILENCE = 60.0
 """Seconds without a sign of life after which a connection is given up; the daemon sends one every 15."""
@@ -120,7 +120,7 @@ class RemotePipe:
         return kind(self._host, self._port, timeout=SILENCE)
 
     def _posted(self, connection: HTTPConnection, line: bytes) -> HTTPResponse:
-        hello = introduction(self._pipe, PIPE_PROTOCOL) | {"initialized": self._pipe.handshake is not None}
+        hello = introduction(self._pipe) | {"initialized": self._pipe.handshake is not None}
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-ndjson"}
         connection.request("POST", self._path, dumped(hello) + line, headers)
         response = connection.getresponse()

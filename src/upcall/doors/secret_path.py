@@ -26,15 +26,15 @@ class _SecretPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         secret = str(scope["path_params"]["secret"])
         headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
-        if self._is_an_agents(secret):
+        if await self._is_an_agents(secret):
             headers.append((b"authorization", f"Bearer {secret}".encode("latin-1", "replace")))
         # The SDK tells clients to post to a path below this one.
         inner = {**scope, "headers": headers, "path": self._path, "root_path": f"{SSE}/{secret}"}
         await self._app(inner, receive, send)
 
-    def _is_an_agents(self, secret: str) -> bool:
+    async def _is_an_agents(self, secret: str) -> bool:
         try:
-            return self._access.identify(secret).is_agent
+            return (await self._access.admit(secret)).is_agent
         except Unauthenticated:
             return False
 

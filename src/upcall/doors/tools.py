@@ -229,15 +229,16 @@ class Tools:
     async def _until_settled(self, inquiry: Inquiry, asker: Asker, watching: Watching) -> ToolResult:
         if watching.opened is not None:
             watching.opened(inquiry)
-        patience = self._patience(asker)
         quiet = watching if inquiry.is_open else UNWATCHED
         leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
         try:
-            inquiry = await self._broker.wait(inquiry, await self._after_line(inquiry, asker))
+            patience = await self._after_line(inquiry, asker)
+            inquiry = await self._broker.wait(inquiry, patience)
         finally:
             leave()
         policy = self._broker.policy
-        blocked_to_the_end = patience >= policy.block_timeout and not self._broker.closing.is_set()
+        waited = patience >= policy.block_timeout and not inquiry.is_queued
+        blocked_to_the_end = waited and not self._broker.closing.is_set()
         if inquiry.is_open and self._broker.closing.is_set() and policy.on_block_end == "error":
             raise Closed(
                 f"Upcall was closed while the question was open as {inquiry.id} (ref {inquiry.ref})",

@@ -1,6 +1,7 @@
 """Forgetting runs that have been over for long: their records, what is known of their deliveries, and their folders."""
 
 import asyncio
+import logging
 import shutil
 from collections.abc import AsyncIterator
 from functools import partial
@@ -18,6 +19,8 @@ from upcall.runs.book import Book
 from upcall.runs.folder import RunFolder
 
 PAGE = 200
+
+log = logging.getLogger("upcall.runs")
 
 
 class Pruning:
@@ -70,7 +73,7 @@ class Pruning:
                 await self._book.get(int(path.name))
             except UnknownRun:
                 if not RunFolder(path).is_kept():
-                    await asyncio.to_thread(shutil.rmtree, path)
+                    await asyncio.to_thread(_remove, path)
 
 
 def _is_old(run: Run, before: float) -> bool:
@@ -81,7 +84,22 @@ def _old_folders(folder: Path, before: float) -> list[Path]:
     if not folder.is_dir():
         return []
     found = [path for path in folder.iterdir() if path.name.isdecimal() and path.is_dir()]
-    return [path for path in found if path.stat().st_mtime < before]
+    return [path for path in found if _changed_before(path, before)]
+
+
+def _changed_before(path: Path, before: float) -> bool:
+    try:
+        return path.stat().st_mtime < before
+    except FileNotFoundError:
+        # Somebody else has removed it meanwhile.
+        return False
+
+
+def _remove(path: Path) -> None:
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        log.warning("the folder %s of a run that is over cannot be removed: %s", path, error)
 
 
 def _writing(effects: Effects, _: Record | None) -> Effects:

@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from upcall.domain import lifecycle
+from upcall.domain.delivery import BY_STATE, WAITING
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.roles import Token
@@ -29,6 +30,8 @@ _SAME_REQUEST = f"""
 """  # noqa: S608 - our own constant; values are bound
 _OLD = "SELECT id FROM inquiry INDEXED BY inquiry_closed WHERE closed_at < ? ORDER BY closed_at LIMIT ?"
 _FORGET = (
+    *(f"DELETE FROM record WHERE kind = '{kind}' AND state = ?" for kind in BY_STATE),  # noqa: S608 - our own constants
+    f"DELETE FROM record WHERE kind = '{WAITING}' AND key BETWEEN ?1 || ':' AND ?1 || ';'",  # noqa: S608 - as above
     "DELETE FROM attachment WHERE inquiry = ?",
     "DELETE FROM inquiry_words WHERE rowid = (SELECT number FROM inquiry WHERE id = ?)",
     "DELETE FROM inquiry WHERE id = ?",

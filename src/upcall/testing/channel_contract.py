@@ -115,7 +115,7 @@ class ChannelContract:
         async with a_house(vendor, tmp_path) as house:
             code = await house.people.add("bo")
             for number in range(5):
-                await vendor.write(vendor.stranger, f"WRNG{number:06}")
+                await vendor.write(vendor.stranger, f"WRNGWRNG{number + 22}")
                 await self.counted(vendor, lambda: vendor.told(vendor.stranger), number + 1)
                 assert "wrong" in vendor.told(vendor.stranger)[-1]
             await vendor.write(vendor.stranger, code)
@@ -129,15 +129,18 @@ class ChannelContract:
             message = await self.shown(vendor)
             await vendor.answer(vendor.known, message.name, [["Redis"]])
             assert await house.answers(inquiry) == [["Redis"]]
+            another = await house.ask(options=["Redis", "Memcached"], context="another one")
+            await vendor.until(lambda: len(vendor.messages()) == 2)
             await vendor.repeat()
             await self.closed(vendor)
         # After a restart nothing is known by heart.
-        async with a_house(vendor, tmp_path):
+        async with a_house(vendor, tmp_path) as house:
             await vendor.repeat()
             other = vendor.stranger
             await vendor.write(other, "hello")
             await vendor.until(lambda: bool(vendor.told(other)))
             assert list(vendor.told(vendor.known)) == []
+            assert (await house.broker.store.get(another.id)).is_open
 
     async def test_a_late_answer_hears_the_one_that_stands(self, vendor: Vendor, tmp_path: Path) -> None:
         """Whoever presses what they still see is told who was first, and with what."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from upcall.domain import delivery
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import Change, Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
+from upcall.domain.routing import Place
 from upcall.ports import Decide, Revise, Store
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
 from upcall.testing.store_harness import Refused, StoreHarness, everything
@@ -55,6 +57,25 @@ async def claimed(store: Store, now: float = NOW, **changes: Any) -> list[Job]:
 
 class RecordsContract(StoreHarness):
     """What is kept beside inquiries."""
+
+    async def test_what_channels_keep_of_an_inquiry_is_pruned_with_it(self, store: Store) -> None:
+        """And nothing of another one, and nothing else that happens to be called the same."""
+        old, still_open = an_inquiry(), an_inquiry()
+        place = Place(channel="chat", address="C1")
+        others = (a_record(old.id, state=old.id), a_record("1", kind="waiting"))
+        for each in (old, still_open):
+            shown = delivery.Delivery(inquiry=each.id, place=place, message=f"m{each.id}", at=NOW)
+            heard = delivery.heard_record("chat", f"event:{each.id}", each.id, NOW, accepted=True)
+            message = delivery.message_record(shown, f"m{each.id}")
+            kept = (delivery.record(shown), message, delivery.waiting_record(shown), heard)
+            await store.add(each, (), Effects(records=(*kept, *others)))
+        await store.update(old.id, answering(at=NOW + 1))
+        await store.prune(NOW + 2, 10)
+        for kind in delivery.BY_STATE:
+            assert [each.state for each in (await store.records(kind)).items] == [still_open.id], kind
+        waiting = {each.key for each in (await store.records(delivery.WAITING)).items}
+        assert waiting == {"1", f"{still_open.id}:chat:C1"}
+        assert await store.look_up("run", old.id) is not None
 
     async def test_a_record_is_kept_and_replaced_and_forgotten(self, store: Store) -> None:
         """Whatever JSON can say is in its body."""

@@ -260,7 +260,18 @@ def _taken(limits: Limits) -> dict[str, Schema]:
         "AttachmentForm": attachment,
         "Ask": form({**question, **_about_the_whole(limits)}),
         "AnswerForm": _answer_form(),
-        "AgentReplyForm": form({"agent_id": TEXT, "reply": TEXT}, required=("agent_id", "reply")),
+        "AgentReplyForm": form(
+            {
+                "agent_id": TEXT,
+                "reply": TEXT,
+                "id": {
+                    "type": "string",
+                    "description": "The question that is meant, as the stream tells it.",
+                },
+                "key": {"type": "string", "description": "Recognises the same reply sent again."},
+            },
+            required=("agent_id", "reply"),
+        ),
         "EndForm": form({"reason": {"type": "string", "maxLength": limits.reason}, "via": TEXT, "key": _KEY}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
         "ActionForm": form(

@@ -63,9 +63,17 @@ def thread_paths() -> Document:
         f"{one}/turn": {
             "post": operation(
                 "Begin the next turn with the messages that were left for it (the agent itself)",
-                {"200": given("Those messages.", record({"items": list_of(ref("ThreadItem"))}))},
+                {
+                    "200": given(
+                        "Those messages, again until `after` says that they arrived.", ref("ThreadItems")
+                    )
+                },
                 tag="threads",
-                parameters=[_NAME, query("wait", {**DURATION, "default": 0}, "At most 300 seconds.")],
+                parameters=[
+                    _NAME,
+                    query("after", COUNT, "The `next_after` of the turn before: its messages have arrived."),
+                    query("wait", {**DURATION, "default": 0}, "At most 300 seconds."),
+                ],
             )
         },
         f"{one}/resolve": {

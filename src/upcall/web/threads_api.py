@@ -102,13 +102,16 @@ class ThreadHandlers:
         return Json(told, 200 if item is None else 201)
 
     async def turn(self, call: Call) -> Response:
-        """What was left for the agent's next turn, which begins with it."""
-        sent = call.query("wait")
+        """What was left for the agent's next turn; `after` says up to where it has what it was given before."""
+        sent = call.query("after", "wait")
+        after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         async with Presence(call.receive, self._broker.closing) as presence:
-            found = await presence.during(self._threads.turn(call.name, call.caller, wait)) or ()
+            work = self._threads.turn(call.name, call.caller, after=after, wait=wait)
+            found = await presence.during(work) or ()
         known = await self._threads.get(call.name, call.caller)
-        return Json({"items": await self._documents.items(found, known)})
+        shown = await self._documents.items(found, known)
+        return Json({"items": shown, "next_after": found[-1].seq if found else known.taken})
 
     async def resolve(self, call: Call) -> Response:
         """Answer the prompt whose turn it is."""

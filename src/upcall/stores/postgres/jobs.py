@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from upcall.domain.delivery import BY_STATE, WAITING
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.link import Connection, Cursor
 from upcall.stores.postgres.rows import columns, keep
@@ -25,7 +26,14 @@ _TAKE = """
 """
 _FORGET = """
     WITH old AS (SELECT id FROM upcall.inquiry WHERE closed_at < %s ORDER BY closed_at LIMIT %s),
-         files AS (DELETE FROM upcall.attachment USING old WHERE attachment.inquiry = old.id)
+         files AS (DELETE FROM upcall.attachment USING old WHERE attachment.inquiry = old.id),
+         shown AS (
+             DELETE FROM upcall.record USING old WHERE record.kind = ANY (%s::text[]) AND record.state = old.id
+         ),
+         waiting AS (
+             DELETE FROM upcall.record USING old
+             WHERE record.kind = %s AND record.key BETWEEN old.id || ':' AND old.id || ';'
+         )
     DELETE FROM upcall.inquiry USING old WHERE inquiry.id = old.id
 """
 # Up to the first that is young, so that no gap is left in the middle; of those looked at, the last stays.
@@ -50,7 +58,8 @@ class Sent:
         """Have it all done: first what others may then claim, last what removes jobs."""
         for work in works:
             if isinstance(work, Pruning):
-                inquiries = await connection.execute(_FORGET, (work.before, work.limit))
+                old = (work.before, work.limit, list(BY_STATE), WAITING)
+                inquiries = await connection.execute(_FORGET, old)
                 events = await connection.execute(_PRUNE, (work.before, work.limit + 1))
                 self._counted += [(work, inquiries), (work, events)]
         for work in works:

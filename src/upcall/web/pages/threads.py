@@ -69,7 +69,8 @@ class ThreadPages:
         """Take a person's message: the answer to the open question, or words for the next turn."""
         known = await self._threads.get(visit.name, visit.caller)
         text = value(visit.form, "text").replace("\r\n", "\n")
-        said = Said(text=text, key=value(visit.form, "key")[:100], via=VIA)
+        seen = value(visit.form, "prompt_id")
+        said = Said(text=text, seen=seen, key=value(visit.form, "key")[:100], via=VIA)
         try:
             if not text.strip():
                 raise EmptyAnswer
@@ -106,7 +107,7 @@ class ThreadPages:
             items=[await self.item(visit, event, known) for event in shown],
             earlier=shown[0].seq if len(found) > ITEMS_PAGE else None,
             latest=before == LATEST,
-            composing=await self._composing(known),
+            **await self._composing(known),
             key=secrets.token_urlsafe(16),
             problem=trouble,
             draft=draft,
@@ -133,14 +134,16 @@ class ThreadPages:
 
     async def composer(self, visit: Visit, known: Thread) -> str:
         """What the next message will do, as HTML."""
-        composing = await self._composing(known)
-        return self._site.part(visit, "composing.html", composing=composing)
+        return self._site.part(visit, "composing.html", **await self._composing(known))
 
-    async def _composing(self, known: Thread) -> str:
+    async def _composing(self, known: Thread) -> dict[str, str]:
+        """What the next message will do, and the prompt that it is about."""
         inquiry = await self._threads.prompt(known)
         if inquiry is None or not inquiry.is_open:
-            return "queue"
-        return {"answer": "answer", "gate": "gate", "ignore": "queue"}[self._broker.policy.threads.capture]
+            return {"composing": "queue", "prompt_id": ""}
+        states = {"answer": "answer", "gate": "gate", "ignore": "queue"}
+        composing = states[self._broker.policy.threads.capture]
+        return {"composing": composing, "prompt_id": prompts.prompt_id(inquiry)}
 
     async def _card(self, visit: Visit, metadata: Mapping[str, Any]) -> str:
         name = str(metadata["prompt"]["prompt_id"]).removeprefix(prompts.PREFIX)

@@ -66,6 +66,7 @@ function compose(html) {
   holder.innerHTML = html;
   const state = form.querySelector("[data-composing-state]");
   const fresh = holder.content.querySelector("[data-composing]");
+  form.elements.prompt_id.value = fresh.dataset.prompt;
   // The same sentence is not read out again.
   if (fresh.dataset.composing === state.querySelector("[data-composing]").dataset.composing) return;
   state.replaceChildren(fresh);

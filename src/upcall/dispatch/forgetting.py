@@ -1,0 +1,36 @@
+"""Forgetting what channels keep that belongs to no inquiry: codes, wrong ones, and words that answered nothing."""
+
+from functools import partial
+
+from upcall.dispatch.people import CODE, FAILURES
+from upcall.domain.delivery import HEARD
+from upcall.domain.records import Effects, Record
+from upcall.ports import Ledger
+
+PAGE = 200
+_KINDS = ((CODE, None), (FAILURES, None), (HEARD, ""))
+"""The kinds of records, and the state of those that no inquiry takes with it."""
+
+
+async def forget(ledger: Ledger, before: float) -> int:
+    """Forget what is older than that; how much it was."""
+    forgotten = 0
+    for kind, state in _KINDS:
+        cursor: str | None = None
+        while True:
+            page = await ledger.records(kind, state=state, cursor=cursor, limit=PAGE)
+            for record in page.items:
+                if record.at < before:
+                    await ledger.revise(kind, record.key, partial(_gone, before))
+                    forgotten += 1
+            cursor = page.next
+            if cursor is None:
+                break
+    return forgotten
+
+
+def _gone(before: float, kept: Record | None) -> Effects | None:
+    # Somebody may have been wrong once more meanwhile.
+    if kept is None or kept.at >= before:
+        return None
+    return Effects(forgotten=((kept.kind, kept.key),))

@@ -1,0 +1,49 @@
+"""What a pipe claims of its agent: nothing, where the system does not tell what was read."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from upcall.doors.agent_side import Link, Pipe, Request, introduction
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_human"}}
+REPLY = {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"status": "answered", "id": "01"}}}
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Iterator[int]:
+    """Somewhere to write to of which nobody can tell whether it was read."""
+    with (tmp_path / "out").open("wb") as file:
+        yield file.fileno()
+
+
+def test_an_answer_is_not_acknowledged_where_nobody_can_tell_that_it_was_read(
+    output: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe, told = Pipe(output), list[str]()
+
+    def request(name: str, request: Request) -> None:
+        pipe.outstanding[name] = request
+        pipe.replied(json.dumps(REPLY).encode() + b"\n")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(CALL).encode() + b"\n")))
+    assert pipe.run(Link(lambda: None, request, lambda line: None, told.append)) == 0
+    assert os.fstat(output).st_size > 0
+    assert told == []
+    assert introduction(pipe)["protocol"] == 1
+
+
+def test_only_linux_tells_what_was_read_of_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    try:
+        for system, protocol in (("linux", 2), ("darwin", 1), ("freebsd14", 1)):
+            monkeypatch.setattr(sys, "platform", system)
+            assert introduction(Pipe(writing))["protocol"] == protocol
+    finally:
+        os.close(reading)
+        os.close(writing)
