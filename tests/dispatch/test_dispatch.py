@@ -45,6 +45,15 @@ class Hall:
         asked = draft({"question": question, "options": ["Redis", "Memcached"]})
         return (await self.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
 
+    async def said(self, event: str, after: int) -> int:
+        """Where the log says so, after that place in it."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                for each in await self.broker.store.events(after, wait=SECONDS):
+                    after = each.seq
+                    if each.type == event:
+                        return after
+
     async def answer(self, inquiry: Inquiry) -> None:
         settled = await self.broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
         assert settled.accepted
@@ -135,6 +144,22 @@ async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_rout
         assert isinstance(failed.state, Failed)
         reason = "nobody could be asked: one:C1: no such place; two:C2: cannot ask there"
         assert failed.state.closing.reason == reason
+
+
+async def test_what_did_not_arrive_after_all_takes_the_next_route_and_fails_after_the_last(
+    tmp_path: Path,
+) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,)), inbox=False) as hall:
+        inquiry, after = await hall.ask(), 0
+        for channel, reason in ((hall.one, "no phone"), (hall.two, "no room")):
+            after = await hall.said("shown", after)
+            assert channel.inbox is not None
+            assert not await channel.inbox.failed("m7", "none of ours")
+            assert await channel.inbox.failed("m1", reason)
+        failed = await hall.broker.wait(inquiry, SECONDS)
+        assert isinstance(failed.state, Failed)
+        assert failed.state.closing.reason == "nobody could be asked: one:C1: no phone; two:C2: no room"
+        assert (len(hall.one.shown), len(hall.two.shown)) == (1, 1)
 
 
 async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from upcall.channel_ports import Channel, Refused, Unavailable
+from upcall.dispatch.failing import noticed
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
 from upcall.domain.delivery import (
@@ -302,14 +303,7 @@ class Worker:
         return replace(job, attempts=job.attempts + 1, due=self._clock() + pause)
 
     def _said(self, event: str, inquiry: Inquiry, delivery: Delivery) -> Happening:
-        data: dict[str, object] = {
-            "ref": inquiry.ref,
-            "channel": delivery.place.channel,
-            "place": delivery.place.address,
-            "message_id": delivery.message,
-            "error": delivery.error,
-        }
-        return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+        return noticed(event, inquiry, delivery, self._clock())
 
     async def _delivery(self, inquiry: Inquiry, place: Place) -> Delivery:
         kept = await self._store.look_up(KIND, key(inquiry.id, place))
