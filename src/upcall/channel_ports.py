@@ -37,6 +37,14 @@ class Inbox(Protocol):
         """Whether somebody may answer."""
         ...
 
+    async def failed(self, message: str, reason: str) -> bool:
+        """Take that a message did not arrive after all, though it was taken. False if there is no such message, or not yet.
+
+        Raises:
+            Unavailable: if it cannot be kept.
+        """
+        ...
+
     async def bookmark(self) -> str:
         """Up to where the channel has read, by whichever daemon; empty before the first time."""
         ...

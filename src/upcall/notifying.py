@@ -5,6 +5,7 @@ with one is logged and holds up neither the others nor the asker.
 """
 
 import asyncio
+import hashlib
 import json
 import logging
 import sys
@@ -14,11 +15,13 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from upcall import __version__
+from upcall.domain.delivery import NOTICE
 from upcall.domain.display import one_line
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.lifecycle import ACTIVATED
-from upcall.ports import Event, Store
+from upcall.domain.records import Effects, Record
+from upcall.ports import Event, Ledger, Store
 
 PATIENCE = 30.0
 WITHIN = 10.0
@@ -40,6 +43,7 @@ log = logging.getLogger("upcall.notifying")
 class Notice:
     """That somebody asks, in a sentence; `question` is what."""
 
+    inquiry: str
     title: str
     text: str
     question: str
@@ -107,6 +111,7 @@ class Notifying:
         origin = inquiry.origin
         name = "needs_input" if origin.run is None else "needs_input.run"
         return Notice(
+            inquiry=inquiry.id,
             title=self._title,
             text=self._words[name].format(agent=one_line(origin.agent, 60), run=origin.run),
             question=one_line(inquiry.questions[0].text, LONGEST_QUESTION),
@@ -122,6 +127,26 @@ async def _tell(notify: Notifier, notice: Notice) -> None:
             await notify(notice)
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is told, and nobody else is held up by it
         log.warning("a notification about %s failed: %s", notice.ref, str(problem) or type(problem).__name__)
+
+
+def told_once(store: Ledger, address: str, notify: Notifier) -> Notifier:
+    """Tells an address of each question once, however many daemons on a store want to: the first of them does."""
+    place = hashlib.sha256(address.encode("utf-8", "replace")).hexdigest()[:16]
+
+    async def tell(notice: Notice) -> None:
+        key, mine = f"{notice.inquiry}:{place}", False
+
+        def decide(kept: Record | None) -> Effects | None:
+            nonlocal mine
+            mine = kept is None
+            claim = Record(kind=NOTICE, key=key, state=notice.inquiry, at=store.now())
+            return Effects(records=(claim,)) if mine else None
+
+        await store.revise(NOTICE, key, decide)
+        if mine:
+            await notify(notice)
+
+    return tell
 
 
 def bell(stream: TextIO = sys.stdout) -> Notifier:

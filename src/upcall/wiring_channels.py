@@ -18,7 +18,7 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
-from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, webhook
+from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, told_once, webhook
 from upcall.ports import Store
 
 
@@ -92,15 +92,16 @@ def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions
 
 
 @asynccontextmanager
-async def notifications(store: Store, config: Config) -> AsyncIterator[None]:
+async def notifications(store: Store, config: Config, *, shared: bool) -> AsyncIterator[None]:
     """Tell the owner of the home that somebody asks, in the ways that they want."""
     settings = config.notifications
+    post = webhook(settings.webhook_url)
     wanted = (
         (settings.terminal_bell, bell()),
         (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
         # The same settings may be used on other systems, where there is nothing to notify with.
         (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
-        (bool(settings.webhook_url), webhook(settings.webhook_url)),
+        (bool(settings.webhook_url), told_once(store, settings.webhook_url, post) if shared else post),
     )
     notifying = Notifying(
         store,

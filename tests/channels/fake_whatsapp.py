@@ -10,6 +10,7 @@ import hmac
 import itertools
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
@@ -174,6 +175,12 @@ class FakeWhatsApp:
     async def repeat(self) -> None:
         assert self._last is not None
         await self._deliver(self._last)
+
+    async def lose(self, message: str) -> int:
+        """Say only now that a message did not arrive, and return what we were told."""
+        lost = {"id": message, "status": "failed", "errors": [OVER], "timestamp": str(int(time.time()))}
+        await self._deliver(_payload(statuses=[lost]))
+        return self.replies[-1]
 
     def sent(self, message: str) -> Json:
         """What we were sent, as it came."""

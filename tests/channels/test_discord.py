@@ -104,6 +104,9 @@ async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeD
         async def knows(self, user: str) -> bool:
             return True
 
+        async def failed(self, message: str, reason: str) -> bool:
+            return True
+
         async def bookmark(self) -> str:
             return ""
 
@@ -240,6 +243,9 @@ class Nobody:
 
     async def knows(self, user: str) -> bool:
         raise AssertionError(user)
+
+    async def failed(self, message: str, reason: str) -> bool:
+        return True
 
     async def bookmark(self) -> str:
         raise AssertionError

@@ -220,6 +220,9 @@ class Deaf:
     async def knows(self, user: str) -> bool:
         return True
 
+    async def failed(self, message: str, reason: str) -> bool:
+        return True
+
     async def bookmark(self) -> str:
         return ""
 

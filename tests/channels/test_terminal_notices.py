@@ -17,6 +17,7 @@ class Terminal(io.StringIO):
 
 
 NOTICE = Notice(
+    inquiry="01",
     title="up;call",
     text="claude needs input",
     question="Which\x1b\\ cache\x07?\u202e",

@@ -1,9 +1,11 @@
 """WhatsApp over real sockets, against one that enforces Meta's limits and calls us with what people do."""
 
+import asyncio
 import hashlib
 import hmac
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from upcall.channels.whatsapp import WhatsApp
 from upcall.domain.inquiry import Answered
 from upcall.domain.showing import Heard, Inbound, Reference, View
 from upcall.testing.channel_contract import ChannelContract, DirectChannelContract
-from upcall.testing.channel_house import WEB, a_house
+from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 
 LONG = "lorem ipsum " * 100
 
@@ -159,6 +161,45 @@ async def test_after_24_hours_it_is_undeliverable_and_says_why(
         assert (await house.broker.store.get(inquiry.id)).is_open
 
 
+async def on_record(house: House) -> None:
+    """Wait until it is written down that something was shown."""
+    after = 0
+    async with asyncio.timeout(SECONDS):
+        while True:
+            for event in await house.broker.store.events(after, wait=SECONDS):
+                after = event.seq
+                if event.type == "shown":
+                    return
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_receipt_that_comes_late_or_elsewhere_still_makes_it_undeliverable(
+    whatsapp: FakeWhatsApp, tmp_path: Path, *, restarted: bool
+) -> None:
+    async with AsyncExitStack() as first:
+        house = await first.enter_async_context(a_house(whatsapp, tmp_path))
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 1)
+        await on_record(house)
+        if restarted:
+            await first.aclose()
+            house = await first.enter_async_context(a_house(whatsapp, tmp_path))
+        message = whatsapp.messages()[0].name
+        assert [await whatsapp.lose(message), await whatsapp.lose(message)] == [200, 200]
+        (delivery,) = await house.dispatch.deliveries(inquiry.id)
+        assert str(delivery["error"]).startswith("WhatsApp says 131047: more than 24 hours have passed")
+        assert (delivery["message_id"], delivery["shown_at"]) == (None, None)
+        said = [event.type for event in await house.broker.store.events(0)]
+        assert said.count("undelivered") == 1
+
+
+async def test_a_receipt_about_a_message_that_is_not_on_record_yet_is_to_come_again(
+    whatsapp: FakeWhatsApp, tmp_path: Path
+) -> None:
+    async with a_house(whatsapp, tmp_path):
+        assert await whatsapp.lose("wamid.elsewhere") == 503
+
+
 async def test_after_24_hours_a_template_carries_the_question(tmp_path: Path) -> None:
     async with Templated().served() as whatsapp:
         whatsapp.over = "later"
@@ -226,6 +267,9 @@ class Inboxes:
         return None
 
     async def knows(self, user: str) -> bool:
+        return True
+
+    async def failed(self, message: str, reason: str) -> bool:
         return True
 
     async def bookmark(self) -> str:

@@ -1,5 +1,6 @@
 """Showing, refreshing, reminding and escalating, with channels that hang, refuse and are busy."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker import Broker, Reply
 from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.words import sentences
-from upcall.dispatch import service
+from upcall.dispatch import service, worker
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.worker import Post
@@ -22,7 +24,7 @@ from upcall.domain.inquiry import Failed, Inquiry, Origin
 from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import DEAL, Place, Route, Routing
-from upcall.domain.showing import View
+from upcall.domain.showing import Reference, View
 from upcall.ports import Event
 from upcall.stores.sqlite import SqliteStore
 
@@ -42,6 +44,15 @@ class Hall:
     async def ask(self, question: str = "Which cache?") -> Inquiry:
         asked = draft({"question": question, "options": ["Redis", "Memcached"]})
         return (await self.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+
+    async def said(self, event: str, after: int) -> int:
+        """Where the log says so, after that place in it."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                for each in await self.broker.store.events(after, wait=SECONDS):
+                    after = each.seq
+                    if each.type == event:
+                        return after
 
     async def answer(self, inquiry: Inquiry) -> None:
         settled = await self.broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
@@ -133,6 +144,22 @@ async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_rout
         assert isinstance(failed.state, Failed)
         reason = "nobody could be asked: one:C1: no such place; two:C2: cannot ask there"
         assert failed.state.closing.reason == reason
+
+
+async def test_what_did_not_arrive_after_all_takes_the_next_route_and_fails_after_the_last(
+    tmp_path: Path,
+) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,)), inbox=False) as hall:
+        inquiry, after = await hall.ask(), 0
+        for channel, reason in ((hall.one, "no phone"), (hall.two, "no room")):
+            after = await hall.said("shown", after)
+            assert channel.inbox is not None
+            assert not await channel.inbox.failed("m7", "none of ours")
+            assert await channel.inbox.failed("m1", reason)
+        failed = await hall.broker.wait(inquiry, SECONDS)
+        assert isinstance(failed.state, Failed)
+        assert failed.state.closing.reason == "nobody could be asked: one:C1: no phone; two:C2: no room"
+        assert (len(hall.one.shown), len(hall.two.shown)) == (1, 1)
 
 
 async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:
@@ -302,3 +329,47 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
     assert failed == {"one", "two", DEAL, "events"}
     for said in ("worker of one", "worker of two", "escalating", "following the log"):
         assert f"{said} failed" in caplog.text
+
+
+async def test_a_channel_that_is_busy_for_long_is_waited_for_while_the_next_route_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "PATIENCE", 0.025)
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        hall.one.failures = [Unavailable("busy", after=0.01) for _ in range(3)]
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: bool(hall.two.shown))
+        (busy,) = [each for each in await hall.dispatch.deliveries(inquiry.id) if each["channel"] == "one"]
+        assert busy["error"] == "busy"
+        await hall.one.until(lambda: bool(hall.one.shown))
+        assert hall.one.attempts == 4
+        assert len(hall.two.shown) == 1
+
+
+async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_path: Path) -> None:
+    class Stubborn(ScriptedChannel):
+        refusals = 40
+
+        @override
+        async def refresh(self, reference: Reference, view: View) -> None:
+            if self.refusals:
+                self.refusals -= 1
+                raise Unavailable("down")
+            await super().refresh(reference, view)
+
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    routing = Routing(routes=(Route(places=(ONE,)),), channels=("one",))
+    broker, channel = Broker(store, follow_up=routing.consequences), Stubborn()
+    post = Post(name="one", channel=channel, words=sentences("en"), link=no_link)
+    at_work = worker.Worker(store, post, routing, broker.now, pauses=(0.0,))
+    inquiry = await Hall(
+        broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel
+    ).ask()
+    working = asyncio.create_task(at_work.work())
+    await channel.until(lambda: bool(channel.shown))
+    await broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
+    at_work.wake()
+    await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    await store.close()

@@ -11,7 +11,7 @@ from upcall.channels.words import sentences
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Origin
 from upcall.domain.limits import Limits
-from upcall.notifying import Notice, Notifier, Notifying
+from upcall.notifying import Notice, Notifier, Notifying, told_once
 from upcall.stores.sqlite import SqliteStore
 
 
@@ -87,3 +87,21 @@ async def test_a_question_that_cannot_be_put_into_words_keeps_nobody_from_hearin
         assert (await told.get()).text == "#42 asks"
     await telling.close()
     assert "a question could not be told of" in caplog.text
+
+
+async def test_several_daemons_on_one_store_tell_an_address_of_each_question_once(broker: Broker) -> None:
+    told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    def post(address: str) -> Notifier:
+        async def notify(notice: Notice) -> None:
+            await told.put((address, notice.inquiry))
+
+        return told_once(broker.store, address, notify)
+
+    chat, other = "https://chat.example", "https://other.example"
+    telling = [post(address) for address in (chat, chat, chat, other)]
+    for name in ("01", "02"):
+        notice = Notice(inquiry=name, title="", text="", question="", ref="a7", agent="bot", run=None)
+        await asyncio.gather(*[tell(notice) for tell in telling])
+    got = sorted(told.get_nowait() for _ in range(told.qsize()))
+    assert got == [(chat, "01"), (chat, "02"), (other, "01"), (other, "02")]

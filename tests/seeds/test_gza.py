@@ -299,7 +299,8 @@ async def test_a_bell_rings_in_a_terminal_and_nowhere_else() -> None:
     """Terminal bell: `print("\\a")` when question detected."""
     for tty, heard in ((True, "\a"), (False, "")):
         stream = Stream(tty=tty)
-        await bell(stream)(Notice(title="gza", text="", question="", ref="a7", agent="claude", run=42))
+        notice = Notice(inquiry="01", title="gza", text="", question="", ref="a7", agent="claude", run=42)
+        await bell(stream)(notice)
         assert stream.getvalue() == heard
 
 

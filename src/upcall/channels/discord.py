@@ -86,7 +86,7 @@ class Discord:
         await self._say(*reading.whereabouts(reference.message), line)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Listen on the gateway; the library takes a lost connection up again where it can."""
+        """Listen on the gateway; the library takes a lost connection up again, if that works at once. Else what was written is missed."""
         if self._elsewhere:
             DiscordWebSocket.DEFAULT_GATEWAY = URL(str((await self._call("GET", "/gateway/bot"))["url"]))
         ears = _Ears(self, inbox)

@@ -24,7 +24,8 @@ CAPABILITIES = Capabilities(
     radio=100, checkboxes=100, option_label=200, form=10, text_input=True, link=True, body=12_000
 )
 SECONDS = 15.0
-LATER = {408, 425, 429}
+TOO_MANY = 429
+LATER = {408, 425, TOO_MANY}
 """What is said where the same request may work later."""
 
 LONGEST_NAME = 200
@@ -107,7 +108,9 @@ class Webhook:
         if 200 <= status < 300:
             return
         if status >= 500 or status in LATER:
-            raise Unavailable(f"it says {status}", after=_after(response.headers.get("retry-after", "")))
+            # Who is busy is waited for, and who is down is not: the next route is taken meanwhile.
+            said = response.headers.get("retry-after", "") if status == TOO_MANY else ""
+            raise Unavailable(f"it says {status}", after=_after(said))
         raise Refused(f"it says {status}")
 
 

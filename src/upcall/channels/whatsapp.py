@@ -10,6 +10,7 @@ import hmac
 import json
 import logging
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,6 +24,9 @@ from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, Vie
 
 RECEIPT_SECONDS = 5.0
 """How long a receipt is waited for. Without one, that the message was taken has to do."""
+
+RECORD_SECONDS = 60.0
+"""How long it takes at most until a message that was taken is on record, here or at another daemon."""
 
 REMEMBERED = 1000
 PHONE = re.compile(r"[0-9]{5,20}")
@@ -94,13 +98,17 @@ class WhatsApp:
             return CallbackReply(status=401)
         try:
             payload = json.loads(callback.body)
-            for receipt in list(receipts(payload, self._number)):
-                self._receipts.note(receipt)
+            failures = [
+                receipt
+                for receipt in list(receipts(payload, self._number))
+                if not self._receipts.note(receipt) and receipt.code
+            ]
             inbounds = list(done(payload, self._number))
         except (ValueError, TypeError, KeyError, AttributeError):
             log.exception("WhatsApp has sent something that cannot be read")
             return CallbackReply(status=400)
-        again = [await self._take(inbound, inbox) for inbound in inbounds]
+        again = [await self._lost(receipt, inbox) for receipt in failures]
+        again += [await self._take(inbound, inbox) for inbound in inbounds]
         return CallbackReply(status=503 if any(again) else 200)
 
     async def check(self) -> Sequence[Finding]:
@@ -134,6 +142,16 @@ class WhatsApp:
         given = callback.headers.get("x-hub-signature-256", "")
         wanted = "sha256=" + hmac.new(self._app_secret, callback.body, hashlib.sha256).hexdigest()
         return hmac.compare_digest(given.encode(), wanted.encode())
+
+    async def _lost(self, receipt: Receipt, inbox: Inbox) -> bool:
+        """Hand over that a message did not arrive. Whether it has to be said again, since the message may not be on record yet."""
+        log.warning("a message of ours did not arrive: %s %s", receipt.code, receipt.details)
+        try:
+            known = await inbox.failed(receipt.message, str(failure(receipt.code, receipt.details)))
+        except Unavailable as problem:
+            log.warning("%s", problem)
+            return True
+        return not known and time.time() - receipt.at < RECORD_SECONDS
 
     async def _take(self, inbound: Inbound, inbox: Inbox) -> bool:
         """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
@@ -175,16 +193,16 @@ class _Receipts:
         self._latest: OrderedDict[str, Receipt] = OrderedDict()
         self._awaited: dict[str, asyncio.Future[Receipt]] = {}
 
-    def note(self, receipt: Receipt) -> None:
-        """Keep what became of a message."""
+    def note(self, receipt: Receipt) -> bool:
+        """Keep what became of a message. Whether somebody has waited for it."""
         self._latest[receipt.message] = receipt
         if len(self._latest) > REMEMBERED:
             self._latest.popitem(last=False)
         awaited = self._awaited.get(receipt.message)
         if awaited is not None and not awaited.done():
             awaited.set_result(receipt)
-        elif receipt.code:
-            log.warning("a message of ours did not arrive: %s %s", receipt.code, receipt.details)
+            return True
+        return False
 
     async def first(self, name: str) -> Receipt | None:
         """What became of a message at first; None if nobody says so in time."""

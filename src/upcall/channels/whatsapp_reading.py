@@ -12,11 +12,12 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What became of a message of ours: `code` is why it failed, 0 if it did not."""
+    """What became of a message of ours: `code` is why it failed, 0 if it did not; `at` is when, 0 if it is not said."""
 
     message: str
     code: int = 0
     details: str = ""
+    at: float = 0.0
 
 
 def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
@@ -27,7 +28,10 @@ def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
             for problem in problems[:1]:
                 details = problem.get("error_data", {}).get("details") or problem.get("title") or ""
                 yield Receipt(
-                    message=str(status["id"]), code=int(problem.get("code", -1)), details=str(details)
+                    message=str(status["id"]),
+                    code=int(problem.get("code", -1)),
+                    details=str(details),
+                    at=float(status.get("timestamp") or 0),
                 )
             if not problems:
                 yield Receipt(message=str(status["id"]))

@@ -164,6 +164,10 @@ class _Turn:
         """Whether somebody may answer."""
         return await self._inbox.knows(user)
 
+    async def failed(self, message: str, reason: str) -> bool:
+        """Take that a message did not arrive."""
+        return await self._inbox.failed(message, reason)
+
     async def bookmark(self) -> str:
         """Up to where this channel has been read."""
         return await self._inbox.bookmark()

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.channel_ports import Channel, Unavailable
+from upcall.dispatch.failing import missed
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.domain import degrading
 from upcall.domain.delivery import (
@@ -33,7 +34,7 @@ from upcall.domain.inquiry import Inquiry, Kind
 from upcall.domain.reading import strip_quoted
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, refresh_job
+from upcall.domain.routing import Place, Routing, refresh_job
 from upcall.domain.showing import Given, Heard, Inbound, View
 from upcall.domain.wording import resolution_text
 
@@ -65,6 +66,7 @@ class Reception:
         words: Mapping[str, str],
         showing: asyncio.Lock,
         link: Link,
+        routing: Routing,
     ) -> None:
         self._broker = broker
         self._people = people
@@ -73,6 +75,7 @@ class Reception:
         self._words = words
         self._showing = showing
         self._link = link
+        self._routing = routing
         self._heard: OrderedDict[str, Heard] = OrderedDict()
 
     async def receive(self, inbound: Inbound) -> Heard:
@@ -105,6 +108,14 @@ class Reception:
     async def knows(self, user: str) -> bool:
         """Whether somebody may answer."""
         return await self._people.holder(self._name, user) is not None
+
+    async def failed(self, message: str, reason: str) -> bool:
+        """Take that a message did not arrive; false if there is no such message yet."""
+        broker = self._broker
+        try:
+            return await missed(broker.store, self._routing, self._name, message, reason, broker.now())
+        except StorageError as error:
+            raise Unavailable("that a message did not arrive could not be kept") from error
 
     async def bookmark(self) -> str:
         """Up to where this channel has been read."""

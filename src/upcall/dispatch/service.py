@@ -49,7 +49,9 @@ class Dispatch:
         self._routing = routing
         self._workers = [Worker(broker.store, post, routing, broker.now) for post in posts]
         self._receptions = {
-            post.name: Reception(broker, people, post.name, post.channel, post.words, post.showing, post.link)
+            post.name: Reception(
+                broker, people, post.name, post.channel, post.words, post.showing, post.link, routing
+            )
             for post in posts
         }
         self._listeners = [

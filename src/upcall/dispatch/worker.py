@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from upcall.channel_ports import Channel, Refused, Unavailable
+from upcall.dispatch.failing import noticed
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
 from upcall.domain.delivery import (
@@ -41,7 +42,12 @@ LONGEST_PAUSE = 300.0
 PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Seconds before each further attempt with a channel that is unavailable; the last one from then on."""
 
-MOST_REFRESHES = 12
+PATIENCE = 60.0
+"""Seconds for which a channel may put a question off in all before it counts as unavailable, and the next route is taken."""
+
+MOST_REFRESHES = len(PAUSES) + int(24 * 3600 / PAUSES[-1])
+"""For about a day; after that a message that shows something old is left as it is."""
+
 T = TypeVar("T")
 PAGE = 200
 
@@ -274,12 +280,19 @@ class Worker:
     async def _paused(
         self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING
     ) -> bool:
-        """Where a channel says when it wants to be asked again: put the job back in its place, to be first then."""
+        """Where a channel says when it wants to be asked again: put the job back in its place, to be first then.
+
+        A question that was put off for too long is not: people on the next route need not wait for that.
+        """
         if problem.after is None:
             return False
-        # A claimed job is due when its lease ends; its place among the others is that of its question.
-        await self._store.settle(job, effects + Effects(jobs=(replace(job, due=inquiry.asked_at),)))
         self._pause = min(problem.after, LONGEST_PAUSE)
+        waited = float(str(job.body.get("waited", 0.0))) + self._pause
+        if job.kind.startswith("show:") and waited > PATIENCE:
+            return False
+        # A claimed job is due when its lease ends; its place among the others is that of its question.
+        put_back = replace(job, due=inquiry.asked_at, body={**job.body, "waited": waited})
+        await self._store.settle(job, effects + Effects(jobs=(put_back,)))
         return True
 
     def _place(self, job: Job) -> Place:
@@ -290,14 +303,7 @@ class Worker:
         return replace(job, attempts=job.attempts + 1, due=self._clock() + pause)
 
     def _said(self, event: str, inquiry: Inquiry, delivery: Delivery) -> Happening:
-        data: dict[str, object] = {
-            "ref": inquiry.ref,
-            "channel": delivery.place.channel,
-            "place": delivery.place.address,
-            "message_id": delivery.message,
-            "error": delivery.error,
-        }
-        return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+        return noticed(event, inquiry, delivery, self._clock())
 
     async def _delivery(self, inquiry: Inquiry, place: Place) -> Delivery:
         kept = await self._store.look_up(KIND, key(inquiry.id, place))

@@ -17,7 +17,10 @@ WAITING = "waiting"
 HEARD = "heard"
 """The records of words that named no message: what they were taken for, so that they are taken only once."""
 
-BY_STATE = (KIND, MESSAGE, HEARD)
+NOTICE = "notice"
+"""The records of what an address was told of, so that of several daemons only one tells it."""
+
+BY_STATE = (KIND, MESSAGE, HEARD, NOTICE)
 """The records whose state is an inquiry, and which are forgotten with it; a waiting one has it in its key."""
 
 

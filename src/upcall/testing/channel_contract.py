@@ -296,3 +296,21 @@ class DirectChannelContract(ChannelContract):
             await self.shown(vendor)
             await vendor.write(vendor.known, "Ada Lovelace")
             assert await house.answers(inquiry) == [["Ada Lovelace"]]
+
+    async def test_bare_words_delivered_twice_answer_no_other_question(
+        self, vendor: DirectVendor, tmp_path: Path
+    ) -> None:
+        """Not even after a restart, when nothing is known by heart."""
+        async with a_house(vendor, tmp_path, address=vendor.direct) as house:
+            inquiry = await house.ask(kind="text", question="What is the name?")
+            await self.shown(vendor)
+            await vendor.write(vendor.known, "Ada Lovelace")
+            assert await house.answers(inquiry) == [["Ada Lovelace"]]
+            another = await house.ask(kind="text", question="And the other one?")
+            await vendor.until(lambda: len(vendor.messages()) == 2)
+        async with a_house(vendor, tmp_path, address=vendor.direct) as house:
+            await vendor.repeat()
+            # What comes after it has been heard, so it has been, too.
+            await vendor.write(vendor.stranger, "hello")
+            await vendor.until(lambda: bool(vendor.told(vendor.stranger)))
+            assert (await house.broker.store.get(another.id)).is_open
