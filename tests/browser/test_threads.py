@@ -60,6 +60,20 @@ def test_a_question_appears_in_place_is_answered_by_a_click_and_collapses(desk: 
     assert desk.complaints == []
 
 
+def test_words_that_were_begun_before_a_question_do_not_answer_it(desk: Desk) -> None:
+    page = thread(desk)
+    page.keyboard.press("c")
+    page.keyboard.type("yes")
+    asked = desk.ask(question="Drop the table?", kind="approval", thread="shop")
+    expect(card(page, asked)).to_be_visible()
+    expect(page.locator(".composing")).to_have_text("Your message waits for the agent's next turn.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("li.by-user .said")).to_have_text("yes")
+    expect(page.locator(".composing")).to_have_text("Your message answers the open question.")
+    assert desk.show(asked)["state"] == "open"
+    assert desk.complaints == []
+
+
 @pytest.mark.promise("deepchat/6")
 def test_the_composer_answers_by_keyboard_and_then_leaves_messages(desk: Desk) -> None:
     """Ensure auto-resolve when any new user message is sent while a question is pending."""

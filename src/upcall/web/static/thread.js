@@ -61,7 +61,12 @@ async function post(event) {
   }
 }
 
+let later = "";
+
 function compose(html) {
+  // Words are for what stood there when they were begun, and for nothing that has come since.
+  later = field.value.trim() ? html : "";
+  if (later) return;
   const holder = document.createElement("template");
   holder.innerHTML = html;
   const state = form.querySelector("[data-composing-state]");
@@ -76,7 +81,10 @@ try {
   field.value ||= sessionStorage.getItem(key) ?? "";
 } catch { /* see above */ }
 form.addEventListener("submit", post);
-field.addEventListener("input", () => remember(field.value));
+field.addEventListener("input", () => {
+  remember(field.value);
+  if (later && !field.value.trim()) compose(later);
+});
 document.addEventListener("keydown", (event) => {
   const held = event.ctrlKey || event.metaKey;
   if (event.target === field) {
