@@ -8,7 +8,7 @@ from dataclasses import replace
 from upcall.domain import lifecycle
 from upcall.domain.inquiry import Change, Inquiry
 from upcall.domain.records import NOTHING, Effects
-from upcall.ports import Added, Decide, Event, Updated
+from upcall.ports import Added, Decide, Event, Records, Updated
 
 
 class NullStore:
@@ -56,6 +56,12 @@ class NullStore:
 
     async def next_expiry(self) -> float | None:
         return None
+
+    async def records(
+        self, kind: str, *, state: str | None = None, cursor: str | None = None, limit: int = 50
+    ) -> Records:
+        """Nothing is ever left waiting in line."""
+        return Records(items=(), next=None)
 
     async def close(self) -> None:
         """There is nothing to let go of."""
