@@ -41,7 +41,7 @@ log = logging.getLogger("upcall.notifying")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """That somebody asks, in a sentence; `question` is what."""
+    """That somebody asks, in a sentence; `question` is what, and `link` is where its owner can answer."""
 
     inquiry: str
     title: str
@@ -50,6 +50,7 @@ class Notice:
     ref: str
     agent: str
     run: int | None
+    link: str = ""
 
 
 Notifier = Callable[[Notice], Awaitable[None]]
@@ -59,12 +60,19 @@ class Notifying:
     """Follows the log from `start` to `close`, and tells of each question once."""
 
     def __init__(
-        self, store: Store, notifiers: Sequence[Notifier], *, title: str, words: Mapping[str, str]
+        self,
+        store: Store,
+        notifiers: Sequence[Notifier],
+        *,
+        title: str,
+        words: Mapping[str, str],
+        link: Callable[[Inquiry], Awaitable[str]],
     ) -> None:
         self._store = store
         self._notifiers = notifiers
         self._title = title
         self._words = words
+        self._link = link
         self._following: asyncio.Task[None] | None = None
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -101,13 +109,13 @@ class Notifying:
             return
         if inquiry.is_queued:
             return
-        notice = self._notice(inquiry)
+        notice = self._notice(inquiry, await self._link(inquiry))
         for notify in self._notifiers:
             task = asyncio.create_task(_tell(notify, notice))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
-    def _notice(self, inquiry: Inquiry) -> Notice:
+    def _notice(self, inquiry: Inquiry, link: str) -> Notice:
         origin = inquiry.origin
         name = "needs_input" if origin.run is None else "needs_input.run"
         return Notice(
@@ -118,6 +126,7 @@ class Notifying:
             ref=inquiry.ref,
             agent=origin.agent,
             run=origin.run,
+            link=link,
         )
 
 
@@ -174,7 +183,7 @@ def terminal(code: str, stream: TextIO = sys.stdout) -> Notifier:
 def _escape_sequence(code: str, notice: Notice) -> str:
     """OSC 9 (iTerm2, Windows Terminal), 777 (VTE, urxvt, Ghostty) or 99 (kitty); no text can end it early."""
     title = one_line(notice.title).replace(";", ",")
-    text = one_line(f"{notice.text}: {notice.question} (upcall answer {notice.ref})")
+    text = one_line(f"{notice.text}: {notice.question} {notice.link}")
     match code:
         case "777":
             return f"\x1b]777;notify;{title};{text}\x1b\\"

@@ -132,7 +132,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         dispatch = _dispatch(broker, access, config, url, routing)
         await dispatch.start()
         leaving.push_async_callback(dispatch.close)
-        await leaving.enter_async_context(notifications(store, config, shared=shared))
+        await leaving.enter_async_context(notifications(broker, access, config, url, _owner(), shared=shared))
         door = LateDoor(tools, access, replica=config.replica, token_in_path=config.token_in_path)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(

@@ -6,16 +6,18 @@ from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.access import Access
+from upcall.broker import Broker
 from upcall.channel_ports import Channel, Stamps
 from upcall.channel_settings import QUIET, ChannelSettings, PushSettings, RouteSettings
 from upcall.channels.catalogue import channel, new_push_key, push
 from upcall.channels.words import sentences
 from upcall.config import Config
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.dispatch.worker import Post
 from upcall.domain import resume
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting
+from upcall.domain.errors import InvalidSetting, UnknownPerson
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.routing import Place, Quiet, Route, Routing
 from upcall.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, told_once, webhook
@@ -92,9 +94,20 @@ def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions
 
 
 @asynccontextmanager
-async def notifications(store: Store, config: Config, *, shared: bool) -> AsyncIterator[None]:
+async def notifications(
+    broker: Broker, access: Access, config: Config, url: str, owner: str, *, shared: bool
+) -> AsyncIterator[None]:
     """Tell the owner of the home that somebody asks, in the ways that they want."""
-    settings = config.notifications
+    settings, store = config.notifications, broker.store
+    links, base = AnswerLinks(broker, access), config.public_url.rstrip("/") or url
+
+    async def link(inquiry: Inquiry) -> str:
+        try:
+            return base + await links.path(inquiry, owner, via="terminal")
+        except UnknownPerson:
+            # Where homes share a database, somebody else may have the name.
+            return f"{base}/i/{inquiry.id}"
+
     post = webhook(settings.webhook_url)
     wanted = (
         (settings.terminal_bell, bell()),
@@ -108,6 +121,7 @@ async def notifications(store: Store, config: Config, *, shared: bool) -> AsyncI
         [notifier for is_wanted, notifier in wanted if is_wanted],
         title=settings.title,
         words=sentences(settings.language),
+        link=link,
     )
     await notifying.start()
     try:

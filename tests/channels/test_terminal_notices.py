@@ -24,17 +24,21 @@ NOTICE = Notice(
     ref="a7",
     agent="claude",
     run=None,
+    link="http://127.0.0.1:7391/a/token",
 )
 
 
 @pytest.mark.parametrize(
     ("code", "sequence"),
     [
-        ("9", "\x1b]9;up,call: claude needs input: Which cache? (upcall answer a7)\x1b\\"),
-        ("777", "\x1b]777;notify;up,call;claude needs input: Which cache? (upcall answer a7)\x1b\\"),
+        ("9", "\x1b]9;up,call: claude needs input: Which cache? http://127.0.0.1:7391/a/token\x1b\\"),
+        (
+            "777",
+            "\x1b]777;notify;up,call;claude needs input: Which cache? http://127.0.0.1:7391/a/token\x1b\\",
+        ),
         (
             "99",
-            "\x1b]99;i=a7:d=0;up,call\x1b\\\x1b]99;i=a7:p=body;claude needs input: Which cache? (upcall answer a7)\x1b\\",
+            "\x1b]99;i=a7:d=0;up,call\x1b\\\x1b]99;i=a7:p=body;claude needs input: Which cache? http://127.0.0.1:7391/a/token\x1b\\",
         ),
     ],
 )

@@ -9,10 +9,14 @@ import pytest
 from upcall.broker import Broker
 from upcall.channels.words import sentences
 from upcall.domain.asking import draft
-from upcall.domain.inquiry import Origin
+from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.limits import Limits
 from upcall.notifying import Notice, Notifier, Notifying, told_once
 from upcall.stores.sqlite import SqliteStore
+
+
+async def a_link(inquiry: Inquiry) -> str:
+    return f"http://x/i/{inquiry.id}"
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ async def ask(broker: Broker, question: str, run: int | None = None) -> None:
 
 
 def notifying(broker: Broker, *notifiers: Notifier, language: str = "en") -> Notifying:
-    return Notifying(broker.store, notifiers, title="upcall", words=sentences(language))
+    return Notifying(broker.store, notifiers, title="upcall", words=sentences(language), link=a_link)
 
 
 async def test_each_question_is_told_once_in_the_words_of_the_settings(broker: Broker) -> None:
@@ -79,7 +83,7 @@ async def test_a_question_that_cannot_be_put_into_words_keeps_nobody_from_hearin
 ) -> None:
     told: asyncio.Queue[Notice] = asyncio.Queue()
     words = {"needs_input": "{nobody} asks", "needs_input.run": "#{run} asks"}
-    telling = Notifying(broker.store, [told.put], title="upcall", words=words)
+    telling = Notifying(broker.store, [told.put], title="upcall", words=words, link=a_link)
     await telling.start()
     await ask(broker, "One?")
     await ask(broker, "Two?", run=42)
