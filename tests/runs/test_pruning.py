@@ -71,17 +71,18 @@ async def test_a_folder_that_cannot_be_removed_keeps_no_other(
     for run in runs:
         await house.until_let_go(run)
         age(house, run)
-    remove, refused = shutil.rmtree, list[Path]()
+    remove, refused = shutil.rmtree, house.folder(runs[0]).path
 
-    def refuse_first(path: Path) -> None:
-        if not refused:
-            refused.append(path)
+    def refuse_one(path: Path) -> None:
+        if path == refused:
             raise PermissionError(13, "somebody else's", str(path))
         remove(path)
 
-    monkeypatch.setattr(shutil, "rmtree", refuse_first)
+    monkeypatch.setattr(shutil, "rmtree", refuse_one)
     assert await house.runs.prune(house.broker.now()) == 2
-    assert [folder.path for folder in map(house.folder, runs) if folder.path.exists()] == refused
+    # A last word of the second one may have come between; the next sweep takes it along.
+    assert await house.runs.prune(house.broker.now()) == 0
+    assert [folder.path for folder in map(house.folder, runs) if folder.path.exists()] == [refused]
     assert "cannot be removed" in caplog.text
 
 

@@ -58,6 +58,7 @@ class Discord:
         self._words: Mapping[str, str] = sentences(language)
         self._client: discord.Client | None = None
         self._signing_in = asyncio.Lock()
+        self._closed = False
 
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place that begins with @ is a person, in their direct messages."""
@@ -116,8 +117,10 @@ class Discord:
         return [*found, Finding(ok=True, text="it may read what people write")]
 
     async def close(self) -> None:
-        """Let go of the connection."""
-        client, self._client = self._client, None
+        """Let go of the connection; whoever is still to be told something makes no other."""
+        async with self._signing_in:
+            self._closed = True
+            client, self._client = self._client, None
         if client is not None:
             await client.close()
 
@@ -209,6 +212,8 @@ class Discord:
         async with self._signing_in:
             if self._client is not None:
                 return self._client
+            if self._closed:
+                raise Unavailable("the channel is closed")
             client = discord.Client(intents=INTENTS, max_ratelimit_timeout=LONGEST_WAIT)
             done = False
             try:
