@@ -23,8 +23,6 @@ from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.forgetting import forget
-from upcall.dispatch.listening import LEASE
-from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting, StorageError
@@ -33,7 +31,6 @@ from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Routing
 from upcall.domain.run import Run
 from upcall.doors.files import FileDoor
 from upcall.doors.hooks import HookDoor
@@ -55,7 +52,7 @@ from upcall.setup.work_tree import WorkTree
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
-from upcall.wiring_channels import channel_routing, follow_up, notifications, posts, subscriptions
+from upcall.wiring_channels import channel_routing, channels_at_work, follow_up, subscriptions
 
 LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
@@ -129,10 +126,9 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             retention = Retention(store, kept * DAY, runs.prune, partial(forget, store))
             await retention.start()
             leaving.push_async_callback(retention.close)
-        dispatch = _dispatch(broker, access, config, url, routing)
-        await dispatch.start()
-        leaving.push_async_callback(dispatch.close)
-        await leaving.enter_async_context(notifications(broker, access, config, url, _owner(), shared=shared))
+        links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
+        at_work = channels_at_work(broker, config, url, routing, links, pushed, _owner(), shared=shared)
+        dispatch = await leaving.enter_async_context(at_work)
         door = LateDoor(tools, access, replica=config.replica, token_in_path=config.token_in_path)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
@@ -140,7 +136,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             access=access,
             runs=runs,
             dispatch=dispatch,
-            pushed=subscriptions(config, store, access),
+            links=links,
+            pushed=pushed,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *door.routes()],
             lifespan=door.lifespan,
@@ -199,18 +196,6 @@ def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> File
     agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
     groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
     return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
-
-
-def _dispatch(broker: Broker, access: Access, config: Config, url: str, routing: Routing) -> Dispatch:
-    """The channels; where daemons share a database, each of them is listened to by one at a time."""
-    links = AnswerLinks(broker, access)
-    return Dispatch(
-        broker,
-        People(broker.store, broker.now),
-        posts(config, url, links.path_in, links.signing, subscriptions(config, broker.store, access)),
-        routing,
-        listening_lease=LEASE if is_postgres(config.database) else None,
-    )
 
 
 def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:

@@ -13,8 +13,11 @@ from upcall.channels.catalogue import channel, new_push_key, push
 from upcall.channels.words import sentences
 from upcall.config import Config
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.listening import LEASE
+from upcall.dispatch.people import People
+from upcall.dispatch.post import Post
+from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.dispatch.worker import Post
 from upcall.domain import resume
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting, UnknownPerson
@@ -94,12 +97,39 @@ def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions
 
 
 @asynccontextmanager
-async def notifications(
-    broker: Broker, access: Access, config: Config, url: str, owner: str, *, shared: bool
+async def channels_at_work(
+    broker: Broker,
+    config: Config,
+    url: str,
+    routing: Routing,
+    links: AnswerLinks,
+    pushed: Subscriptions | None,
+    owner: str,
+    *,
+    shared: bool,
+) -> AsyncIterator[Dispatch]:
+    """The channels, and whatever only tells; where daemons share a database, one at a time listens to each channel."""
+    dispatch = Dispatch(
+        broker,
+        People(broker.store, broker.now),
+        posts(config, url, links.path_in, links.signing, pushed),
+        routing,
+        listening_lease=LEASE if shared else None,
+    )
+    await dispatch.start()
+    try:
+        async with _notifications(broker.store, links, config, url, owner, shared=shared):
+            yield dispatch
+    finally:
+        await dispatch.close()
+
+
+@asynccontextmanager
+async def _notifications(
+    store: Store, links: AnswerLinks, config: Config, url: str, owner: str, *, shared: bool
 ) -> AsyncIterator[None]:
     """Tell the owner of the home that somebody asks, in the ways that they want."""
-    settings, store = config.notifications, broker.store
-    links, base = AnswerLinks(broker, access), config.public_url.rstrip("/") or url
+    settings, base = config.notifications, config.public_url.rstrip("/") or url
 
     async def link(inquiry: Inquiry) -> str:
         try:

@@ -16,8 +16,8 @@ from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.words import sentences
 from upcall.dispatch import service, worker
 from upcall.dispatch.people import People
+from upcall.dispatch.post import Post
 from upcall.dispatch.service import Dispatch
-from upcall.dispatch.worker import Post
 from upcall.domain import degrading
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Failed, Inquiry, Origin

@@ -13,7 +13,7 @@ from tests.dispatch.test_dispatch import no_link
 from upcall.channel_ports import Inbox, Unavailable
 from upcall.channels.words import sentences
 from upcall.dispatch.listening import Listener
-from upcall.dispatch.worker import Post
+from upcall.dispatch.post import Post
 from upcall.domain.records import Job
 from upcall.domain.showing import Heard, Inbound, View
 from upcall.stores.sqlite import SqliteStore

@@ -18,6 +18,7 @@ from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker import Broker, Policy, Reply, Settled
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
 from upcall.doors.hooks import HookDoor
@@ -180,6 +181,7 @@ class House:
         app = create_app(
             broker=self.broker,
             access=access,
+            links=AnswerLinks(self.broker, access),
             runs=cast("Runs", MemoryRuns()),
             settings=WebSettings(version="test"),
             extra_routes=[

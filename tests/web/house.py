@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.broker import Broker, Policy
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.roles import Role
 from upcall.runs.service import Runs
@@ -70,6 +71,7 @@ class House:
         app = create_app(
             broker=broker,
             access=access,
+            links=AnswerLinks(broker, access),
             runs=cast("Runs", runs),
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),

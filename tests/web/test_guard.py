@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.web.house import CHOICE, House, code
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.runs.service import Runs
 from upcall.web.app import WebSettings, create_app
 from upcall.web.guard import Guard
@@ -252,6 +253,7 @@ def _mounted(house: House, endpoint: Any, **settings: Any) -> httpx2.AsyncClient
     app = create_app(
         broker=house.broker,
         access=house.access,
+        links=AnswerLinks(house.broker, house.access),
         runs=cast("Runs", house.runs),
         settings=WebSettings(version="1", **settings),
         extra_routes=[Route("/mounted", endpoint, methods=["POST", "PUT"])],

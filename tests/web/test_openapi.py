@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from tests.web.house import CHOICE, House
 from upcall.access import digest
+from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.roles import Caller, Role
 from upcall.runs.service import Runs
 from upcall.web.app import WebSettings, api_routes
@@ -42,7 +43,13 @@ def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
     public: set[str] = set()
-    for route in api_routes(house.broker, house.access, cast("Runs", house.runs), WebSettings(version="1")):
+    for route in api_routes(
+        house.broker,
+        house.access,
+        cast("Runs", house.runs),
+        WebSettings(version="1"),
+        AnswerLinks(house.broker, house.access),
+    ):
         assert isinstance(route, Route)
         assert isinstance(route.endpoint, Resource)
         served |= {(route.path, method.lower()) for method in route.endpoint.handlers}

@@ -11,7 +11,7 @@ from upcall.domain.delivery import KIND, Delivery, delivery_in
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Job, Record
-from upcall.domain.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, show_job
+from upcall.domain.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, route_of, show_job
 
 TURN = "turn"
 """The records of whose turn it is."""
@@ -79,11 +79,11 @@ class Escalation:
         later = rested(inquiry, now)
         if later > now:
             return Effects(jobs=(replace(job, due=later),))
-        return self._routing.take(inquiry, _number(job) + 1, now)
+        return self._routing.take(inquiry, route_of(job) + 1, now)
 
     async def _dealt(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
         """Show it to the one whose turn it is; with several daemons at once somebody may get two in a row."""
-        number = _number(job)
+        number = route_of(job)
         routes = self._routing.of(inquiry)
         if number >= len(routes):
             return NOTHING
@@ -111,7 +111,3 @@ def _hopeless(route: Route, deliveries: dict[str, Delivery]) -> bool:
     tried = [deliveries[place.name] for place in route.places if place.name in deliveries]
     complete = bool(tried) if route.in_turn else len(tried) == len(route.places)
     return complete and all(delivery.refused for delivery in tried)
-
-
-def _number(job: Job) -> int:
-    return int(str(job.body["route"]))

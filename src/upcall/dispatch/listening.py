@@ -9,7 +9,8 @@ import logging
 from collections.abc import Sequence
 
 from upcall.channel_ports import Inbox, Refused, Unavailable
-from upcall.dispatch.worker import PAUSES, Post
+from upcall.dispatch.post import Post
+from upcall.dispatch.worker import PAUSES
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
 from upcall.domain.showing import Heard, Inbound, View

@@ -3,16 +3,16 @@
 Whether somebody may answer is looked up each time, so whoever was removed is refused at once.
 """
 
-import asyncio
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from upcall.broker import Broker, Reply, Settled
-from upcall.channel_ports import Channel, Unavailable
+from upcall.channel_ports import Unavailable
 from upcall.dispatch.failing import missed
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
+from upcall.dispatch.post import Post
 from upcall.domain import degrading
 from upcall.domain.delivery import (
     HEARD,
@@ -48,33 +48,18 @@ MOST_HERE = 20
 LONGEST_LINE = 80
 _CODE = re.compile(rf"[{ALPHABET}]{{{CODE_LENGTH}}}", re.IGNORECASE | re.ASCII)
 
-Link = Callable[[Inquiry, str], Awaitable[str]]
-"""Where the people at an address can see all of an inquiry."""
-
 log = logging.getLogger("upcall.dispatch")
 
 
 class Reception:
     """One per channel."""
 
-    def __init__(
-        self,
-        broker: Broker,
-        people: People,
-        name: str,
-        channel: Channel,
-        words: Mapping[str, str],
-        showing: asyncio.Lock,
-        link: Link,
-        routing: Routing,
-    ) -> None:
+    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing) -> None:
         self._broker = broker
         self._people = people
-        self._name = name
-        self._channel = channel
-        self._words = words
-        self._showing = showing
-        self._link = link
+        self._post = post
+        self._name = post.name
+        self._words = post.words
         self._routing = routing
         self._heard: OrderedDict[str, Heard] = OrderedDict()
 
@@ -100,8 +85,8 @@ class Reception:
         """An inquiry as it is shown now."""
         try:
             found = await self._broker.store.get(inquiry)
-            link = await self._link(found, "")
-            return degrading.view(found, self._channel.capabilities, self._words, link)
+            link = await self._post.link(found, "")
+            return degrading.view(found, self._post.channel.capabilities, self._words, link)
         except (UnknownInquiry, degrading.TooLong):
             return None
 
@@ -158,7 +143,7 @@ class Reception:
         here: list[Inquiry] = []
         if inquiry is None:
             # Somebody may be quicker than our own record of what they answer, and then mean another one.
-            async with self._showing:
+            async with self._post.showing:
                 here = await self._open_here(inbound)
             inquiry = here[0] if len(here) == 1 else None
         # Only now: whatever these words have closed is on record together with them.
@@ -182,7 +167,7 @@ class Reception:
 
     async def _answer(self, inquiry: Inquiry, inbound: Inbound, words: str, person: str) -> Heard:
         if inbound.given is None and degrading.asks_for_words(
-            inquiry, self._channel.capabilities, self._words, words
+            inquiry, self._post.channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
         key = f"{self._name}:{inbound.id}"
@@ -259,7 +244,7 @@ class Reception:
         found = await look_up(MESSAGE, name)
         if found is None:
             # Somebody may be quicker than our own record of what they reply to.
-            async with self._showing:
+            async with self._post.showing:
                 found = await look_up(MESSAGE, name)
         return None if found is None else found.state
 

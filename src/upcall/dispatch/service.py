@@ -12,8 +12,9 @@ from upcall.channel_ports import Callback, CallbackReply, Called
 from upcall.dispatch.escalating import Escalation
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
+from upcall.dispatch.post import Post
 from upcall.dispatch.reception import Reception
-from upcall.dispatch.worker import Post, Worker
+from upcall.dispatch.worker import Worker
 from upcall.domain import delivery
 from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError, UnknownChannel
@@ -48,12 +49,7 @@ class Dispatch:
         self._posts = {post.name: post for post in posts}
         self._routing = routing
         self._workers = [Worker(broker.store, post, routing, broker.now) for post in posts]
-        self._receptions = {
-            post.name: Reception(
-                broker, people, post.name, post.channel, post.words, post.showing, post.link, routing
-            )
-            for post in posts
-        }
+        self._receptions = {post.name: Reception(broker, people, post, routing) for post in posts}
         self._listeners = [
             Listener(broker.store, post, self._receptions[post.name], lease=listening_lease) for post in posts
         ]

@@ -6,14 +6,15 @@ settled together with the proof of it, so whatever happens in between, somebody 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from upcall.channel_ports import Channel, Refused, Unavailable
+from upcall.channel_ports import Refused, Unavailable
 from upcall.dispatch.failing import noticed
+from upcall.dispatch.post import Post
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
 from upcall.domain.delivery import (
@@ -29,7 +30,7 @@ from upcall.domain.delivery import (
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
-from upcall.domain.routing import Place, Routing, refresh_job, remind_job, rested
+from upcall.domain.routing import Place, Routing, refresh_job, remind_job, rested, route_of
 from upcall.domain.showing import Reference, View
 from upcall.ports import Store
 
@@ -52,18 +53,6 @@ T = TypeVar("T")
 PAGE = 200
 
 log = logging.getLogger("upcall.dispatch")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """A channel as it is set up: its name, what it says, and where the people at an address can see all of an inquiry."""
-
-    name: str
-    channel: Channel
-    words: Mapping[str, str]
-    link: Callable[[Inquiry, str], Awaitable[str]]
-    showing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a message is on its way or there, and not yet on record."""
 
 
 class Worker:
@@ -161,7 +150,7 @@ class Worker:
             await self._shown(job, inquiry, known, reference)
 
     async def _shown(self, job: Job, inquiry: Inquiry, known: Delivery, reference: Reference) -> None:
-        now, route = self._clock(), int(str(job.body["route"]))
+        now, route = self._clock(), route_of(job)
         delivery = replace(
             known, message=reference.message, shown_at=now, error=None, stage=degrading.stage(inquiry), at=now
         )
@@ -198,7 +187,7 @@ class Worker:
         if job.attempts == 0:
             # The next route need not wait for this one to come back, and is taken only once.
             effects += Effects(happenings=(self._said("undelivered", inquiry, delivery),))
-            effects += self._routing.take(inquiry, int(str(job.body["route"])) + 1, self._clock())
+            effects += self._routing.take(inquiry, route_of(job) + 1, self._clock())
         if again:
             effects += Effects(jobs=(self._later(job),))
         await self._store.settle(job, effects)
@@ -231,7 +220,7 @@ class Worker:
         await self._store.settle(job, Effects(records=tuple(changed), forgotten=tuple(over), jobs=jobs))
 
     async def _remind(self, job: Job, inquiry: Inquiry) -> None:
-        route, sent, now = int(str(job.body["route"])), int(str(job.body["sent"])), self._clock()
+        route, sent, now = route_of(job), int(str(job.body["sent"])), self._clock()
         place = self._place(job)
         references = (await self._delivery(inquiry, place)).references
         if not inquiry.is_open or not references:

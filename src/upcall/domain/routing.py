@@ -168,6 +168,11 @@ def _route_job(kind: str, inquiry: Inquiry, route: int, due: float) -> Job:
     return Job(id=name, kind=kind, subject=inquiry.id, due=due, body={"route": route})
 
 
+def route_of(job: Job) -> int:
+    """The number of the route that a job is about."""
+    return int(str(job.body["route"]))
+
+
 def rested(inquiry: Inquiry, at: float) -> float:
     """A moment, or the end of the snooze that it would fall into."""
     match inquiry.state:

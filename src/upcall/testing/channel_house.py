@@ -15,8 +15,8 @@ from upcall.broker import Broker, Policy
 from upcall.channel_ports import Channel
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
+from upcall.dispatch.post import Post
 from upcall.dispatch.service import Dispatch
-from upcall.dispatch.worker import Post
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Answered, Inquiry, Origin
 from upcall.domain.roles import Caller, Role

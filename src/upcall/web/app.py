@@ -41,6 +41,7 @@ def create_app(
     access: Access,
     runs: Runs,
     settings: WebSettings,
+    links: AnswerLinks,
     dispatch: Dispatch | None = None,
     pushed: Subscriptions | None = None,
     extra_routes: Sequence[BaseRoute] = (),
@@ -51,17 +52,22 @@ def create_app(
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
     routes = [
-        *api_routes(broker, access, runs, settings, dispatch),
+        *api_routes(broker, access, runs, settings, links, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, runs, settings, pushed),
+        *page_routes(broker, access, runs, settings, links, pushed),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)
 
 
 def api_routes(
-    broker: Broker, access: Access, runs: Runs, settings: WebSettings, dispatch: Dispatch | None = None
+    broker: Broker,
+    access: Access,
+    runs: Runs,
+    settings: WebSettings,
+    links: AnswerLinks,
+    dispatch: Dispatch | None = None,
 ) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
     documents = Documents(
@@ -69,8 +75,8 @@ def api_routes(
     )
     threads = Threads(broker)
     inquiries, live = Inquiries(broker, documents, threads), Live(broker, access, settings, documents)
-    tokens, links, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
-    rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, AnswerLinks(broker, access), settings)
+    tokens, sign_in, service = Tokens(access), SignInLinks(access, settings), Service(broker, settings)
+    rules, answer_links = Rules(broker), AnswerLinkHandlers(broker, links, settings)
     asked = AgentQuestions(broker, live, documents)
     one = "/v1/inquiries/{name}"
     return [
@@ -93,7 +99,7 @@ def api_routes(
         *thread_routes(access, ThreadHandlers(broker, access, threads, documents)),
         *channel_routes(broker, access, dispatch),
         Resource(access, {"GET": tokens.me}).at("/v1/me"),
-        Resource(access, {"POST": links.create}).at("/v1/sign-in-links"),
+        Resource(access, {"POST": sign_in.create}).at("/v1/sign-in-links"),
         Resource(access, {"GET": tokens.list, "POST": tokens.create}).at("/v1/tokens"),
         Resource(access, {"DELETE": tokens.revoke}).at("/v1/tokens/{name}"),
         Resource(access, {"GET": rules.list, "POST": rules.add}).at("/v1/rules"),

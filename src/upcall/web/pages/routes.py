@@ -32,13 +32,14 @@ def page_routes(
     access: Access,
     runs: Runs,
     settings: WebSettings,
+    links: AnswerLinks,
     pushed: Subscriptions | None = None,
 ) -> list[BaseRoute]:
     """The routes of the inbox."""
     site = Site(broker, access, settings, pushed)
     inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
     inquiries = Inquiries(broker, Documents(), Threads(broker))
-    answering = Answering(site, AnswerLinks(broker, access), inquiries)
+    answering = Answering(site, links, inquiries)
 
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))

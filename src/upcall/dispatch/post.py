@@ -1,0 +1,20 @@
+"""A channel as it is set up, which everybody here is given who has to do with it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from upcall.channel_ports import Channel
+from upcall.domain.inquiry import Inquiry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """Its name, what it says, and where the people at an address can see all of an inquiry."""
+
+    name: str
+    channel: Channel
+    words: Mapping[str, str]
+    link: Callable[[Inquiry, str], Awaitable[str]]
+    showing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a message is on its way or there, and not yet on record."""
