@@ -146,6 +146,24 @@ def test_a_hidden_tab_lets_go_of_its_connection_and_misses_nothing(desk: Desk) -
     expect(card(page, inquiry)).to_contain_text("Answered: Redis")
 
 
+def test_ten_tabs_that_cannot_agree_on_one_connection_leave_it_to_the_one_that_is_seen(desk: Desk) -> None:
+    inquiry = desk.ask()
+    context = desk.context()
+    # As on an address that is not secure. Over HTTP/1.1, Chromium opens six connections to one host.
+    context.add_init_script(f"{RECORDED} Object.defineProperty(navigator, 'locks', {{ value: undefined }});")
+    tabs: list[Page] = []
+    for _ in range(10):
+        tabs.append(desk.page(context))
+        hide(tabs[-1], hidden=True)
+    assert [tab.evaluate("window.sources.at(-1).readyState") for tab in tabs] == [2] * 10
+    hide(tabs[9], hidden=False)
+    card(tabs[9], inquiry).get_by_text("Redis").click()
+    card(tabs[9], inquiry).get_by_role("button", name="Send answer").click()
+    expect(card(tabs[9], inquiry)).to_contain_text("Answered: Redis")
+    hide(tabs[0], hidden=False)
+    expect(card(tabs[0], inquiry)).to_contain_text("Answered: Redis")
+
+
 def test_a_stream_that_a_proxy_refuses_is_made_again(desk: Desk) -> None:
     page = desk.page()
     page.context.route("**/inbox/stream*", lambda route: route.fulfill(status=502, body="bad gateway"))
