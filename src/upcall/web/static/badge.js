@@ -7,14 +7,19 @@ const plain = icon.href;
 const picture = new Image();
 picture.src = plain;
 
+let latest;
+
 export async function show(count) {
+  latest = count;
   const title = document.body.dataset.title;
   document.title = count ? say("js.title_count", { n: count, title }) : title;
   for (const place of document.querySelectorAll("[data-count]")) {
     place.textContent = count;
     place.hidden = !count;
   }
-  icon.href = count ? await drawn(count) : plain;
+  const href = count ? await drawn(count) : plain;
+  // Drawing takes a moment, and what was to be drawn may be over by then.
+  if (count === latest) icon.href = href;
 }
 
 async function drawn(count) {
