@@ -14,9 +14,10 @@ from psycopg import Error, Notify
 
 from upcall.domain.errors import StorageError
 from upcall.stores.postgres.clock import DatabaseClock
+from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.group import Group
-from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.statements import CHANNEL
 from upcall.stores.tail import Logged, Tail
