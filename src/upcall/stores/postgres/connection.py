@@ -38,6 +38,13 @@ class Result(NamedTuple):
     concerned: int
 
 
+class News(NamedTuple):
+    """A notification: which process of the server was told it, and what."""
+
+    process: int
+    text: str
+
+
 class Connection(AsyncConnection[tuple[Any, ...]]):
     """One session at the server; what it sends in one go is prepared there unless sessions are shared."""
 
@@ -68,8 +75,20 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
         self._names.update(new)
         return [self._read(result) for result, is_wanted in zip(results, wanted, strict=True) if is_wanted]
 
+    def told(self) -> list[News]:
+        """The notifications that have arrived.
+
+        Raises:
+            Error: if the connection is lost.
+        """
+        self.pgconn.consume_input()
+        found: list[News] = []
+        while (notified := self.pgconn.notifies()) is not None:
+            found.append(News(notified.be_pid, notified.extra.decode()))
+        return found
+
     def _worded(self, sql: LiteralString, values: Sequence[Any]) -> _Worded:
-        dumped = self._values.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        dumped = self._values.dump_sequence(values, [PyFormat.BINARY] * len(values))
         return _Worded(_numbered(sql), dumped, self._values.types or (), self._values.formats)
 
     def _send(self, worded: _Worded, new: dict[_Shape, bytes]) -> tuple[bool, ...]:

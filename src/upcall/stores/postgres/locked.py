@@ -13,14 +13,13 @@ from upcall.stores.postgres.work import Adding, Outright, Revising, Revoking, Up
 
 RECORDS = f"""
     SELECT {RECORD} FROM upcall.record WHERE (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
-    ORDER BY kind, key FOR UPDATE
 """  # noqa: S608 - our own constant; values are bound
 
 
 async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -> Group:
     """Begin a transaction, in one round trip unless refs are hard to find.
 
-    Rows are locked in the order of their names and after the counter: nobody waits in a circle.
+    The counter's is the only lock: whoever writes has it, so what is read here stays as it is until the commit.
     """
     adding = [work for work in works if isinstance(work, Adding)]
     names = [work.name for work in works if isinstance(work, Updating) and is_text(work.name)]
@@ -33,8 +32,7 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
         "counter": statements.locked(),
     }
     if names:
-        sql, values = located(names)
-        asked["named"] = f"{sql} ORDER BY id FOR UPDATE", values
+        asked["named"] = located(names)
     if keys:
         asked["before"] = statements.ASKED_BEFORE, columns(keys)
     if adding:

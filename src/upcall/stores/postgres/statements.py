@@ -16,20 +16,23 @@ LOCKED = 10
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COUNTER = "SELECT last_seq, last_number FROM upcall.counter FOR UPDATE"
-"""Everybody who writes takes this lock first, and rows in the order of their ids after it: nobody waits in a circle."""
+"""Everybody who writes takes this lock first."""
 
 # The same, under limits that hold for this transaction only: behind a pooler the session is not ours. The time to wait
 # for the lock is set before it is taken; the time of the whole transaction begins with it. Being idle is not enough
 # to be ended by: whoever is halted between two statements of one round trip keeps the server waiting for the rest of
 # them. Servers before 17 cannot do it. A server that is told to acknowledge before it has written would break our
-# promise; stricter settings of the administrator stay.
+# promise; stricter settings of the administrator stay. What follows looks rows up by their keys, few or many: one plan
+# for each statement serves, made once, if only it never reads whole tables because they happened to be small.
 LOCK = """
     WITH limits AS MATERIALIZED (
         SELECT set_config('lock_timeout', %s, TRUE),
                set_config('idle_in_transaction_session_timeout', %s, TRUE),
                set_config('synchronous_commit',
                           CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-                          ELSE current_setting('synchronous_commit') END, TRUE)
+                          ELSE current_setting('synchronous_commit') END, TRUE),
+               set_config('plan_cache_mode', 'force_generic_plan', TRUE),
+               set_config('enable_seqscan', 'off', TRUE)
     ), counter AS MATERIALIZED (
         SELECT last_seq, last_number FROM upcall.counter, limits FOR UPDATE OF counter
     )
