@@ -88,10 +88,22 @@ class Home:
         return self.path / "ipc"
 
     def create(self) -> None:
-        """Make the folder, or make it private again."""
+        """Make the folder, or make it private again.
+
+        Raises:
+            InvalidSetting: if others can get at it, and that is not ours to change.
+        """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self.path.stat().st_mode & 0o077:
-            self.path.chmod(0o700)
+            try:
+                self.path.chmod(0o700)
+            except PermissionError as error:
+                from upcall.domain.errors import InvalidSetting  # noqa: PLC0415 - pipes import this module, and hardly any gets here
+
+                raise InvalidSetting(
+                    f"UPCALL_HOME: others can get at {str(self.path)!r}, and it belongs to another user",
+                    hint=f"set UPCALL_HOME to a folder that is made inside it, such as {self.path / 'home'}",
+                ) from error
 
     def write_private(self, path: Path, text: str) -> None:
         """Replace a file at once, readable by its owner only."""

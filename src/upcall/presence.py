@@ -134,6 +134,10 @@ class Presence:
         closing = Closing(by=lifecycle.POLICY, via="restart", at=self._store.now(), reason="worker_restart")
         name, ended = job.id.removeprefix(f"{JOB}:"), 0
         while page := (await self._store.records(ASKED, state=name, limit=AT_ONCE)).items:
+            # Whoever is halted in between may find that another has done it, and that the dead one lives.
+            if not await self._store.renew(job, self._store.now() + self._lease):
+                log.warning("a daemon that is gone was left to another: ending its questions took too long")
+                return
             steps = [self._update(record.key, partial(end, closing=closing)) for record in page]
             for result in await asyncio.gather(*steps, return_exceptions=True):
                 if isinstance(result, BaseException) and not isinstance(result, UnknownInquiry):

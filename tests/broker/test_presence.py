@@ -6,6 +6,7 @@ from upcall.broker import Broker, Reply
 from upcall.domain.asking import draft
 from upcall.domain.inquiry import Cancelled, Inquiry
 from upcall.domain.roles import Caller, Role
+from upcall.ports import Records
 from upcall.presence import ASKED, JOB, LEASE, Presence
 from upcall.stores.sqlite import SqliteStore
 from upcall.testing.examples import Clock, an_origin
@@ -101,3 +102,28 @@ async def test_a_daemon_that_was_halted_and_woken_goes_on_as_another(
     clock.now += LEASE
     await other.presence.look()
     assert (await store.get(since.id)).state_name == "cancelled"
+
+
+async def test_whoever_is_halted_while_it_ends_questions_leaves_the_rest_to_another(
+    store: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = await (await arrived(store, "here")).ask()
+    halted, other = await arrived(store, "there", "keep"), await arrived(store, "elsewhere", "keep")
+    clock.now += LEASE
+    look_up = store.records
+
+    async def slowly(kind: str, *, state: str | None = None, limit: int = 50) -> Records:
+        page = await look_up(kind, state=state, limit=limit)
+        monkeypatch.undo()
+        clock.now += LEASE
+        assert len(await store.claim([JOB], runner="", now=clock.now, lease=LEASE, limit=1)) == 1
+        return page
+
+    monkeypatch.setattr(store, "records", slowly)
+    await halted.presence.look()
+    assert (await store.get(ours.id)).is_open
+    assert "left to another" in caplog.text
+
+    clock.now += LEASE
+    await other.presence.look()
+    assert (await store.get(ours.id)).state_name == "cancelled"

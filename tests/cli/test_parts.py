@@ -21,6 +21,7 @@ from upcall.cli.service import launchd_agent, systemd_unit
 from upcall.cli.times import moment, span
 from upcall.cli.wire import Wire
 from upcall.domain.document import timestamp
+from upcall.domain.errors import InvalidSetting
 from upcall.domain.wording import age
 from upcall.home import Home
 
@@ -220,3 +221,20 @@ def test_status_imports_nothing_heavy(shared: Program) -> None:
     loaded = {entry.rpartition("|")[2].strip() for entry in done.stderr.splitlines()}
     assert "upcall.cli.render" in loaded
     assert loaded & HEAVY == set()
+
+
+def test_a_home_that_is_another_users_and_open_to_others_is_refused_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "volume").chmod(0o775)
+
+    def chmod(path: Path, mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path), mode)
+
+    # What the system says to whoever is not the owner; root would be obeyed.
+    monkeypatch.setattr(Path, "chmod", chmod)
+    with pytest.raises(InvalidSetting, match="belongs to another user") as refused:
+        Home(tmp_path / "volume").create()
+    assert str(tmp_path / "volume" / "home") in str(refused.value.hint)
+    Home(tmp_path / "volume" / "home").create()

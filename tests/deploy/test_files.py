@@ -132,6 +132,32 @@ def test_the_image_is_made_of_what_there_is(dockerfile: str) -> None:
     assert re.findall(r'^ENTRYPOINT \["(\w+)"\]$', dockerfile, re.MULTILINE) == list(project["scripts"])
 
 
+def test_the_home_is_a_folder_inside_the_volume_that_belongs_to_the_daemon_alone(
+    services: dict[str, Json], pod: Json, dockerfile: str
+) -> None:
+    (home,) = re.findall(r"UPCALL_HOME=(\S+)", dockerfile)
+    (volume,) = re.findall(r"^VOLUME (\S+)$", dockerfile, re.MULTILINE)
+    # A cluster hands out volumes that belong to root and to a group of ours: their modes are not ours to change.
+    assert Path(home).parent == Path(volume)
+    assert [each["mountPath"] for each in pod["containers"][0]["volumeMounts"] if each["name"] == "home"] == [
+        volume
+    ]
+    for name in NAMES:
+        (mounted,) = services[name]["volumes"]
+        assert mounted.endswith(f":{volume}")
+
+
+def test_nothing_is_sent_to_the_builder_but_what_the_image_is_made_of(dockerfile: str) -> None:
+    sent = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    assert sent[0] == "*"
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
+    assert {line.removeprefix("!") for line in sent if line.startswith("!")} == copied
+
+
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     require(analyze, "systemd-analyze")

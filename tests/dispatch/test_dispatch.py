@@ -1,7 +1,8 @@
 """Showing, refreshing, reminding and escalating, with channels that hang, refuse and are busy."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +65,10 @@ async def no_link(_inquiry: Inquiry, _address: str) -> str:
 
 
 @asynccontextmanager
-async def a_hall(folder: Path, *routes: Route, inbox: bool = True) -> AsyncIterator[Hall]:
-    store = await SqliteStore.open(folder / "upcall.db")
+async def a_hall(
+    folder: Path, *routes: Route, inbox: bool = True, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Hall]:
+    store = await SqliteStore.open(folder / "upcall.db", clock=clock)
     routing = Routing(routes=routes, channels=("one", "two"), inbox=inbox)
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()

@@ -138,6 +138,8 @@ class Worker:
         if later > self._clock():
             await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
             return
+        if not await self._is_ours(job):
+            return
         try:
             shown = await self._call(partial(self._view, inquiry, place))
             reference = await self._call(partial(self._post.channel.show, shown, place.address))
@@ -201,6 +203,8 @@ class Worker:
                 over.append((WAITING, key(inquiry.id, delivery.place)))
             if delivery.stage == stage or not delivery.references:
                 continue
+            if not await self._is_ours(job):
+                return
             error = None
             try:
                 shown = await self._call(partial(self._view, inquiry, delivery.place))
@@ -230,6 +234,8 @@ class Worker:
         if later > now:
             await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
             return
+        if not await self._is_ours(job):
+            return
         effects = NOTHING
         try:
             await self._call(partial(self._post.channel.tell, references[0], self._post.words["remind"]))
@@ -244,6 +250,16 @@ class Worker:
             if remind_at is not None:
                 effects = Effects(jobs=(remind_job(inquiry.id, place, route, sent + 1, remind_at),))
         await self._store.settle(job, effects)
+
+    async def _is_ours(self, job: Job) -> bool:
+        """Whether a job is still ours to do. Whoever was halted, or takes long, asks the store, and has its lease renewed."""
+        # A claimed job is due when its lease ends.
+        if self._clock() < job.due - CALL_SECONDS:
+            return True
+        if await self._store.renew(job, self._clock() + LEASE):
+            return True
+        log.warning("%s was held up past its lease and is left to whoever has it by now", job.id)
+        return False
 
     async def _call(self, act: Callable[[], Awaitable[T]]) -> T:
         """Have the channel do something, within its time. Mistakes of ours in one message stop no other."""

@@ -26,6 +26,7 @@ async function tell() {
     place.hidden = !count;
   }
   const href = count ? await drawn(count) : plain;
+  // Drawing takes a moment, and what was to be drawn may be over by then.
   if (count === latest) icon.href = href;
 }
 

@@ -1,0 +1,139 @@
+"""A worker that was halted between taking a job up and doing it: what is another's by then it leaves alone."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.dispatch.scripted_channel import SECONDS
+from tests.dispatch.test_dispatch import ONE, Hall, a_hall
+from upcall.dispatch.worker import CALL_SECONDS, LEASE
+from upcall.domain.inquiry import Inquiry
+from upcall.domain.records import Happening, Job
+from upcall.domain.routing import Route
+from upcall.testing.examples import Clock
+
+OVER = "held up past its lease"
+
+
+class Halt:
+    """Stops whoever looks at an inquiry, as every worker does that has taken up a job, until it is told to go on."""
+
+    def __init__(self, hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._store = hall.broker.store
+        self._get = self._store.get
+        self._patch = monkeypatch
+        self._reached = asyncio.Event()
+        self._on = asyncio.Event()
+
+    def begin(self) -> None:
+        self._patch.setattr(self._store, "get", self._halted)
+
+    async def _halted(self, name: str) -> Inquiry:
+        self._reached.set()
+        await self._on.wait()
+        return await self._get(name)
+
+    async def reached(self) -> None:
+        """Wait until somebody is halted."""
+        async with asyncio.timeout(SECONDS):
+            await self._reached.wait()
+
+    async def taken(self, kind: str, clock: Clock) -> Job:
+        """The job that was taken up, in the hands of another, who takes it as soon as the lease is over."""
+        await self.reached()
+        assert await self._store.claim([kind], runner="", now=clock.now, lease=LEASE, limit=1) == []
+        clock.now += LEASE
+        (job,) = await self._store.claim([kind], runner="", now=clock.now, lease=LEASE, limit=1)
+        return job
+
+    def end(self) -> None:
+        self._patch.setattr(self._store, "get", self._get)
+        self._on.set()
+
+
+async def shown(hall: Hall) -> Inquiry:
+    """A question that is shown, and of which nothing is left to be done for the moment."""
+    inquiry = await hall.ask()
+    await hall.said("shown", 0)
+    async with asyncio.timeout(SECONDS):
+        while await hall.broker.store.jobs("refresh:one", inquiry.id):
+            pass
+    return inquiry
+
+
+async def next_is_shown(hall: Hall) -> None:
+    """Wait until the worker has gone on to what is asked next, and so has left what it had."""
+    await hall.ask("And then?")
+    await hall.one.until(lambda: "And then?" in hall.one.questions)
+
+
+async def test_what_another_shows_by_then_is_not_shown_a_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with a_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        halt = Halt(hall, monkeypatch)
+        halt.begin()
+        await hall.ask()
+        theirs = await halt.taken("show:one", clock)
+        halt.end()
+        await next_is_shown(hall)
+        assert hall.one.questions == ["And then?"]
+        assert f"{theirs.id} was {OVER}" in caplog.text
+        assert await hall.broker.store.settle(theirs)
+
+
+async def test_what_another_brings_up_to_date_by_then_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with a_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        inquiry = await shown(hall)
+        halt = Halt(hall, monkeypatch)
+        halt.begin()
+        await hall.answer(inquiry)
+        theirs = await halt.taken("refresh:one", clock)
+        halt.end()
+        await next_is_shown(hall)
+        assert hall.one.outcomes == [None, None]
+        assert f"{theirs.id} was {OVER}" in caplog.text
+        # And when that one fails, it is done after all.
+        await hall.broker.store.renew(theirs, clock.now)
+        await next_is_shown(hall)
+        await hall.one.until(lambda: hall.one.outcomes[0] == "✓ Answered: Redis — by ana")
+
+
+async def test_nobody_is_reminded_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with a_hall(tmp_path, Route(places=(ONE,), remind=60.0), clock=clock) as hall:
+        await shown(hall)
+        halt = Halt(hall, monkeypatch)
+        halt.begin()
+        clock.now += 60.0
+        # Whatever happens makes workers look what is due.
+        await hall.broker.store.record(Happening(type="tick", at=clock.now, data={}))
+        theirs = await halt.taken("remind:one", clock)
+        halt.end()
+        await next_is_shown(hall)
+        assert hall.one.told == []
+        assert f"{theirs.id} was {OVER}" in caplog.text
+
+
+async def test_whoever_was_held_up_and_still_has_the_job_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    async with a_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        halt = Halt(hall, monkeypatch)
+        halt.begin()
+        inquiry = await hall.ask()
+        await halt.reached()
+        clock.now += CALL_SECONDS
+        halt.end()
+        await hall.one.until(lambda: hall.one.questions == ["Which cache?"])
+        await hall.answer(inquiry)
+        await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
+        assert OVER not in caplog.text
