@@ -10,7 +10,7 @@ from tests.agents.model_server import Model
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
 from tests.agents.runs import Boss, a_boss, at_work_in
 from tests.agents.script import Call, Conversation, Say, Turn, say_back
-from tests.agents.stories import ASK, TASK, delegate
+from tests.agents.stories import ASK, SUBTASK, TASK, delegate
 from tests.agents.work import PATIENCE
 
 SUBAGENTS_OF_CODEX = ("--", "--enable", "multi_agent_v2")
@@ -68,6 +68,27 @@ def test_a_subagent_asks_and_its_agent_hears_the_answer(
     settled = boss.show(question["id"])
     assert settled["answer"]["collected_at"] is not None
     assert settled["resume"] is None
+
+
+def test_what_a_subagent_of_codex_wants_to_do_is_a_persons_business_too(
+    model: Model, desk: Desk, boss: Boss
+) -> None:
+    def act(heard: Conversation) -> Turn:
+        if any(SUBTASK in prompt for prompt in heard.prompts) and len(heard.results) < 2:
+            command = f"touch {('made', 'other')[len(heard.results)]}"
+            return Call("exec_command", {"cmd": command, "sandbox_permissions": "require_escalated"})
+        return delegate(heard)
+
+    model.follow(act)
+    run = boss.run(CODEX, desk, TASK, *SUBAGENTS_OF_CODEX)
+    for word in ("approve", "deny"):
+        asked = boss.next_question(run)
+        assert asked["kind"] == "approval"
+        boss.answer(asked["ref"], word)
+
+    assert run.finish()["state"] == "completed", run.report()
+    assert (desk.work / "made").exists()
+    assert not (desk.work / "other").exists()
 
 
 def test_a_call_waits_for_longer_than_the_program_would(model: Model, desk: Desk, boss: Boss) -> None:
