@@ -60,7 +60,7 @@ class Runs:
         self._deliveries = Deliveries(broker)
         self._programs = Programs()
         self._supervisor = Supervisor(
-            premises, self._book, access, self._deliveries, broker.now, self._process_ended
+            premises, self._book, access, self._deliveries, held.taken, broker.now, self._process_ended
         )
         self._resuming = Resuming(
             broker.store,

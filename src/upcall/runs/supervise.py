@@ -16,6 +16,7 @@ from pathlib import Path
 from upcall.access import Access
 from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.run import Run, RunState
+from upcall.holding import Taken
 from upcall.runs.book import Book, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
@@ -49,6 +50,7 @@ class Supervisor:
         book: Book,
         access: Access,
         deliveries: Deliveries,
+        taken: Taken,
         clock: Callable[[], float],
         changed: Callable[[Run], None],
     ) -> None:
@@ -56,6 +58,7 @@ class Supervisor:
         self._book = book
         self._access = access
         self._deliveries = deliveries
+        self._taken = taken
         self._clock = clock
         self._changed = changed
         self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
@@ -242,10 +245,11 @@ class Supervisor:
             code=LOST if code is None else code,
             finished=watch.finished,
             deferred=watch.deferred,
-            waits=await self._deliveries.waits(run),
             ended_by_us=following.driver is not None,
         )
-        await self._settle(run, ending)
+        if ending.went_well and self._premises.agents(run.agent).hides_results:
+            await self._deliveries.acknowledged(self._taken.by(run.number), run)
+        await self._settle(run, replace(ending, waits=await self._deliveries.waits(run)))
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
         told = told_for(run, folder)
@@ -277,6 +281,7 @@ class Supervisor:
 
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
+        self._taken.forget(run.number)
         try:
             await asyncio.to_thread(self._premises.clear, run)
         except (OSError, UpcallError) as problem:

@@ -3,6 +3,8 @@ const KEPT = "upcall-1";
 const FILES = ["/offline", "/static/upcall.css", "/static/icon.svg"];
 
 self.addEventListener("install", (event) => {
+  // An answer does not wait until this script is awake, where a browser can be told so.
+  event.addRoutes?.({ condition: { not: { requestMode: "navigate" } }, source: "network" });
   event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
 });
 
