@@ -62,9 +62,6 @@ def test_title_and_icon_count_what_waits_and_go_back(desk: Desk) -> None:
     expect(page).to_have_title("Inbox · Upcall")
     expect(address).to_have_attribute("href", plain)
     assert icon(page) == pictures[0]
-    # However fast it goes, the last count is the one that stays.
-    page.evaluate("import('/static/badge.js').then(({ show }) => Promise.all([show(3), show(0)]))")
-    assert icon(page) == pictures[0]
 
 
 def test_sound_and_notifications_come_only_to_those_who_ask_for_them(desk: Desk) -> None:
