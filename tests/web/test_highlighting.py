@@ -15,14 +15,22 @@ LANGUAGES = ("python", "bash", "typescript", "sql", "klingon")
     ("language", "text", "coloured"),
     [
         ("python", 'x = f("a # b")  # why', {"string": ['"a # b"'], "comment": ["# why"]}),
-        ("py", '"""long\ntext"""\nreturn 12', {"string": ['"""long\ntext"""'], "keyword": ["return"], "number": ["12"]}),
+        (
+            "py",
+            '"""long\ntext"""\nreturn 12',
+            {"string": ['"""long\ntext"""'], "keyword": ["return"], "number": ["12"]},
+        ),
         ("bash", "echo $# # done", {"comment": ["# done"]}),
-        ("ts", "const a = `x` // no\n/* or\nso */", {"keyword": ["const"], "string": ["`x`"], "comment": ["// no", "/* or\nso */"]}),
+        (
+            "ts",
+            "const a = `x` // no\n/* or\nso */",
+            {"keyword": ["const"], "string": ["`x`"], "comment": ["// no", "/* or\nso */"]},
+        ),
         ("SQL", "SELECT 'it' -- all", {"keyword": ["SELECT"], "string": ["'it'"], "comment": ["-- all"]}),
         ("klingon", "return 12 # why", {}),
         ("", "return 12 # why", {}),
     ],
-)  # fmt: skip
+)
 def test_what_a_language_is_made_of_is_told_apart(
     language: str, text: str, coloured: dict[str, list[str]]
 ) -> None:
