@@ -130,9 +130,17 @@ def laptop(desk: Desk, browser: Browser, tmp_path: Path) -> Iterator[Laptop]:
             chromium.at_home(browser, tmp_path / "profile", DBUS_SESSION_BUS_ADDRESS=address)
         )
         context.set_default_timeout(20_000)
+        context.on("request", lambda request: desk.look(request.url))
         context.grant_permissions(["notifications"], origin=desk.running_url())
         context.add_init_script(SUBSCRIBED % json.dumps(cloud.subscription()))
         yield Laptop(portal, screen, context, cloud)
+
+
+def obstacles(page: Page) -> list[Any]:
+    """What keeps Chromium from installing the page as an app."""
+    devtools = page.context.new_cdp_session(page)
+    errors: list[Any] = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
+    return errors
 
 
 def choose(page: Page, *, told: bool) -> None:
@@ -152,6 +160,8 @@ def test_a_push_is_shown_on_the_desktop_and_pressing_it_opens_the_question(
     wanted = page.evaluate("window.wanted")
     assert wanted["userVisibleOnly"]
     assert (len(wanted["key"]), wanted["key"][0]) == (65, 4)
+    # With its manifest and its worker, the page can be installed.
+    assert obstacles(page) == []
     page.close()
 
     inquiry = desk.ask(**CACHE)
