@@ -23,6 +23,8 @@ from upcall.domain.inquiry import Closing, Inquiry, Origin
 from upcall.domain.lifecycle import cancel
 from upcall.domain.showing import Capabilities, Reference, View
 
+pytestmark = pytest.mark.promise("spec/84")
+
 LINK = "https://upcall.example/a/token"
 NOBODY = cast("Inbox", None)
 """Whom a channel hands nothing to."""

@@ -18,6 +18,8 @@ from upcall.domain.showing import Reference, View
 from upcall.domain.subscription import Subscription
 from upcall.testing.examples import an_inquiry, answering
 
+pytestmark = pytest.mark.promise("spec/84")
+
 
 @dataclass
 class Service:

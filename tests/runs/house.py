@@ -39,7 +39,7 @@ from upcall.home import Home
 from upcall.ports import Store
 from upcall.runs.folder import RunFolder
 from upcall.runs.premises import Premises
-from upcall.runs.service import Runs
+from upcall.runs.service import Runs, Terms
 from upcall.stores.sqlite import SqliteStore
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -231,10 +231,8 @@ async def a_house(
         ),
         broker,
         access,
-        limit=limit,
-        permission=lambda _: Permission.APPROVAL,
-        arguments=lambda _: ("--quiet",),
-        held=held,
+        Terms(limit=limit, permission=lambda _: Permission.APPROVAL, arguments=lambda _: ("--quiet",)),
+        held,
     )
     await runs.open()
     try:

@@ -17,9 +17,9 @@ from upcall.access import Access
 from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.run import Run, RunState
 from upcall.holding import Taken
-from upcall.runs.book import Book, Step
+from upcall.runs.affairs import Affairs
+from upcall.runs.book import Step
 from upcall.runs.chores import Chores
-from upcall.runs.deliveries import Deliveries
 from upcall.runs.folder import RunFolder
 from upcall.runs.following import Following
 from upcall.runs.keeper import CANNOT_START
@@ -47,19 +47,17 @@ class Supervisor:
     def __init__(
         self,
         premises: Premises,
-        book: Book,
+        affairs: Affairs,
         access: Access,
-        deliveries: Deliveries,
         taken: Taken,
-        clock: Callable[[], float],
         changed: Callable[[Run], None],
     ) -> None:
         self._premises = premises
-        self._book = book
+        self._book = affairs.book
         self._access = access
-        self._deliveries = deliveries
+        self._deliveries = affairs.deliveries
         self._taken = taken
-        self._clock = clock
+        self._clock = affairs.clock
         self._changed = changed
         self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
         self._followed: dict[int, tuple[Following, Watch]] = {}
@@ -256,15 +254,7 @@ class Supervisor:
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
         driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
-        watch = Watch(
-            run,
-            self._book,
-            self._clock,
-            self._deliveries.evidence,
-            partial(self._deliveries.arrived, told.delivers),
-            self._deliveries.arrived,
-        )
-
+        watch = Watch(run, self._book, self._deliveries, self._clock, told.delivers)
         following = Following(
             keeping=keeping,
             folder=folder,
