@@ -26,8 +26,8 @@ def session_name(program: str, session: str) -> str:
 class Taken:
     """Answers that the agents of runs have taken from their pipes, by the number of the run.
 
-    Only in memory: a daemon that knows nothing of one resumes a run that has ended well once more than it had to,
-    with an answer that it had, and no answer is lost.
+    Only in memory: pipes tell the next daemon what their agents have taken lately. One that hears nothing of it resumes a
+    run that has ended well once more than it had to, with an answer that it had, and no answer is lost.
     """
 
     def __init__(self) -> None:

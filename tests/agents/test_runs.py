@@ -34,6 +34,13 @@ def by_name(program: Program) -> str:
     return program.name
 
 
+every_way = pytest.mark.parametrize(
+    ("program", "permission"),
+    [(CLAUDE, "approval"), (CODEX, "approval"), (CODEX, "autonomous"), (OPENCODE, "approval")],
+    ids=["claude", "codex app-server", "codex exec", "opencode"],
+)
+
+
 @pytest.mark.parametrize("program", (CLAUDE, CODEX), ids=by_name)
 def test_a_run_asks_and_finishes_with_the_answer(
     program: Program, model: Model, desk: Desk, boss: Boss
@@ -53,12 +60,12 @@ def test_a_run_asks_and_finishes_with_the_answer(
     assert settled["resume"] is None
 
 
-@pytest.mark.parametrize("program", (CLAUDE, CODEX, OPENCODE), ids=by_name)
+@every_way
 def test_an_agent_that_was_killed_goes_on_with_the_late_answer(
-    program: Program, model: Model, desk: Desk, boss: Boss
+    program: Program, permission: str, model: Model, desk: Desk, boss: Boss
 ) -> None:
     model.play(ASK, Say("Memcached it is."))
-    run = boss.run(program, desk, TASK)
+    run = boss.run(program, desk, TASK, "--permission", permission)
     question = boss.next_question(run)
     wait_for_record(desk, program)
     run.kill()
@@ -76,12 +83,12 @@ def test_an_agent_that_was_killed_goes_on_with_the_late_answer(
     assert (settled["resume"]["state"], settled["resume"]["attempts"]) == ("done", 1)
 
 
-@pytest.mark.parametrize("program", (CLAUDE, CODEX, OPENCODE), ids=by_name)
+@every_way
 def test_an_answer_finds_the_agent_although_the_daemon_was_killed_meanwhile(
-    program: Program, model: Model, desk: Desk, boss: Boss
+    program: Program, permission: str, model: Model, desk: Desk, boss: Boss
 ) -> None:
     model.play(ASK, say_back)
-    run = boss.run(program, desk, TASK)
+    run = boss.run(program, desk, TASK, "--permission", permission)
     question = boss.next_question(run)
     boss.kill_daemon()
     boss.answer(question["ref"], "Memcached")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +107,12 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 @asynccontextmanager
 async def with_pipes(
-    path: Path, monkeypatch: pytest.MonkeyPatch, *, hides_results: bool = False
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, hides_results: bool = False, end: bool = True
 ) -> AsyncIterator[House]:
     """A house with a door for pipes, and no time for them to find it again."""
     monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
     monkeypatch.setattr("upcall.runs.resuming.GRACE", 0.0)
-    async with a_house(path, hides_results=hides_results) as made:
+    async with a_house(path, hides_results=hides_results, end=end) as made:
         await made.access.adopt("local", Role.AGENT, TOKEN)
         pipes = PipeServer(Tools(made.broker, runner="here"), made.access)
         pipes.held = made.held
@@ -176,9 +176,7 @@ async def test_what_a_run_has_taken_counts_where_its_output_does_not_tell_and_it
             asked = await opened(house)
             await house.answer(asked)
             await client.read()
-            async with asyncio.timeout(30):
-                while asked.id not in house.held.taken.by(run.number):
-                    await house.store.events(await house.store.last_seq(), wait=0.05)
+            await until_taken(house, run, asked)
             assert not await is_collected(house, asked)
             (house.work / "go").touch()
             over = await house.until_state(run, RunState.COMPLETED, RunState.FAILED)
@@ -187,6 +185,27 @@ async def test_what_a_run_has_taken_counts_where_its_output_does_not_tell_and_it
         assert (await happened(house, "collected"))["evidence"] == evidence
         assert house.held.taken.by(run.number) == ()
         assert await house.store.jobs(RESUME, "run:1") == []
+
+
+async def test_what_a_run_has_taken_is_known_to_the_next_daemon_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='ok')"
+    with ExitStack() as left:
+        async with with_pipes(tmp_path, monkeypatch, hides_results=True, end=False) as house:
+            run = await house.until_session(await house.begin(task))
+            client = left.enter_context(a_client(house, run))
+            await client.ask()
+            asked = await opened(house)
+            await house.answer(asked)
+            await client.read()
+            await until_taken(house, run, asked)
+        async with with_pipes(tmp_path, monkeypatch, hides_results=True) as house:
+            await until_taken(house, run, asked)
+            (house.work / "go").touch()
+            over = await house.until_state(run, RunState.COMPLETED, RunState.FAILED)
+            assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+            assert await is_collected(house, asked)
 
 
 async def test_a_reply_that_was_given_up_is_not_acknowledged(house: House) -> None:
@@ -239,6 +258,13 @@ async def opened(house: House) -> Inquiry:
             events = await house.store.events(seen, wait=30)
             seen = events[-1].seq if events else seen
     return found[0]
+
+
+async def until_taken(house: House, run: Run, inquiry: Inquiry) -> None:
+    """Until the daemon has heard from the run's pipe that an answer was taken."""
+    async with asyncio.timeout(30):
+        while inquiry.id not in house.held.taken.by(run.number):
+            await house.store.events(await house.store.last_seq(), wait=0.05)
 
 
 async def is_collected(house: House, inquiry: Inquiry) -> bool:
