@@ -127,6 +127,8 @@ class Scene:
         agent.post("/v1/threads", {"id": thread, "title": title})
         items = f"/v1/threads/{thread}/items"
         self._client.post(items, {"text": "Make the product page faster, please."})
+        turn = f"/v1/threads/{thread}/turn?wait=0&after="
+        agent.post(f"{turn}{agent.post(f'{turn}0', {})['next_after']}", {})
         agent.post(items, {"text": "Most of its time goes into looking up users. A cache would help."})
         agent.post("/v1/inquiries", {**CACHE, "agent": "local", "thread": thread})
         agent.hang_up()
