@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any
 
 from playwright.sync_api import Browser, Page
@@ -26,14 +26,23 @@ FEW, MANY = 10, 500
 KILOBYTE = 1000
 # Both are seen when the frame after the change is drawn.
 SEEN = """(selector) => { window.seen = new Promise((tell) => {
-    const look = () => document.querySelector(selector) && requestAnimationFrame(() => tell(true));
-    new MutationObserver(look).observe(document.body, {childList: true, subtree: true});
+    new MutationObserver((_, looking) => {
+        if (!document.querySelector(selector)) return;
+        looking.disconnect();
+        requestAnimationFrame(() => tell(true));
+    }).observe(document.body, {childList: true, subtree: true});
 }); }"""
 BARE_PAGE = b"""<!doctype html><title>bare</title><body><script>
 new EventSource("/events").onmessage = ({data}) => {
     document.body.innerHTML = data;
 };
 </script>"""
+# The clock starts with the click itself, not when the browser was told to.
+CLICK = """(card) => {
+    const began = performance.timeOrigin + performance.now();
+    card.querySelector('.actions .primary').click();
+    return began;
+}"""
 PRESS = """() => {
     const began = performance.now();
     document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "j", bubbles: true, cancelable: true}));
@@ -186,7 +195,7 @@ class _Agent:
         heard = b""
         while b"answered" not in heard and (more := self._socket.recv(65536)):
             heard += more
-        self.returned = perf_counter()
+        self.returned = time()
 
     def done(self) -> float:
         self._waiting.join()
@@ -202,15 +211,14 @@ def _felt(daemon: Daemon, browser: Browser, count: int) -> Figure:
         card = page.wait_for_selector("article.card.open")
         assert card is not None
         page.evaluate("(card) => { card.querySelector('[data-choice]').checked = true; }", card)
-        began = perf_counter()
-        page.evaluate("(card) => card.querySelector('.actions .primary').click()", card)
+        began = page.evaluate(CLICK, card) / 1000
         clicked.append(agent.done() - began)
         page.wait_for_selector("article.card.open", state="detached")
         agent = _Agent(daemon, f"sent {number}?")
         card = page.wait_for_selector("article.card.open")
         assert card is not None
         name = card.get_attribute("data-id")
-        began = perf_counter()
+        began = time()
         person.post(f"/v1/inquiries/{name}/answer", {"text": "1"})
         sent.append(agent.done() - began)
         page.wait_for_selector("article.card.open", state="detached")

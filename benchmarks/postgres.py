@@ -3,17 +3,19 @@
 import asyncio
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import Popen
 
 import psycopg
 import uvloop
 
-from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median, percentile
+from benchmarks.bench import Bench, child, collecting_as_the_daemon, finish, median, percentile, told
 from benchmarks.cycles import rate
+from benchmarks.other_daemon import BARE
 from benchmarks.report import Figure, Target
-from benchmarks.samples import an_inquiry, answered
+from benchmarks.samples import an_inquiry
 from benchmarks.store_wake import wake
 from tests.postgres_server import PostgresServer, binaries
 from upcall.broker import Broker
@@ -126,55 +128,41 @@ def _wake(bench: Bench, server: PostgresServer) -> Figure:
 
 
 async def _measure(address: str, count: int) -> tuple[list[float], list[float]]:
-    stores = [await PostgresStore.open(address) for _ in range(2)]
-    brokers = [Broker(store) for store in stores]
-    for broker in brokers:
-        await broker.start()
+    store = await PostgresStore.open(address)
+    broker = Broker(store)
+    await broker.start()
+    other = child("other_daemon", address)
     bare: list[float] = []
     wakes: list[float] = []
-    async with (
-        await psycopg.AsyncConnection.connect(address, autocommit=True) as listening,
-        await psycopg.AsyncConnection.connect(address, autocommit=True) as telling,
-    ):
-        await listening.execute("LISTEN bare")
-        await telling.execute("CREATE TABLE bare (word TEXT)")
-        for number in range(count):
-            bare.append(await _bare(listening, telling))
-            wakes.append(await _across(brokers[0], brokers[1], number))
-    for broker, store in zip(brokers, stores, strict=True):
-        await broker.close()
-        await store.close()
+    try:
+        told(other)
+        async with await psycopg.AsyncConnection.connect(address, autocommit=True) as listening:
+            await listening.execute("LISTEN bare")
+            for number in range(count):
+                bare.append(await _until(_heard(listening), BARE, other))
+                inquiry = (await store.add(an_inquiry(number))).inquiry
+                wakes.append(await _until(broker.wait(inquiry), inquiry.id, other))
+    finally:
+        finish(other)
+    await broker.close()
+    await store.close()
     return bare, wakes
 
 
-async def _bare(
-    listening: psycopg.AsyncConnection[tuple[object, ...]],
-    telling: psycopg.AsyncConnection[tuple[object, ...]],
-) -> float:
-    async def heard() -> float:
-        async for _ in listening.notifies(stop_after=1):
-            pass
+async def _heard(listening: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
+    async for _ in listening.notifies(stop_after=1):
+        pass
+
+
+async def _until(waiting: Coroutine[object, object, object], line: str, other: "Popen[str]") -> float:
+    """Seconds from when the other daemon does what it is told until somebody here has waited long enough."""
+
+    async def woken() -> float:
+        await waiting
         return time.perf_counter()
 
-    hearing = asyncio.create_task(heard())
-    await asyncio.sleep(PAUSE)
-    began = time.perf_counter()
-    # It writes something too, or there would be nothing to sync.
-    await telling.execute("WITH told AS (INSERT INTO bare VALUES ('x')) SELECT pg_notify('bare', '')")
-    return await hearing - began
-
-
-async def _across(here: Broker, there: Broker, number: int) -> float:
-    inquiry = (await here.store.add(an_inquiry(number))).inquiry
-
-    async def wait() -> float:
-        await here.wait(inquiry)
-        return time.perf_counter()
-
-    waiter = asyncio.create_task(wait())
-    await asyncio.sleep(PAUSE)
-    began = time.perf_counter()
-    updating = asyncio.create_task(there.store.update(inquiry.id, answered))
-    woken = await waiter
-    assert (await updating).applied
-    return woken - began
+    hearing = asyncio.create_task(woken())
+    await asyncio.sleep(0)
+    assert other.stdin is not None
+    other.stdin.write(f"{line}\n")
+    return await hearing - float(await asyncio.to_thread(told, other))

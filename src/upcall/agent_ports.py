@@ -66,6 +66,8 @@ class Agent(Protocol):
     """What to do when the program is not there."""
     rest: float
     """Seconds after its first start in which a session must not be resumed; 0 where it can be at any time."""
+    hides_results: bool
+    """Whether an answer may reach a model without a word of that in the output, as those of subagents often do."""
 
     def program(self) -> str:
         """What is started: the name of an executable, or its path."""

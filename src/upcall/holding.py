@@ -1,8 +1,11 @@
-"""Which agents' sessions have somebody at the other end of a pipe, so that nobody starts them a second time."""
+"""What pipes tell about agents: which sessions have somebody at the other end, and which answers were taken there.
+
+So nobody is started a second time who is still there, or who has got all that it asked for.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 RESUMABLE = frozenset({"claude", "codex"})
 """Programs that tell their session, and can be resumed by it."""
@@ -20,10 +23,34 @@ def session_name(program: str, session: str) -> str:
     return f"{program}:{session}"
 
 
+class Taken:
+    """Answers that the agents of runs have taken from their pipes, by the number of the run.
+
+    Only in memory: pipes tell the next daemon what their agents have taken lately. One that hears nothing of it resumes a
+    run that has ended well once more than it had to, with an answer that it had, and no answer is lost.
+    """
+
+    def __init__(self) -> None:
+        self._inquiries: dict[int, set[str]] = {}
+
+    def add(self, run: int, inquiry: str) -> None:
+        """The agent of a run has taken the answer to an inquiry."""
+        self._inquiries.setdefault(run, set()).add(inquiry)
+
+    def by(self, run: int) -> Collection[str]:
+        """The inquiries whose answers the latest process of a run has taken."""
+        return self._inquiries.get(run, ())
+
+    def forget(self, run: int) -> None:
+        """Its process has ended: what it had taken is used by nobody any more."""
+        self._inquiries.pop(run, None)
+
+
 class Held:
     """Counts the connections of each session. `released` hears of those that have none any more."""
 
     def __init__(self) -> None:
+        self.taken = Taken()
         self._counts: Counter[str] = Counter()
         self.released: Callable[[str], None] = lambda name: None
 

@@ -47,7 +47,7 @@ from upcall.retention import Retention
 from upcall.runs.book import Book
 from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
-from upcall.runs.service import Runs
+from upcall.runs.service import Runs, Terms
 from upcall.setup.work_tree import WorkTree
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
@@ -230,15 +230,8 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
         server=config.work_tree_server,
         furniture=furniture,
     )
-    return Runs(
-        premises,
-        broker,
-        access,
-        limit=config.runs.limit,
-        permission=permission,
-        arguments=arguments,
-        held=held,
-    )
+    terms = Terms(limit=config.runs.limit, permission=permission, arguments=arguments)
+    return Runs(premises, broker, access, terms, held)
 
 
 def runner_name(home: Home) -> str:

@@ -61,6 +61,12 @@ GEMINI = Program(
     file=MODULES / "@google/gemini-cli/bundle/gemini.js",
 )
 PROGRAMS = (CLAUDE, CODEX, OPENCODE, GEMINI)
+CODEX_ACP = Program(
+    name="codex-acp",
+    version=_PINS["@agentclientprotocol/codex-acp"],
+    file=MODULES / "@agentclientprotocol/codex-acp/dist/index.js",
+)
+"""Speaks the Agent Client Protocol for a Codex of the same version as ours."""
 
 
 def node_folder() -> Path | None:
@@ -85,7 +91,7 @@ class Desk:
         self._started: list[Work] = []
         for each in (self.home, self.work, self._bin, self._tmp):
             each.mkdir(parents=True)
-        for program in PROGRAMS:
+        for program in (*PROGRAMS, CODEX_ACP):
             (self._bin / program.name).symlink_to(program.file)
         self.environment = self._environment(model_url)
         _configure_codex(self.home, model_url)

@@ -43,6 +43,10 @@ def _messages(item: Json) -> Iterator[Message]:
         yield Said(text=text_in(item["content"]))
     elif kind == "message" and item["role"] == "user":
         yield Prompt(text=text_in(item["content"]))
+    elif kind == "agent_message":
+        # What agents say to each other; the vendor's service seals some of it, which no other service does.
+        parts = [part.get("text") or part.get("encrypted_content") for part in item["content"]]
+        yield Prompt(text="\n".join(parts))
     elif kind in CALLS:
         yield Called(id=item["call_id"], tool=item.get("name") or kind)
     elif kind in RESULTS:

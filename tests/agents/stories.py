@@ -183,12 +183,35 @@ def _hook(stage: Stage, decision: str) -> tuple[str, str]:
 
 def delegate(conversation: Conversation) -> Turn:
     """The turns of a model that has a subagent ask, with whatever its program has for that."""
+    offered = {tool.name for tool in conversation.tools}
+    if any(SUBTASK in prompt for prompt in conversation.prompts):
+        return _as_subagent(conversation, offered)
+    if "spawn_agent" in offered:
+        return _beside_subagent(conversation)
     if conversation.results:
         return say_back(conversation)
-    if any(SUBTASK in prompt for prompt in conversation.prompts):
-        return ASK
-    if any(tool.name == "task" for tool in conversation.tools):
+    if "invoke_agent" in offered:
+        return Call("invoke_agent", {"agent_name": "generalist", "prompt": SUBTASK})
+    if "task" in offered:
         asked = {"description": "Ask for the cache", "prompt": SUBTASK, "subagent_type": "general"}
         return Call("task", asked)
     kind = {"subagent_type": "general-purpose", "run_in_background": False}
     return Call("Agent", {"description": "Ask for the cache", "prompt": SUBTASK, **kind})
+
+
+def _as_subagent(conversation: Conversation, offered: set[str]) -> Turn:
+    """It asks, and repeats the answer; those of Gemini CLI have a tool for their last word."""
+    if not conversation.results:
+        return ASK
+    if "complete_task" in offered:
+        return Call("complete_task", {"result": {"response": say_back(conversation).text}})
+    return say_back(conversation)
+
+
+def _beside_subagent(conversation: Conversation) -> Turn:
+    """Those of Codex work beside their agent, which waits for a message of theirs."""
+    if "FINAL_ANSWER" in conversation.prompts[-1]:
+        return Say(conversation.prompts[-1])
+    if conversation.results:
+        return Call("wait_agent", {"timeout_ms": 60_000})
+    return Call("spawn_agent", {"task_name": "ask", "message": SUBTASK, "fork_turns": "none"})

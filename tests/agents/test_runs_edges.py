@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.model_server import Model
-from tests.agents.programs import CLAUDE, CODEX, Desk
+from tests.agents.programs import CLAUDE, CODEX, Desk, Program, need
 from tests.agents.runs import Boss, a_boss
 from tests.agents.script import Call, Conversation, Turn, say_back
 from tests.agents.stories import ASK, TASK, wait_for_record
@@ -75,6 +75,17 @@ def test_a_run_whose_session_is_gone_fails_and_its_answer_is_kept(
     assert (settled["state"], settled["answer"]["answers"]) == ("answered", [["Memcached"]])
     assert (settled["resume"]["state"], settled["resume"]["attempts"]) == ("failed", 1)
     assert "session_gone" in boss.said(desk, "show", question["id"])
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)], ids=["laptop", "CI"]
+)
+def test_a_program_that_the_tests_lack_is_skipped_on_a_laptop_and_fails_in_ci(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match=r"gone 1\.0 is missing"):
+        need(Program(name="gone", version="1.0", file=Path("/nowhere")))
 
 
 def test_an_agent_that_asks_in_a_loop_is_told_to_stop(model: Model, desk: Desk, boss: Boss) -> None:

@@ -1,9 +1,12 @@
 """What agents ask on their own account: their question tools and their permission prompts, answered by `upcall answer`."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.agents import other_server
 from tests.agents.dialect import Json
 from tests.agents.model_server import Model
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
@@ -33,6 +36,11 @@ ASKING = {
     GEMINI: (ASK,),
 }
 """What is asked first: through its own question tool, where it has one, and through ours."""
+
+OTHER_SERVER = (
+    f'{{command="{sys.executable}",args=["{Path(other_server.__file__)}"],'
+    'omit_tools_from=["deferred","code_mode"]}'
+)
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +139,32 @@ def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
         settled = boss.show(question["id"])
         assert settled["answer"]["collected_at"] is not None
         assert settled["resume"] is None
+
+
+@pytest.mark.promise("spec/63")
+def test_what_somebody_elses_server_does_in_codex_is_approved_and_its_form_filled_in(
+    model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(*(Call("deploy", {"what": what}) for what in ("the site", "the rest")))
+    model.follow(_end)
+    run = boss.run(CODEX, desk, TASK, "--", "-c", f"mcp_servers.other={OTHER_SERVER}")
+    approval = boss.next_question(run)
+    assert approval["kind"] == "approval"
+    shown = boss.said(desk, "show", approval["ref"])
+    assert "mcp__other__deploy" in shown
+    assert "the site" in shown
+    boss.answer(approval["ref"], "approve")
+    form = boss.next_question(run)
+    assert "Where shall it go?" in form["context"]
+    boss.answer(form["ref"], "staging")
+    boss.answer(boss.next_question(run)["ref"], "deny")
+
+    over = run.finish()
+    assert (over["state"], run.starts()) == ("completed", 1), run.report()
+    deployed, refused = model.conversations[-1].results
+    assert "Deployed" in deployed
+    assert "staging" in deployed
+    assert "Deployed" not in refused
 
 
 def _end(conversation: Conversation) -> Turn:

@@ -10,8 +10,11 @@ from tests.agents.model_server import Model
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
 from tests.agents.runs import Boss, a_boss, at_work_in
 from tests.agents.script import Call, Conversation, Say, Turn, say_back
-from tests.agents.stories import ASK, TASK, delegate
+from tests.agents.stories import ASK, SUBTASK, TASK, delegate
 from tests.agents.work import PATIENCE
+
+SUBAGENTS_OF_CODEX = ("--", "--enable", "multi_agent_v2")
+"""Otherwise its model has to search for them first."""
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +42,53 @@ def test_runs_that_ask_at_once_each_get_their_own_answer(model: Model, desk: Des
         assert answer in runs[task].finish()["result"], runs[task].report()
 
 
-@pytest.mark.parametrize("program", [CLAUDE, OPENCODE], ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    ("program", "permission", "words"),
+    [
+        (CLAUDE, "approval", ()),
+        (CODEX, "approval", SUBAGENTS_OF_CODEX),
+        (CODEX, "autonomous", SUBAGENTS_OF_CODEX),
+        (OPENCODE, "approval", ()),
+        (GEMINI, "autonomous", ()),
+    ],
+    ids=lambda value: value.name if isinstance(value, Program) else None,
+)
 def test_a_subagent_asks_and_its_agent_hears_the_answer(
-    model: Model, desk: Desk, boss: Boss, program: Program
+    model: Model, desk: Desk, boss: Boss, program: Program, permission: str, words: tuple[str, ...]
 ) -> None:
-    """Codex has no tool for subagents."""
+    """Also where its results are nowhere in the output. In its other mode Gemini CLI lets no subagent begin."""
     model.follow(delegate)
-    run = boss.run(program, desk, TASK)
+    run = boss.run(program, desk, TASK, "--permission", permission, *words)
     question = boss.next_question(run)
     boss.answer(question["ref"], "Memcached")
 
     over = run.finish()
     assert (over["state"], run.starts()) == ("completed", 1), run.report()
     assert "Memcached" in over["result"]
-    assert boss.show(question["id"])["answer"]["collected_at"] is not None
+    settled = boss.show(question["id"])
+    assert settled["answer"]["collected_at"] is not None
+    assert settled["resume"] is None
+
+
+def test_what_a_subagent_of_codex_wants_to_do_is_a_persons_business_too(
+    model: Model, desk: Desk, boss: Boss
+) -> None:
+    def act(heard: Conversation) -> Turn:
+        if any(SUBTASK in prompt for prompt in heard.prompts) and len(heard.results) < 2:
+            command = f"touch {('made', 'other')[len(heard.results)]}"
+            return Call("exec_command", {"cmd": command, "sandbox_permissions": "require_escalated"})
+        return delegate(heard)
+
+    model.follow(act)
+    run = boss.run(CODEX, desk, TASK, *SUBAGENTS_OF_CODEX)
+    for word in ("approve", "deny"):
+        asked = boss.next_question(run)
+        assert asked["kind"] == "approval"
+        boss.answer(asked["ref"], word)
+
+    assert run.finish()["state"] == "completed", run.report()
+    assert (desk.work / "made").exists()
+    assert not (desk.work / "other").exists()
 
 
 def test_a_call_waits_for_longer_than_the_program_would(model: Model, desk: Desk, boss: Boss) -> None:

@@ -4,8 +4,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
@@ -27,11 +28,26 @@ def path() -> str | None:
 @contextmanager
 def launched() -> Iterator[Browser]:
     """A browser without a window."""
-    # As root, Chromium runs without its sandbox or not at all.
-    flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else [*FLAGS]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path(), args=flags)
+        browser = playwright.chromium.launch(executable_path=path(), args=_flags())
         try:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def at_home(browser: Browser, folder: Path, **variables: str) -> Iterator[BrowserContext]:
+    """Another one, with a profile on disk, as a person's own: only such a profile is told when a notification is pressed."""
+    context = browser.browser_type.launch_persistent_context(
+        folder, executable_path=path(), args=_flags(), locale="en-GB", env={**os.environ, **variables}
+    )
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def _flags() -> list[str]:
+    # As root, Chromium runs without its sandbox or not at all.
+    return [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else [*FLAGS]

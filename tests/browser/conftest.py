@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ class Desk:
         options.setdefault("locale", "en-GB")
         context = self._browser.new_context(**options)
         context.set_default_timeout(20_000)
+        context.on("request", lambda request: self.look(request.url))
         self._open.callback(context.close)
         return context
 
@@ -75,7 +76,6 @@ class Desk:
         page = (context or self.context(**options)).new_page()
         page.on("console", self._listen)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self._look(request.url))
         page.goto(self.owner.post("/v1/sign-in-links", {})["url"])
         expect(page).to_have_url(f"{self.running_url()}/")
         if path:
@@ -105,7 +105,8 @@ class Desk:
         if message.type == "error" and "net::ERR_" not in message.text and "status of" not in message.text:
             self.complaints.append(message.text)
 
-    def _look(self, url: str) -> None:
+    def look(self, url: str) -> None:
+        """Note a request that leaves the house."""
         if not url.startswith((f"{self.running_url()}/", "data:")):
             self.foreign.append(url)
 
@@ -123,19 +124,30 @@ def browser() -> Iterator[Browser]:
         yield launched
 
 
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser: Browser) -> Iterator[Desk]:
+@contextmanager
+def opened(folder: Path, browser: Browser, settings: str = "") -> Iterator[Desk]:
     """A daemon in a home of its own. No page may complain, or talk to anybody else."""
-    for name in ("UPCALL_URL", "UPCALL_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    program = Program(tmp_path / "home")
-    monkeypatch.setenv("UPCALL_HOME", str(program.home))
-    made = Desk(program, browser)
-    made.owner.get("/v1/me")
-    try:
-        yield made
-    finally:
-        made.close()
-        stop_running(made.home)
+    program = Program(folder / "home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("UPCALL_URL", "UPCALL_TOKEN"):
+            patch.delenv(name, raising=False)
+        patch.setenv("UPCALL_HOME", str(program.home))
+        made = Desk(program, browser)
+        if settings:
+            made.home.create()
+            made.home.config_file.write_text(settings)
+        made.owner.get("/v1/me")
+        try:
+            yield made
+        finally:
+            made.close()
+            stop_running(made.home)
     assert made.complaints == []
     assert made.foreign == []
+
+
+@pytest.fixture
+def desk(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
+    """A desk of a test's own."""
+    with opened(tmp_path, browser) as made:
+        yield made

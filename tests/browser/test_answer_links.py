@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk, card
-from tests.browser.test_pages import FORM, PHONE, complaints, overflow
+from tests.browser.scene import FORM
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -30,15 +30,10 @@ def test_a_link_answers_one_question_once_with_and_without_scripts(desk: Desk, s
     expect(page.get_by_text("Sign in to your inbox")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_fits_a_phone_and_axe_finds_nothing(desk: Desk, theme: str) -> None:
-    asked = [desk.ask(**FORM), desk.ask(kind="approval", question="rm -rf build", context="it is stale")]
-    page = desk.context(color_scheme=theme, **PHONE).new_page()
-    for inquiry in asked:
-        page.goto(desk.owner.post(f"/v1/inquiries/{inquiry['id']}/links", {})["url"])
-        expect(card(page, inquiry)).to_be_visible()
-        assert complaints(page) == []
-        assert overflow(page) == 0
+def test_an_approval_is_given_by_link(desk: Desk) -> None:
+    inquiry = desk.ask(kind="approval", question="rm -rf build", context="it is stale")
+    page = desk.context().new_page()
+    page.goto(desk.owner.post(f"/v1/inquiries/{inquiry['id']}/links", {})["url"])
+    expect(card(page, inquiry).locator("pre").first).to_have_text("rm -rf build")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Approved — by")).to_be_visible()
-    assert complaints(page) == []

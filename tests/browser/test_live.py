@@ -131,6 +131,15 @@ def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
     assert desk.show(inquiry)["answer"]["answers"] == [["Redis"]]
 
 
+def test_a_question_that_expires_under_the_pen_closes_and_shows_what_was_not_sent(desk: Desk) -> None:
+    page = desk.page()
+    inquiry = desk.ask(question="Quick?", ttl="3s")
+    card(page, inquiry).locator("textarea").first.fill("half an ans")
+    expect(card(page, inquiry)).to_contain_text("Your draft was not sent: half an ans")
+    expect(card(page, inquiry).locator(".outcome.expired")).to_be_visible()
+    assert desk.show(inquiry)["state"] == "expired"
+
+
 def test_a_double_click_is_one_answer(desk: Desk) -> None:
     inquiry = desk.ask(kind="approval", question="make install")
     page = desk.page()
@@ -220,6 +229,12 @@ def test_everything_can_be_done_from_the_keyboard(desk: Desk) -> None:
     page.keyboard.press("Control+Enter")
     expect(card(page, first)).to_contain_text("Declined — by")
     page.keyboard.press("j")
+    page.keyboard.press("e")
+    expect(card(page, third).get_by_role("button", name="at least 15 min")).to_be_focused()
+    for key in ("Tab", "Tab", "Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("[data-flash]")).to_contain_text("more time")
+    assert desk.show(third)["expires_at"] > third["expires_at"]
     page.keyboard.press("s")
     page.keyboard.press("Enter")
     expect(page.locator('[data-list="snoozed"]')).to_contain_text("Three?")

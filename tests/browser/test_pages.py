@@ -1,109 +1,18 @@
-"""The pages as they are shown: hostile text, no scripts, every theme, and what a screen reader would meet."""
+"""The pages as they are used: hostile text, no scripts, another language, the way out."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import CACHE, Desk, card
-from tests.conftest import require
+from tests.browser.conftest import Desk, card
+from tests.browser.scene import FORM
+from tests.browser.test_looks import overflow
 
-AXE = Path(__file__).resolve().parents[1] / "node/node_modules/axe-core/axe.min.js"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
-FORM: dict[str, Any] = {
-    "questions": [
-        {"header": "Checks", "question": "Which?", "options": ["lint", "types"], "multiSelect": True},
-        {
-            "question": "Layout?",
-            "custom": False,
-            "options": [
-                {"label": "Tabs", "description": "short", "recommended": True, "preview": "[a] [b]"},
-                "Page",
-            ],
-        },
-        {"question": "Why?"},
-    ],
-    "context": "**Look:**\n\n```diff\n-old\n+new\n```\n\n| a | b |\n|---|---|\n| 1 | [two](https://example.org/) |",
-}
 HOSTILE = (
     "<script>window.obeyed = 1</script><img src=x onerror='window.obeyed = 1'>"
     "![pixel](https://evil.example/p.png) [click](javascript:window.obeyed=1) \u202egnp.exe \u200b"
 )
-
-
-def complaints(page: Page) -> list[str]:
-    """What axe finds on a page."""
-    require(AXE.exists(), "axe-core")
-    # The pages' own policy keeps scripts out; a test may bring one.
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate(f"axe.run(document, {json.dumps(RULES)})")
-    return [
-        f"{each['id']} ({each['impact']}): {node['html'][:200]}"
-        for each in found["violations"]
-        for node in each["nodes"]
-    ]
-
-
-def overflow(page: Page) -> int:
-    """By how much a page is wider than the window."""
-    wider: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return wider
-
-
-@pytest.fixture
-def busy(desk: Desk) -> Desk:
-    """A desk with one of each kind on it."""
-    desk.ask(**FORM)
-    desk.ask(kind="approval", question="rm -rf build", context="it is stale\nand large")
-    cwd = "/home/somebody/with/a/rather/long/path/to/a/project"
-    desk.ask(action={"tool": "Bash", "input": {"command": "npm test"}, "cwd": cwd})
-    desk.ask(question="Why?", default="because", secret=True)
-    desk.owner.post(f"/v1/inquiries/{desk.ask()['id']}/snooze", {"for": "1h"})
-    for text in ("Redis", "neither"):
-        desk.owner.post(f"/v1/inquiries/{desk.ask()['id']}/answer", {"text": text})
-    desk.owner.post(f"/v1/inquiries/{desk.ask()['id']}/reject", {"reason": "no"})
-    return desk
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_about(busy: Desk, theme: str) -> None:
-    context = busy.context(color_scheme=theme)
-    page = busy.page(context)
-    for details in page.locator("article details, .menu").all():
-        details.evaluate("each => { each.open = true }")
-    assert complaints(page) == []
-    page.keyboard.press("?")
-    assert complaints(page) == []
-    url = busy.running_url()
-    for path in ("/history", "/sessions", "/i/nowhere", f"/i/{busy.ask(**CACHE)['id']}"):
-        page.goto(f"{url}{path}")
-        assert complaints(page) == [], path
-    stranger = busy.context(color_scheme=theme).new_page()
-    stranger.goto(f"{url}/sign-in")
-    assert complaints(stranger) == []
-    busy.complaints.clear()
-
-
-def test_a_phone_shows_everything_in_reach_of_a_thumb(busy: Desk) -> None:
-    page = busy.page(**PHONE)
-    assert complaints(page) == []
-    assert overflow(page) == 0
-    small = page.evaluate(
-        """[...document.querySelectorAll("main button, main summary, .option, .bar a, .bar summary, main textarea, main select")]
-        .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44)
-        .map((each) => each.outerHTML.slice(0, 120))"""
-    )
-    assert small == []
-
-
-def test_from_right_to_left_nothing_runs_out_of_the_page(busy: Desk) -> None:
-    page = busy.page(**PHONE)
-    page.evaluate("document.documentElement.dir = 'rtl'")
-    assert overflow(page) == 0
-    assert complaints(page) == []
 
 
 @pytest.mark.promise("spec/137")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import CACHE, Desk, card
-from tests.browser.test_pages import PHONE, complaints, overflow
+from tests.browser.test_looks import PHONE, overflow
 
 
 def begun(desk: Desk) -> None:
@@ -141,21 +141,6 @@ def test_a_thread_can_be_used_without_scripts(desk: Desk) -> None:
     page.locator("textarea[name=text]").fill("2")
     page.locator("form.composer button").click()
     expect(card(page, asked).locator(".outcome")).to_contain_text("Memcached")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(desk: Desk, scheme: str) -> None:
-    page = thread(desk, color_scheme=scheme)
-    says(desk, "npm test", type="tool_call", name="Bash")
-    says(desk, "3 passed", type="tool_result")
-    desk.owner.post("/v1/threads/shop/items", {"text": "use the new API"})
-    says(desk, "Looking.", type="status")
-    says(desk, "", type="turn_end")
-    desk.ask(**CACHE, thread="shop")
-    expect(page.locator("li.is-pending_prompt")).to_have_count(1)
-    assert complaints(page) == []
-    page.goto(f"{desk.running_url()}/threads")
-    assert complaints(page) == []
 
 
 def test_it_fits_a_phone(desk: Desk) -> None:

@@ -8,12 +8,13 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from aiohttp import WSMsgType, web
 
+from tests.channels.changing import Changing
 from tests.channels.discord_limits import problem_with, problem_with_form, read
 from upcall.channels.discord import Discord
 from upcall.testing.channel_house import Message
@@ -21,7 +22,6 @@ from upcall.testing.channel_house import Message
 TOKEN = "bot-token"
 BOT, APPLICATION, GUILD = "1", "1", "900"
 ACK_SECONDS = 3.0
-WAIT_SECONDS = 20.0
 CONTENT_INTENT = 1 << 15
 CONTENT_FLAG = 1 << 19
 Json = dict[str, Any]
@@ -31,7 +31,7 @@ def _user(name: str) -> Json:
     return {"id": name, "username": f"user{name}", "discriminator": "0", "avatar": None}
 
 
-class FakeDiscord:
+class FakeDiscord(Changing):
     """One server with one bot. It is also the `Vendor` of the contract suite."""
 
     place = "100"
@@ -40,6 +40,7 @@ class FakeDiscord:
     direct = "@7"
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[tuple[str, str, Json]] = []
         self.url = ""
         self.identified = 0
@@ -58,7 +59,6 @@ class FakeDiscord:
         self._failing: tuple[int, int] | None = None
         self._busy: list[float] = []
         self._last: tuple[str, Json] | None = None
-        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["FakeDiscord"]:
@@ -82,12 +82,6 @@ class FakeDiscord:
 
     def channel(self) -> Discord:
         return Discord(bot_token=TOKEN, api_url=self.url)
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not seen():
-                self._changed.clear()
-                await self._changed.wait()
 
     def listening(self) -> bool:
         return bool(self._sockets)

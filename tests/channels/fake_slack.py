@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Self
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ from slack_sdk.models.views import View
 from slack_sdk.signature import SignatureVerifier
 from typing_extensions import override
 
+from tests.channels.changing import Changing
 from upcall.channels.slack import Slack
 from upcall.channels.slack_app import SCOPES
 from upcall.testing.channel_house import Message
@@ -28,7 +29,6 @@ BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1", "xapp-1", "s3cret"
 BOT = "U0BOT"
 PAYLOAD = 13_200
 ACK_SECONDS = 3.0
-WAIT_SECONDS = 20.0
 PARSED = {"mrkdwn", "markdown"}
 Json = dict[str, Any]
 
@@ -81,7 +81,7 @@ def problem_with(blocks: list[Json], most: int) -> str | None:
     return None
 
 
-class FakeSlack:
+class FakeSlack(Changing):
     """One workspace with one app. It is also the `Vendor` of the contract suite."""
 
     place = "C1"
@@ -90,6 +90,7 @@ class FakeSlack:
     direct = "U1"
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls: list[tuple[str, Json]] = []
         self.url = ""
         self.opened = 0
@@ -103,7 +104,6 @@ class FakeSlack:
         self._failing: str | None = None
         self._busy = 0
         self._last: tuple[str, Json] | None = None
-        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[Self]:
@@ -128,12 +128,6 @@ class FakeSlack:
 
     def channel(self) -> Slack:
         return Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url=self.url, ping=0.2)
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not seen():
-                self._changed.clear()
-                await self._changed.wait()
 
     def listening(self) -> bool:
         return bool(self._sockets)

@@ -4,17 +4,17 @@ It takes nothing that Telegram would refuse, and nothing in which Telegram would
 only what is really shown. Updates are asked for, or brought to a webhook until they are taken.
 """
 
-import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import httpx2
 from aiohttp import web
 
+from tests.channels.changing import Changing
 from upcall.channels.telegram import Telegram
 from upcall.testing.channel_house import Message
 
@@ -23,7 +23,6 @@ SECRET = "a_secret-1"
 HOOK = "https://upcall.example/channels/tried"
 BOT = {"id": 123456, "is_bot": True, "first_name": "Upcall", "username": "upcall_bot"}
 GROUP = -1001
-WAIT_SECONDS = 20.0
 ENTITIES = {"bold", "pre", "code", "blockquote", "expandable_blockquote"}
 EXACT = {"pre", "code"}
 FOUND_BY_TELEGRAM = re.compile(r"(?<!\w)(?:@\w{2,}|[#$/][A-Za-z]\w*)")
@@ -69,7 +68,7 @@ def keyboard(sent: Json) -> list[list[Json]]:
     return rows
 
 
-class FakeTelegram:
+class FakeTelegram(Changing):
     """One bot in one group. It is also the `Vendor` of the contract suite."""
 
     place = str(GROUP)
@@ -78,6 +77,7 @@ class FakeTelegram:
     direct = "501"
 
     def __init__(self, *, webhook: bool = False) -> None:
+        super().__init__()
         self.calls: list[tuple[str, Json]] = []
         self.url = ""
         self._webhook = webhook
@@ -93,7 +93,6 @@ class FakeTelegram:
         self._numbers = itertools.count(1)
         self._failing: Literal["unavailable", "refused"] | None = None
         self._busy = 0
-        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["FakeTelegram"]:
@@ -119,12 +118,6 @@ class FakeTelegram:
 
     def reachable(self, url: str) -> None:
         self._reachable = url
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not seen():
-                self._changed.clear()
-                await self._changed.wait()
 
     def listening(self) -> bool:
         return self._hook is not None if self._webhook else self._asking > 0

@@ -11,20 +11,20 @@ import itertools
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
 import httpx2
 from aiohttp import web
 
+from tests.channels.changing import Changing
 from upcall.channels.whatsapp import WhatsApp
 from upcall.testing.channel_house import Message
 
 TOKEN, APP_SECRET, VERIFY_TOKEN = "EAA-token", "app-secret", "agreed"
 NUMBER = "106540352242922"
 URL = "https://upcall.example/channels/tried"
-WAIT_SECONDS = 20.0
 Json = dict[str, Any]
 OVER: Json = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 
@@ -67,7 +67,7 @@ def problem_with_interactive(interactive: Json) -> str | None:
     return "description" if any(len(row.get("description", "")) > 72 for row in rows) else None
 
 
-class FakeWhatsApp:
+class FakeWhatsApp(Changing):
     """One number of a business. It is also the `Vendor` of the contract suite, and calls us."""
 
     place = "15550000501"
@@ -76,6 +76,7 @@ class FakeWhatsApp:
     direct = "15550000501"
 
     def __init__(self) -> None:
+        super().__init__()
         self.url = ""
         self.replies: list[int] = []
         self.over: Literal["at once", "later"] | None = None
@@ -91,7 +92,6 @@ class FakeWhatsApp:
         self._busy = 0
         self._last: Json | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["FakeWhatsApp"]:
@@ -129,12 +129,6 @@ class FakeWhatsApp:
 
     def listening(self) -> bool:
         return bool(self._reachable)
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not seen():
-                self._changed.clear()
-                await self._changed.wait()
 
     def messages(self) -> Sequence[Message]:
         return [self._message(name) for name, sent in self._posted.items() if "context" not in sent]

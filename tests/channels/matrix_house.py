@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 from urllib.parse import quote
@@ -15,22 +15,23 @@ from urllib.parse import quote
 import aiohttp
 from aiohttp import web
 
+from tests.channels.changing import Changing
 from tests.channels.synapse import Synapse
 from upcall.channels.matrix import Matrix
 from upcall.channels.words import sentences
 from upcall.testing.channel_house import Message
 
-WAIT_SECONDS = 12.0
 CLIENT = "/_matrix/client/v3"
 REACT = sentences("en")["react"]
 Json = dict[str, Any]
 _accounts = itertools.count(1)
 
 
-class MatrixHouse:
+class MatrixHouse(Changing):
     """A room with a bot and two people in it. It is also the `Vendor` of the contract suite."""
 
     def __init__(self, synapse: Synapse) -> None:
+        super().__init__()
         self.synapse = synapse
         self.url = ""
         number = next(_accounts)
@@ -50,7 +51,6 @@ class MatrixHouse:
         self._busy = 0
         self._last: Json = {}
         self._repeats: asyncio.Queue[Json] = asyncio.Queue()
-        self._changed = asyncio.Event()
         self._numbers = itertools.count(1)
         self._session: aiohttp.ClientSession
 
@@ -116,12 +116,6 @@ class MatrixHouse:
 
     def channel(self) -> Matrix:
         return Matrix(homeserver=self.url, access_token=self.bot_token)
-
-    async def until(self, seen: Callable[[], bool]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not seen():
-                self._changed.clear()
-                await self._changed.wait()
 
     def listening(self) -> bool:
         return self._listening > 0

@@ -9,6 +9,7 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_discord import TOKEN, FakeDiscord
+from tests.channels.inboxes import BareInbox
 from tests.domain.test_degrading import an_inquiry
 from upcall.broker import Reply
 from upcall.channel_ports import Refused, Unavailable
@@ -87,31 +88,21 @@ async def test_a_connection_that_is_taken_up_again_has_missed_nothing(
 
 
 async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeDiscord) -> None:
-    class Busy:
+    class Busy(BareInbox):
         def __init__(self) -> None:
+            super().__init__()
             self.go_on = asyncio.Event()
-            self.taken: list[Inbound] = []
 
+        @override
         async def receive(self, inbound: Inbound) -> Heard:
             await self.go_on.wait()
-            self.taken.append(inbound)
+            await super().receive(inbound)
             return Heard(line="late", accepted=False)
 
+        @override
         async def view(self, inquiry: str) -> View | None:
             await self.go_on.wait()
             return None
-
-        async def knows(self, user: str) -> bool:
-            return True
-
-        async def failed(self, message: str, reason: str) -> bool:
-            return True
-
-        async def bookmark(self) -> str:
-            return ""
-
-        async def keep(self, bookmark: str) -> None:
-            pass
 
     channel, inbox = discord.channel(), Busy()
     listening = asyncio.create_task(channel.listen(inbox))
@@ -120,13 +111,13 @@ async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeD
     message = (await channel.show(asked, discord.place)).message
     # The acknowledgement is waited for here, while nobody has dealt with it yet.
     await discord.answer(discord.known, message, [["a"]])
-    assert inbox.taken == []
+    assert inbox.received == []
     # A form that cannot be opened in time is told so, within the time that Discord gives.
     await discord.own_words(discord.known, message, "c")
     assert list(discord.told(discord.known)) == [WORDS["unavailable"]]
     inbox.go_on.set()
     await discord.until(lambda: "late" in discord.told(discord.known))
-    assert [inbound.user for inbound in inbox.taken] == [discord.known]
+    assert [inbound.user for inbound in inbox.received] == [discord.known]
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     await channel.close()

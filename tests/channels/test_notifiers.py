@@ -2,20 +2,16 @@
 
 import asyncio
 import json
-import os
-import shutil
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, cast
 
 import pytest
 from aiohttp import web
-from dbus_fast import Message as DBusMessage, MessageType
-from dbus_fast.aio import MessageBus
 
+from tests.channels.screen import SECONDS, a_screen
 from upcall.channel_ports import Inbox, Refused, Unavailable
 from upcall.channels.apprise import Apprise
 from upcall.channels.desktop import Desktop
@@ -27,12 +23,11 @@ from upcall.domain.inquiry import Closing, Inquiry, Origin
 from upcall.domain.lifecycle import cancel
 from upcall.domain.showing import Capabilities, Reference, View
 
+pytestmark = pytest.mark.promise("spec/84")
+
 LINK = "https://upcall.example/a/token"
-SECONDS = 20.0
 NOBODY = cast("Inbox", None)
 """Whom a channel hands nothing to."""
-
-NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 
 
 def an_inquiry(**fields: Any) -> Inquiry:
@@ -160,64 +155,6 @@ async def test_an_address_that_apprise_does_not_know_is_refused() -> None:
         await pager.show(shown(pager.capabilities), "ana")
 
 
-class Screen:
-    """A desktop's notifications, on the bus of a session of its own."""
-
-    def __init__(self, bus: MessageBus) -> None:
-        self.bus = bus
-        self.shown: list[tuple[str, str, list[str]]] = []
-        self.closed: asyncio.Queue[int] = asyncio.Queue()
-        bus.add_message_handler(self._serve)
-
-    def _serve(self, message: DBusMessage) -> DBusMessage | None:
-        if message.path != PATH or message.message_type is not MessageType.METHOD_CALL:
-            return None
-        reply = partial(DBusMessage.new_method_return, message)
-        match message.member:
-            case "GetServerInformation":
-                return reply("ssss", ["screen", "tests", "1", "1.2"])
-            case "GetCapabilities":
-                return reply("as", [["actions", "body"]])
-            case "Notify":
-                _, _, _, title, body, actions, *_ = message.body
-                self.shown.append((title, body, actions))
-                return reply("u", [len(self.shown)])
-            case "CloseNotification":
-                self.closed.put_nowait(message.body[0])
-                return reply()
-            case _:
-                return None
-
-    async def press(self, number: int, label: str) -> None:
-        actions = self.shown[number - 1][2]
-        key = actions[actions.index(label) - 1]
-        await self.bus.send(DBusMessage.new_signal(PATH, NAME, "ActionInvoked", "us", [number, key]))
-
-
-@asynccontextmanager
-async def a_screen() -> AsyncIterator[tuple[str, Screen]]:
-    program = shutil.which("dbus-daemon")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("dbus-daemon is not installed")
-        pytest.skip("needs dbus-daemon")
-    process = await asyncio.create_subprocess_exec(
-        program, "--session", "--nofork", "--print-address", stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    address = (await process.stdout.readline()).decode().strip()
-    bus = await MessageBus(address).connect()
-    await bus.request_name(NAME)
-    try:
-        yield address, Screen(bus)
-    finally:
-        process.terminate()
-        await process.wait()
-        # With the bus gone, everybody on it lets go, the library under test included.
-        with suppress(EOFError, OSError):
-            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library does not say: nothing
-
-
 async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: asyncio.Queue[str] = asyncio.Queue()
     loop, seen = asyncio.get_running_loop(), threading.Event()
@@ -247,8 +184,7 @@ async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.Mon
         over = cancel(an_inquiry(), Closing(by="claude", via="test", at=1.0))
         assert over is not None
         await desk.refresh(reference, degrading.view(over.inquiry, desk.capabilities, sentences("en"), LINK))
-        async with asyncio.timeout(SECONDS):
-            assert [await screen.closed.get(), await screen.closed.get()] == [1, 2]
+        assert [await screen.next_closed(), await screen.next_closed()] == [1, 2]
         await desk.close()
 
 

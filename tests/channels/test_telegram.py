@@ -9,6 +9,7 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_telegram import GROUP, HOOK, SECRET, FakeTelegram
+from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
 from upcall.broker import Reply
 from upcall.channel_ports import Callback, Unavailable
@@ -208,32 +209,11 @@ WRITTEN = json.dumps(
 ).encode()
 
 
-class Deaf:
-    """An inbox that can keep nothing just now."""
-
-    async def receive(self, inbound: Inbound) -> Heard:
-        return Heard(line="", accepted=False, again=True)
-
-    async def view(self, inquiry: str) -> View | None:
-        return None
-
-    async def knows(self, user: str) -> bool:
-        return True
-
-    async def failed(self, message: str, reason: str) -> bool:
-        return True
-
-    async def bookmark(self) -> str:
-        return ""
-
-    async def keep(self, bookmark: str) -> None:
-        pass
-
-
-class Settling(Deaf):
+class Settling(BareInbox):
     """An inbox in which a question is settled while somebody ticks a box."""
 
     def __init__(self) -> None:
+        super().__init__(again=True)
         self._views = [
             seen("several choices", CAPABILITIES),
             seen("several choices", CAPABILITIES, answer="lint"),
@@ -276,14 +256,18 @@ async def test_only_telegram_is_heard_and_only_what_is_kept_is_confirmed(
 ) -> None:
     channel = calling.channel()
     headers = {"x-telegram-bot-api-secret-token": secret} if secret else {}
-    reply = await channel.called(Callback(method="POST", url=HOOK, body=body, headers=headers), Deaf())
+    reply = await channel.called(
+        Callback(method="POST", url=HOOK, body=body, headers=headers), BareInbox(again=True)
+    )
     await channel.close()
     assert reply.status == status
 
 
 async def test_nobody_is_heard_through_a_webhook_that_was_not_set_up(telegram: FakeTelegram) -> None:
     channel = telegram.channel()
-    assert (await channel.called(Callback(method="POST", url=HOOK, body=b"{}"), Deaf())).status == 403
+    assert (
+        await channel.called(Callback(method="POST", url=HOOK, body=b"{}"), BareInbox(again=True))
+    ).status == 403
     await channel.close()
 
 
@@ -300,10 +284,11 @@ async def test_a_press_on_what_nobody_was_shown_holds_up_nothing(
         assert await house.answers(inquiry) == [["Redis"], ["billing"], ["lint"]]
 
 
-class Mistaken(Deaf):
+class Mistaken(BareInbox):
     """An inbox with a mistake in it, which hears one thing after all."""
 
     def __init__(self, mistake: Exception) -> None:
+        super().__init__()
         self._mistake = mistake
         self.heard: asyncio.Queue[str] = asyncio.Queue()
 
@@ -334,7 +319,7 @@ async def test_what_could_not_be_kept_is_not_confirmed(telegram: FakeTelegram) -
     channel = telegram.channel()
     await telegram.write(telegram.known, "hello")
     with pytest.raises(Unavailable):
-        await channel.listen(Deaf())
+        await channel.listen(BareInbox(again=True))
     await channel.close()
     assert [sent.get("offset") for method, sent in telegram.calls if method == "getUpdates"] == [None]
 

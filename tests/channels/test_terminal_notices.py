@@ -7,6 +7,8 @@ from typing_extensions import override
 
 from upcall.notifying import Notice, terminal
 
+pytestmark = pytest.mark.promise("spec/84")
+
 
 class Terminal(io.StringIO):
     """A stream that is a terminal."""

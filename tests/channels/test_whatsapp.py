@@ -13,13 +13,14 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, TOKEN, URL, VERIFY_TOKEN, FakeWhatsApp
+from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
 from upcall.broker import Reply
 from upcall.channel_ports import Callback, Refused, Unavailable
 from upcall.channels import whatsapp as channel_module
 from upcall.channels.whatsapp import WhatsApp
 from upcall.domain.inquiry import Answered
-from upcall.domain.showing import Heard, Inbound, Reference, View
+from upcall.domain.showing import Inbound, Reference
 from upcall.testing.channel_contract import ChannelContract, DirectChannelContract
 from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 
@@ -252,33 +253,6 @@ async def test_without_a_receipt_that_it_was_taken_has_to_do(
     assert sent.message == whatsapp.messages()[0].name
 
 
-class Inboxes:
-    """An inbox that keeps everything, or can keep nothing just now."""
-
-    def __init__(self, *, again: bool = False) -> None:
-        self.again = again
-        self.received: list[Inbound] = []
-
-    async def receive(self, inbound: Inbound) -> Heard:
-        self.received.append(inbound)
-        return Heard(line="", accepted=not self.again, again=self.again)
-
-    async def view(self, inquiry: str) -> View | None:
-        return None
-
-    async def knows(self, user: str) -> bool:
-        return True
-
-    async def failed(self, message: str, reason: str) -> bool:
-        return True
-
-    async def bookmark(self) -> str:
-        return ""
-
-    async def keep(self, bookmark: str) -> None:
-        pass
-
-
 def posted(body: bytes, secret: str = APP_SECRET) -> Callback:
     signature = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return Callback(method="POST", url=URL, body=body, headers={"x-hub-signature-256": signature})
@@ -309,13 +283,13 @@ async def test_only_meta_is_heard_and_only_what_is_kept_is_confirmed(
     whatsapp: FakeWhatsApp, callback: Callback, status: int
 ) -> None:
     channel = whatsapp.channel()
-    reply = await channel.called(callback, Inboxes(again=True))
+    reply = await channel.called(callback, BareInbox(again=True))
     await channel.close()
     assert reply.status == status
 
 
 async def test_a_message_is_told_by_its_id_and_its_writer_by_theirs(whatsapp: FakeWhatsApp) -> None:
-    inbox, channel = Inboxes(), whatsapp.channel()
+    inbox, channel = BareInbox(), whatsapp.channel()
     await channel.called(posted(written(from_user_id="US.501", context={"id": "wamid.0"})), inbox)
     await channel.called(posted(written(type="image", image={"caption": "see"})), inbox)
     await channel.close()
@@ -345,7 +319,7 @@ async def test_the_address_is_ours_only_for_whoever_knows_the_word(
 ) -> None:
     query = {"hub.mode": mode, "hub.verify_token": token, "hub.challenge": "4711"}
     channel = whatsapp.channel()
-    reply = await channel.called(Callback(method="GET", url=URL, query=query), Inboxes())
+    reply = await channel.called(Callback(method="GET", url=URL, query=query), BareInbox())
     await channel.close()
     assert (reply.status, reply.body) == (status, body)
 

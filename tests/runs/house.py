@@ -39,7 +39,7 @@ from upcall.home import Home
 from upcall.ports import Store
 from upcall.runs.folder import RunFolder
 from upcall.runs.premises import Premises
-from upcall.runs.service import Runs
+from upcall.runs.service import Runs, Terms
 from upcall.stores.sqlite import SqliteStore
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -73,8 +73,9 @@ class PlainAgent:
     name = "plain"
     install_hint = "it is a file beside the tests"
 
-    def __init__(self, rest: float = 0.0) -> None:
+    def __init__(self, rest: float = 0.0, *, hides_results: bool = False) -> None:
         self.rest = rest
+        self.hides_results = hides_results
 
     def program(self) -> str:
         return sys.executable
@@ -199,6 +200,7 @@ async def a_house(
     limit: int = 4,
     end: bool = True,
     rest: float = 0.0,
+    hides_results: bool = False,
     resume_message: str = "",
     advice: str = "",
     **premises: Any,
@@ -219,7 +221,7 @@ async def a_house(
             home=home,
             url="http://127.0.0.1:1",
             runner="here",
-            agents=lambda _: PlainAgent(rest),
+            agents=lambda _: PlainAgent(rest, hides_results=hides_results),
             desks=lambda run: ApprovalDesk(
                 broker, caller=run.caller, session=f"run-{run.number}", door="native"
             ),
@@ -229,10 +231,8 @@ async def a_house(
         ),
         broker,
         access,
-        limit=limit,
-        permission=lambda _: Permission.APPROVAL,
-        arguments=lambda _: ("--quiet",),
-        held=held,
+        Terms(limit=limit, permission=lambda _: Permission.APPROVAL, arguments=lambda _: ("--quiet",)),
+        held,
     )
     await runs.open()
     try:

@@ -1,4 +1,8 @@
-"""Answers handed to sessions that were not started by us, through a real pipe: only what was taken counts as delivered."""
+"""Answers handed out through a real pipe: only what was taken counts as delivered.
+
+For a session that was not started by us that is all the proof there is. A run of ours shows what it has in its own output,
+unless its program keeps some of that to itself: then what was taken counts as soon as the run has ended well.
+"""
 
 import asyncio
 import fcntl
@@ -9,18 +13,18 @@ import subprocess
 import sys
 import termios
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.doors.agent import INITIALIZE, START
-from tests.runs.house import House, a_house
+from tests.runs.house import ANA, House, a_house
 from upcall.domain.inquiry import Answered, Inquiry
 from upcall.domain.resume import RESUME
 from upcall.domain.roles import Role
-from upcall.domain.run import RunState
+from upcall.domain.run import Run, RunState
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
 from upcall.ports import Query
@@ -75,9 +79,12 @@ class Client:
 
 
 @contextmanager
-def a_client(house: House) -> Iterator[Client]:
+def a_client(house: House, run: Run | None = None) -> Iterator[Client]:
+    """Of a session that was not started by us, or of a run."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("UPCALL_", "CLAUDE"))}
     session = {"CLAUDE_CODE_SESSION_ID": "s-9", "CLAUDE_PROJECT_DIR": str(house.work), "UPCALL_WAIT": "block"}
+    if run is not None:
+        session = {"UPCALL_TOKEN": house.folder(run).token(), "UPCALL_WAIT": "block"}
     process = subprocess.Popen(
         [sys.executable, "-c", START, str(house.home.path)],
         stdin=subprocess.PIPE,
@@ -94,10 +101,18 @@ def a_client(house: House) -> Iterator[Client]:
 
 @pytest.fixture
 async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    """With a door for pipes, and no time for them to find it again."""
+    async with with_pipes(tmp_path, monkeypatch) as made:
+        yield made
+
+
+@asynccontextmanager
+async def with_pipes(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, hides_results: bool = False, end: bool = True
+) -> AsyncIterator[House]:
+    """A house with a door for pipes, and no time for them to find it again."""
     monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
     monkeypatch.setattr("upcall.runs.resuming.GRACE", 0.0)
-    async with a_house(tmp_path) as made:
+    async with a_house(path, hides_results=hides_results, end=end) as made:
         await made.access.adopt("local", Role.AGENT, TOKEN)
         pipes = PipeServer(Tools(made.broker, runner="here"), made.access)
         pipes.held = made.held
@@ -132,6 +147,65 @@ async def test_what_was_taken_is_acknowledged_and_brings_nobody_back(house: Hous
         assert (await happened(house, "collected"))["evidence"] == "acknowledged"
     assert await house.store.jobs(RESUME, SUBJECT) == []
     assert (await house.runs.find()).items == ()
+
+
+async def test_a_no_that_was_taken_brings_nobody_back(house: House) -> None:
+    with a_client(house) as client:
+        await client.ask()
+        asked = await opened(house)
+        assert (await house.broker.reject(asked.id, ANA)).accepted
+        assert (await client.read())["result"]["structuredContent"]["status"] == "rejected"
+        async with asyncio.timeout(30):
+            while await house.store.jobs(RESUME, SUBJECT):
+                await house.store.events(await house.store.last_seq(), wait=0.05)
+    assert (await house.runs.find()).items == ()
+
+
+@pytest.mark.parametrize(
+    ("output", "end", "starts"), [("silent", "ok", 1), ("silent", "bad", 2), ("telling", "ok", 2)]
+)
+async def test_what_a_run_has_taken_counts_where_its_output_does_not_tell_and_it_has_ended_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, end: str, starts: int
+) -> None:
+    last = {"ok": "tell(result='ok')", "bad": "tell(result='', bad='agent_error')"}[end]
+    async with with_pipes(tmp_path, monkeypatch, hides_results=output == "silent") as house:
+        task = f"while not Path('go').exists(): time.sleep(0.02)\n{last}"
+        run = await house.until_session(await house.begin(task))
+        with a_client(house, run) as client:
+            await client.ask()
+            asked = await opened(house)
+            await house.answer(asked)
+            await client.read()
+            await until_taken(house, run, asked)
+            assert not await is_collected(house, asked)
+            (house.work / "go").touch()
+            over = await house.until_state(run, RunState.COMPLETED, RunState.FAILED)
+        assert (over.state, over.starts) == (RunState.COMPLETED, starts)
+        evidence = "acknowledged" if starts == 1 else "spoke after it was told"
+        assert (await happened(house, "collected"))["evidence"] == evidence
+        assert house.held.taken.by(run.number) == ()
+        assert await house.store.jobs(RESUME, "run:1") == []
+
+
+async def test_what_a_run_has_taken_is_known_to_the_next_daemon_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(result='ok')"
+    with ExitStack() as left:
+        async with with_pipes(tmp_path, monkeypatch, hides_results=True, end=False) as house:
+            run = await house.until_session(await house.begin(task))
+            client = left.enter_context(a_client(house, run))
+            await client.ask()
+            asked = await opened(house)
+            await house.answer(asked)
+            await client.read()
+            await until_taken(house, run, asked)
+        async with with_pipes(tmp_path, monkeypatch, hides_results=True) as house:
+            await until_taken(house, run, asked)
+            (house.work / "go").touch()
+            over = await house.until_state(run, RunState.COMPLETED, RunState.FAILED)
+            assert (over.state, over.starts) == (RunState.COMPLETED, 1)
+            assert await is_collected(house, asked)
 
 
 async def test_a_reply_that_was_given_up_is_not_acknowledged(house: House) -> None:
@@ -184,6 +258,13 @@ async def opened(house: House) -> Inquiry:
             events = await house.store.events(seen, wait=30)
             seen = events[-1].seq if events else seen
     return found[0]
+
+
+async def until_taken(house: House, run: Run, inquiry: Inquiry) -> None:
+    """Until the daemon has heard from the run's pipe that an answer was taken."""
+    async with asyncio.timeout(30):
+        while inquiry.id not in house.held.taken.by(run.number):
+            await house.store.events(await house.store.last_seq(), wait=0.05)
 
 
 async def is_collected(house: House, inquiry: Inquiry) -> bool:

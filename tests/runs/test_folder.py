@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.runs.folder import RunFolder
+from upcall.runs.folder import Output, RunFolder
 
 
 @pytest.fixture
@@ -35,6 +35,27 @@ def test_whoever_reads_on_from_the_end_misses_nothing(folder: RunFolder) -> None
     _, end = folder.last_lines(1000)
     folder.segment(8).write_bytes(b"three\nhalf\n")
     assert folder.read_lines(end) == (14, b"half\n")
+
+
+def test_output_that_becomes_long_loses_its_beginning_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.runs.folder.SEGMENT_BYTES", 10)
+    monkeypatch.setattr("upcall.runs.folder.SEGMENTS", 2)
+    folder = RunFolder(tmp_path / "1")
+    folder.create()
+    output = Output(folder)
+    for number in range(10):
+        output.append(b"line %d\n" % number)
+    output.close()
+    # Two lines fill a file, and two files are left.
+    assert [begins for begins, _ in folder.segments()] == [42, 56]
+    assert folder.read_lines(0) == (42, b"line 6\nline 7\n")
+    assert folder.read_lines(56) == (56, b"line 8\nline 9\n")
+    again = Output(folder)
+    again.append(b"line 10\n")
+    again.close()
+    assert folder.last_lines(1000)[0].splitlines()[-1] == b"line 10"
 
 
 def test_a_run_that_wrote_nothing_has_no_last_lines(tmp_path: Path) -> None:

@@ -75,6 +75,15 @@ async def test_what_an_agent_writes_by_mistake_does_no_harm(house: House) -> Non
     assert (await house.runs.log(1, 0)).lines[1].text == "not json"
 
 
+async def test_a_last_line_that_was_cut_off_is_no_result(house: House) -> None:
+    """It is shown as it is; how the run ended is read from its exit code."""
+    cut = 'sys.stdout.write(\'{"result": "ok\'); sys.stdout.flush(); os._exit(3)'
+    run = await house.begin(cut)
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.reason, over.result) == (RunState.FAILED, "exit_code 3", "")
+    assert '{"result": "ok' in [line.text for line in (await house.runs.log(run.number, 0)).lines]
+
+
 @pytest.mark.promise("spec/105")
 async def test_cancelling_ends_everything_that_the_agent_has_started(house: House) -> None:
     """Also what ignores being asked to, and what has left its group."""

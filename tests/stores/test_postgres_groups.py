@@ -181,8 +181,7 @@ async def test_a_daemon_stopped_in_the_middle_of_a_transaction_holds_nobody_up_f
     # What a process leaves that was halted after it took the lock; the server ends its transaction.
     with psycopg.connect(address, autocommit=True) as stopped:
         stopped.execute(statements.BEGIN)
-        stopped.execute(statements.SETTINGS, ("10s", "100ms"))
-        stopped.execute(statements.COUNTER)
+        stopped.execute(statements.LOCK, ("10s", "100ms", "10s"))
         assert (await shared.add(an_inquiry())).created
         with pytest.raises(psycopg.Error, match="idle-in-transaction"):
             stopped.execute("UPDATE upcall.counter SET last_seq = 100")
@@ -195,8 +194,7 @@ async def test_a_daemon_stopped_between_two_statements_of_one_message_holds_nobo
     async def hold_up() -> None:
         with psycopg.connect(address, autocommit=True) as stopped, stopped.pipeline():
             stopped.execute(statements.BEGIN)
-            stopped.execute(statements.SETTINGS, ("10s", "10s"))
-            assert stopped.execute(statements.LOCK, ("100ms",)).fetchone() is not None
+            assert stopped.execute(statements.LOCK, ("10s", "10s", "100ms")).fetchone() is not None
             assert (await shared.add(an_inquiry())).created
             stopped.execute("UPDATE upcall.counter SET last_seq = 100")
 

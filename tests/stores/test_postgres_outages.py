@@ -155,7 +155,7 @@ async def test_a_connection_lost_in_the_middle_of_a_transaction_is_no_half_of_on
     store = await PostgresStore.open(tap.address(address), clock=clock)
     first = (await store.add(an_inquiry())).inquiry
     # After the lock was taken, and before anything is written.
-    tap.cut_after = b"FOR UPDATE"
+    tap.cut_after = b"BEGIN ISOLATION"
     results = await asyncio.gather(store.update(first.id, answering()), store.add(an_inquiry()))
     assert tap.cuts == 1
     assert [type(result).__name__ for result in results] == ["Updated", "Added"]

@@ -49,6 +49,7 @@ class Acp:
         self.name = name
         self._start = start
         self.rest = 0.0
+        self.hides_results = True
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
 
     def program(self) -> str:

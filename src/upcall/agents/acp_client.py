@@ -58,6 +58,8 @@ from upcall.domain.program import (
 REPLY_TIMEOUT = 120.0
 """How long an agent may take to begin; its first start may still be fetching something."""
 GOODBYE_TIMEOUT = 2.0
+CANCELLED = "cancelled"
+"""How the protocol calls the end of a turn that was stopped."""
 
 Notice = Callable[[Noticed], None]
 
@@ -218,10 +220,15 @@ class Conversation:
         told = self._told
         words = with_advice(told.prompt, advice_of(told.door)) if isinstance(told, Task) else message or ""
         while words:
+            self._end = None
             await self._agent.prompt(session_id=self._session, prompt=[text_block(words)])
-            words = self._client.denials.words() if self._end and self._end.ok else ""
+            words = self._client.denials.words() if self._goes_on() else ""
         if self._end:
             self._notice(self._end)
+
+    def _goes_on(self) -> bool:
+        """Whether it can be told something after its turn; for some agents a no ends the turn in which it was said."""
+        return self._end is not None and (self._end.ok or self._end.reason == CANCELLED)
 
     async def _open(self, offered: InitializeResponse) -> bool:
         """A new session, or the one to go on with; what is replayed of it has been noticed before."""

@@ -5,11 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from upcall.agents.elicitation import Field, Value
+from upcall.agents.elicitation import YES, Choice, Field, Value
 from upcall.domain.program import Action
 
 QUESTIONS = 4
 """How many an inquiry has at most."""
+
+DENIED = "Actions of yours were denied. Do not try them again; the reasons:"
+GO_ON = "If something is left of your task, go on with it in another way."
 
 _TOOLS = "ask_human|confirm_action|wait_for_answer|notify_human"
 _OURS = re.compile(rf"(?:mcp__)?upcall(?:__|[_./:])(?:{_TOOLS})|(?:{_TOOLS}) \(upcall MCP Server\)")
@@ -62,9 +65,7 @@ class Denials:
         self._told |= fresh.keys()
         if not fresh:
             return ""
-        return "\n".join(
-            ("Actions of yours were denied. Do not try them again; the reasons:", *fresh.values())
-        )
+        return "\n".join((DENIED, *fresh.values(), GO_ON))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +90,17 @@ class Group:
         Raises:
             NotFilledIn: if an answer is not of that kind.
         """
-        values = {field.name: field.value(given) for field, given in zip(self.fields, answers, strict=False)}
-        return {name: value for name, value in values.items() if name and value is not None}
+        filled: dict[str, Value] = {}
+        for field, given in zip(self.fields, answers, strict=False):
+            filled |= field.content(given)
+        return filled
 
 
 def question_groups(message: str, fields: Sequence[Field]) -> Iterator[Group]:
     """A form, in inquiries. One without fields is a question whether to go on."""
     if not fields:
-        fields = [Field(name="", kind="boolean", label="Confirm", choices=(("Yes", True),))]
-    alone = len(fields) == 1
+        fields = [Field(name="", kind="boolean", label="Confirm", choices=(Choice(label=YES, value=True),))]
+    # A field that is described says for itself what it is about; one with a name only is asked for in the form's words.
+    alone = len(fields) == 1 and not fields[0].description
     for start in range(0, len(fields), QUESTIONS):
         yield Group(message=message, fields=tuple(fields[start : start + QUESTIONS]), alone=alone)

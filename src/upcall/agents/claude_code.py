@@ -42,6 +42,7 @@ class ClaudeCode:
     name = "claude"
     install_hint = f"npm install -g @anthropic-ai/claude-code@{PROVED}, with Node.js 22 or newer"
     rest = 0.0
+    hides_results = False
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "claude"

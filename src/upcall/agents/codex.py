@@ -16,6 +16,7 @@ class Codex:
     name = "codex"
     install_hint = "npm install -g @openai/codex, then run `codex` once to sign in"
     rest = 0.0
+    hides_results = True
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "codex"

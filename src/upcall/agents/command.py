@@ -61,6 +61,7 @@ class CommandAgent:
     ) -> None:
         self.name = name
         self.rest = 0.0
+        self.hides_results = True
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
         self._start = start
         self._resume = resume

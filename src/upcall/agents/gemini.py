@@ -32,6 +32,7 @@ class Gemini:
     name = "gemini"
     install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
     rest = REST
+    hides_results = True
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "gemini"

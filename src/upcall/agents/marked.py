@@ -42,6 +42,7 @@ class MarkedAgent:
         self.name = agent.name
         self.install_hint = agent.install_hint
         self.rest = agent.rest
+        self.hides_results = agent.hides_results
         self._agent = agent
         self._marker = marker
 

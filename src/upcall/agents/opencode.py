@@ -24,6 +24,7 @@ class Opencode:
     name = "opencode"
     install_hint = f"npm install -g opencode-ai@{PROVED}"
     rest = 0.0
+    hides_results = True
 
     def __init__(self, executable: str = "", surroundings: Mapping[str, str] | None = None) -> None:
         self._executable = executable or "opencode"

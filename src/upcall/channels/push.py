@@ -75,7 +75,7 @@ class Push:
         inquiry = reference.message.partition("@")[0]
         await self._send(
             reference.place,
-            {"title": line, "body": "", "tag": inquiry, "url": f"/i/{inquiry}", "quiet": False},
+            {"title": line, "body": "", "tag": inquiry, "quiet": False},
         )
 
     async def listen(self, inbox: Inbox) -> None:
@@ -142,7 +142,6 @@ def _payload(view: View, *, quiet: bool) -> dict[str, object]:
         "title": one_line(view.heading, 120),
         "body": one_line(told, LONGEST_LINE),
         "tag": view.inquiry,
-        "url": f"/i/{view.inquiry}",
         "quiet": quiet,
     }
 

@@ -152,7 +152,7 @@ class Pipe:
             name = json.dumps(message["id"])
             with self.changed:
                 request = self.outstanding.pop(name, None)
-                inquiry = None if request is None else _answered_in(message)
+                inquiry = None if request is None else _settled_in(message)
                 if inquiry is not None and self._taking is not None:
                     # Together with the above: what the agent gives up from now on was not given up before.
                     self._taking.writing(name, inquiry)
@@ -278,11 +278,11 @@ def _part(message: Message, name: str) -> Message:
     return part if isinstance(part, dict) else {}
 
 
-def _answered_in(message: Message) -> str | None:
-    """The inquiry whose answer is in a reply, if one is."""
+def _settled_in(message: Message) -> str | None:
+    """The inquiry that a person has answered or declined to answer, if a reply tells of one."""
     told = _part(_part(message, "result"), "structuredContent")
     inquiry = told.get("id")
-    return inquiry if told.get("status") == "answered" and isinstance(inquiry, str) else None
+    return inquiry if told.get("status") in {"answered", "rejected"} and isinstance(inquiry, str) else None
 
 
 def _as_handshake(line: bytes) -> bytes:

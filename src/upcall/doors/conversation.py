@@ -29,8 +29,8 @@ class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
-    `handed` of every answer that went out to one whose pipe cannot acknowledge it. `proves` says that an acknowledgement
-    is the best proof there is.
+    `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
+    where these are not proof enough.
     """
 
     caller: Caller
@@ -41,7 +41,7 @@ class Peer:
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
-    proves: bool = True
+    taken: Callable[[str], None] | None = None
 
 
 class Toolbox(Protocol):
@@ -127,7 +127,11 @@ class Conversation:
 
     def _taken(self, inquiry: object) -> None:
         """The pipe says that its agent has an answer."""
-        if self._peer.proves and isinstance(inquiry, str):
+        if not isinstance(inquiry, str):
+            return
+        if self._peer.taken is not None:
+            self._peer.taken(inquiry)
+        else:
             self._tools.evidence.acknowledged(inquiry, self._peer.caller)
 
     def _notified(self, method: str, params: object) -> None:

@@ -11,6 +11,7 @@ import logging
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 from typing_extensions import override
@@ -206,7 +207,7 @@ class _Connection(asyncio.Protocol):
                 holds=self._hold,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
                 # A run of ours shows in its own stream what it has, and one that was killed before that is brought back.
-                proves=caller.run is None,
+                taken=None if caller.run is None else partial(self._server.held.taken.add, caller.run),
             )
             if peer.session is not None and is_resumable(peer.program, peer.session):
                 self._hold(peer.program, peer.session)

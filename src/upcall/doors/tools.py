@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from upcall.broker import Broker
 from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
-from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin
+from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin, Rejected
 from upcall.domain.outcome import outcome
 from upcall.domain.records import Effects, Happening
 from upcall.domain.redaction import redact
@@ -64,7 +64,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call came to. `collectable` is the inquiry whose answer it carries; `structured` may be empty."""
+    """What a call came to. `collectable` is the inquiry whose end it tells; `structured` may be empty."""
 
     text: str
     structured: Fields
@@ -116,7 +116,7 @@ class Tools:
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.evidence = Handed(broker.collect)
+        self.evidence = Handed(self._collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
@@ -147,6 +147,12 @@ class Tools:
     async def leave_in_peace(self, inquiry: str) -> None:
         """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
         await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
+
+    async def _collect(self, inquiry: str, caller: Caller, evidence: str) -> None:
+        settled = await self._broker.collect(inquiry, caller, evidence)
+        if isinstance(settled.inquiry.state, Rejected):
+            # There is nothing to collect in a no, but it has been heard, and brings nobody back.
+            await self.leave_in_peace(inquiry)
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
@@ -298,7 +304,7 @@ def result(inquiry: Inquiry) -> ToolResult:
     structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
-    collectable = None if told.answers is None else told.id
+    collectable = told.id if isinstance(inquiry.state, Answered | Rejected) else None
     return ToolResult(text=told.text, structured=structured, collectable=collectable)
 
 

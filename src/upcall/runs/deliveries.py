@@ -1,6 +1,6 @@
 """Which answers a run still has to get, and the evidence that it has one."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from upcall.broker import Broker
@@ -59,6 +59,13 @@ class Deliveries:
                 await self.drop(run, inquiry)
                 # Two questions may have been answered in the same words, and one result is the answer to one of them.
                 return
+
+    async def acknowledged(self, taken: Container[str], run: Run) -> None:
+        """The run has ended well after its process took these answers, so whoever asked in it had them."""
+        for inquiry in await self.undelivered(run):
+            if inquiry.id in taken:
+                await self._collect(run, inquiry, "acknowledged")
+                await self.drop(run, inquiry)
 
     async def arrived(self, delivered: Sequence[str], run: Run) -> None:
         """The model spoke after it was started with these answers, so it has them."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.run import Run, RunState
-from upcall.ports import Event, Store
-from upcall.runs.book import Book, Step
-from upcall.runs.deliveries import Deliveries
+from upcall.ports import Event
+from upcall.runs.affairs import Affairs
+from upcall.runs.book import Step
 
 UNANSWERED = {"expired": "input_timeout", "failed": "input_timeout", "cancelled": "input_cancelled"}
 """How a run ends that waited for a person, by what became of its question."""
@@ -30,20 +30,16 @@ class Listening:
 
     def __init__(
         self,
-        store: Store,
-        book: Book,
-        deliveries: Deliveries,
-        runner: str,
-        clock: Callable[[], float],
+        affairs: Affairs,
         changed: Callable[[], Awaitable[None]],
         end: Callable[[int], None],
         news: Callable[[int], Awaitable[None]],
     ) -> None:
-        self._store = store
-        self._book = book
-        self._deliveries = deliveries
-        self._runner = runner
-        self._clock = clock
+        self._store = affairs.store
+        self._book = affairs.book
+        self._deliveries = affairs.deliveries
+        self._runner = affairs.runner
+        self._clock = affairs.clock
         self._changed = changed
         self._end = end
         self._news = news

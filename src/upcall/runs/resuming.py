@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError, UpcallError
@@ -20,9 +20,9 @@ from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.resume import GRACE, RESUME, message, needs_delivery, subject
 from upcall.domain.run import Run, RunState
 from upcall.holding import session_name
-from upcall.ports import Revise, Store
-from upcall.runs.book import Book, Step
-from upcall.runs.deliveries import Deliveries
+from upcall.ports import Revise
+from upcall.runs.affairs import Affairs
+from upcall.runs.book import Step
 from upcall.runs.started import Told
 
 MOST_ATTEMPTS = 3
@@ -43,50 +43,49 @@ LONGEST_NAP = 30.0
 AT_ONCE = 20
 PAGE = 200
 
-Begin = Callable[[int, Told], Awaitable[bool]]
-Adopt = Callable[[Inquiry], Awaitable[Run]]
-"""Makes a run of a session that was started by somebody else."""
-Room = Callable[[], AbstractAsyncContextManager[bool]]
-"""Says whether one more may work now; nobody else begins to while that is being used."""
-
 log = logging.getLogger("upcall.runs")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """How sessions are brought back, and whether one may be."""
+
+    begin: Callable[[int, Told], Awaitable[bool]]
+    """Starts a process of a run."""
+    adopt: Callable[[Inquiry], Awaitable[Run]]
+    """Makes a run of a session that was started by somebody else."""
+    rested_at: Callable[[Run], float]
+    """From when on the session of a run may be resumed."""
+    is_kept: Callable[[int], bool]
+    """Whether somebody has the session of a run, by its number."""
+    held: Container[str]
+    """The sessions that a pipe speaks for."""
+    room: Callable[[], AbstractAsyncContextManager[bool]]
+    """Says whether one more may work now; nobody else begins to while that is being used."""
+
+
 class Resuming:
-    """One per daemon; only the machine that has a session takes its jobs."""
+    """One per daemon; only the machine that has a session takes its jobs.
+
+    `given_up` hears of every run that will not get its answer; `template` are the owner's own words for one that does.
+    """
 
     def __init__(
         self,
-        store: Store,
-        book: Book,
-        deliveries: Deliveries,
-        begin: Begin,
-        runner: str,
-        clock: Callable[[], float],
-        rested_at: Callable[[Run], float],
+        affairs: Affairs,
+        sessions: Sessions,
         given_up: Callable[[Run], Awaitable[None]],
         *,
-        adopt: Adopt,
-        held: Container[str],
-        is_kept: Callable[[int], bool],
-        room: Room,
-        template: str = "",
-        most_attempts: int = MOST_ATTEMPTS,
+        template: str,
     ) -> None:
-        self._store = store
-        self._book = book
-        self._deliveries = deliveries
-        self._begin = begin
-        self._runner = runner
-        self._clock = clock
-        self._rested_at = rested_at
+        self._store = affairs.store
+        self._book = affairs.book
+        self._deliveries = affairs.deliveries
+        self._runner = affairs.runner
+        self._clock = affairs.clock
+        self._sessions = sessions
         self._given_up = given_up
-        self._adopt = adopt
-        self._held = held
-        self._is_kept = is_kept
-        self._room = room
         self._template = template
-        self._most_attempts = most_attempts
         self._without_room: set[str] = set()
         self._began = 0.0
         self._woken = asyncio.Event()
@@ -212,12 +211,12 @@ class Resuming:
             await self._give_up(
                 job, run, inquiry, "the agent never told its session, so it cannot be resumed"
             )
-        elif job.attempts >= self._most_attempts or (job.attempts and run.reason == SESSION_GONE):
+        elif job.attempts >= MOST_ATTEMPTS or (job.attempts and run.reason == SESSION_GONE):
             await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
-        elif self._clock() < (rested_at := self._rested_at(run)):
+        elif self._clock() < (rested_at := self._sessions.rested_at(run)):
             await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
         else:
-            async with self._room() as is_free:
+            async with self._sessions.room() as is_free:
                 if is_free:
                     self._without_room.discard(job.subject)
                     await self._resume(job, run, inquiry)
@@ -232,17 +231,18 @@ class Resuming:
             await self._store.settle(job)
         elif (left := self._began + REUNION - time.monotonic()) > 0:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
-        elif session_name(origin.program, origin.session) in self._held:
+        elif session_name(origin.program, origin.session) in self._sessions.held:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
         else:
-            run = await self._adopt(inquiry)
+            run = await self._sessions.adopt(inquiry)
             body = {**job.body, "run": run.number}
             mine = replace(job, subject=subject(run.number), due=self._clock(), body=body)
             await self._store.settle(job, Effects(jobs=(mine,)))
 
     def _is_taken(self, run: Run) -> bool:
         """Whether somebody else has the session: a person who took it over, or a pipe that speaks for it."""
-        return self._is_kept(run.number) or session_name(run.agent, run.session) in self._held
+        name = session_name(run.agent, run.session)
+        return self._sessions.is_kept(run.number) or name in self._sessions.held
 
     async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
         attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
@@ -257,14 +257,14 @@ class Resuming:
         undelivered = await self._deliveries.undelivered(run)
         if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
             # The call itself is waiting for its decision, which its hook gets when it asks again.
-            await self._begin(run.number, Told(resumes=True))
+            await self._sessions.begin(run.number, Told(resumes=True))
             return
         told = Told(
             resumes=True,
             message=message(undelivered, await self._deliveries.open(run), template=self._template),
             delivers=tuple(each.id for each in undelivered),
         )
-        await self._begin(run.number, told)
+        await self._sessions.begin(run.number, told)
 
     async def _give_up(self, job: Job, run: Run, inquiry: Inquiry, error: str) -> None:
         log.warning("run %s cannot be resumed with the answer to %s: %s", run.number, inquiry.ref, error)

@@ -5,7 +5,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.access import Access, digest
@@ -17,6 +17,7 @@ from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
 from upcall.holding import Held
 from upcall.runs.adopting import Adopting
+from upcall.runs.affairs import Affairs
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
@@ -26,7 +27,7 @@ from upcall.runs.logs import LogPage, complaints, readable
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
-from upcall.runs.resuming import Resuming
+from upcall.runs.resuming import Resuming, Sessions
 from upcall.runs.started import Told
 from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
@@ -36,57 +37,49 @@ TAIL = 64 * 1024
 """How many bytes of output the end of a log is made from."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """On which runs are begun: how many work at once, and what each agent may do and is always started with."""
+
+    limit: int
+    permission: Callable[[str], Permission]
+    arguments: Callable[[str], tuple[str, ...]]
+
+
 class Runs:
     """One per daemon. Start it with `open` and end it with `close`."""
 
-    def __init__(
-        self,
-        premises: Premises,
-        broker: Broker,
-        access: Access,
-        *,
-        limit: int,
-        permission: Callable[[str], Permission],
-        arguments: Callable[[str], tuple[str, ...]],
-        held: Held,
-    ) -> None:
+    def __init__(self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: Held) -> None:
         self._premises = premises
         self._broker = broker
         self._store = broker.store
-        self._limit = limit
-        self._permission = permission
-        self._arguments = arguments
+        self._terms = terms
         self._book = Book(broker.store, broker.now)
         self._deliveries = Deliveries(broker)
         self._programs = Programs()
-        self._supervisor = Supervisor(
-            premises, self._book, access, self._deliveries, broker.now, self._process_ended
+        affairs = Affairs(
+            store=broker.store,
+            book=self._book,
+            deliveries=self._deliveries,
+            runner=premises.runner,
+            clock=broker.now,
         )
-        self._resuming = Resuming(
-            broker.store,
-            self._book,
-            self._deliveries,
-            self._supervisor.start,
-            premises.runner,
-            broker.now,
-            premises.rested_at,
-            self._given_up,
+        self._supervisor = Supervisor(premises, affairs, access, held.taken, self._process_ended)
+        sessions = Sessions(
+            begin=self._supervisor.start,
             adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
-            held=held,
+            rested_at=premises.rested_at,
             is_kept=lambda number: premises.folder(number).is_kept(),
+            held=held,
             room=self._room,
-            template=premises.resume_message,
         )
+        self._resuming = Resuming(affairs, sessions, self._given_up, template=premises.resume_message)
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
         self._listening = Listening(
-            broker.store,
-            self._book,
-            self._deliveries,
-            premises.runner,
-            broker.now,
+            affairs,
             self._heard,
             self._supervisor.end,
             StateFiles(premises, self._book, self._deliveries).refresh,
@@ -285,7 +278,7 @@ class Runs:
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         # Whatever is tried again has them already.
-        given = () if order.retry_of else self._arguments(order.agent)
+        given = () if order.retry_of else self._terms.arguments(order.agent)
         return Run(
             number=number,
             agent=order.agent,
@@ -294,7 +287,7 @@ class Runs:
             by=by.name,
             runner=self._premises.runner,
             created_at=self._broker.now(),
-            permission=order.permission or self._permission(order.agent),
+            permission=order.permission or self._terms.permission(order.agent),
             arguments=(*given, *order.arguments),
             token=digest(secret),
             retry_of=order.retry_of,
@@ -307,7 +300,7 @@ class Runs:
                 return
             mine = self._premises.runner
             # Those whose answer is there were begun earlier than anybody who is queued.
-            room = self._limit - await self._at_work() - self._resuming.without_room
+            room = self._terms.limit - await self._at_work() - self._resuming.without_room
             queued = [run async for run in self._book.each(RunState.QUEUED.value) if run.runner == mine]
             waiting = [run for run in reversed(queued) if not self._rests(run)]
             for run in waiting[: max(room, 0)]:
@@ -321,7 +314,7 @@ class Runs:
     @asynccontextmanager
     async def _room(self) -> AsyncIterator[bool]:
         async with self._pumping:
-            yield await self._at_work() < self._limit
+            yield await self._at_work() < self._terms.limit
 
     def _rests(self, run: Run) -> bool:
         """Whether a session has to be left alone; it is thought of again when that is over."""

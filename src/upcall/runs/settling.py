@@ -20,6 +20,11 @@ class Ending:
     waits: bool = False
     ended_by_us: bool = False
 
+    @property
+    def went_well(self) -> bool:
+        """Whether the program did what it was started for."""
+        return _problem(self) is None
+
 
 def settled(run: Run, ending: Ending, now: float) -> Step:
     """The run after its process has ended."""

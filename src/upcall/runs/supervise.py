@@ -16,9 +16,10 @@ from pathlib import Path
 from upcall.access import Access
 from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.run import Run, RunState
-from upcall.runs.book import Book, Step
+from upcall.holding import Taken
+from upcall.runs.affairs import Affairs
+from upcall.runs.book import Step
 from upcall.runs.chores import Chores
-from upcall.runs.deliveries import Deliveries
 from upcall.runs.folder import RunFolder
 from upcall.runs.following import Following
 from upcall.runs.keeper import CANNOT_START
@@ -46,17 +47,17 @@ class Supervisor:
     def __init__(
         self,
         premises: Premises,
-        book: Book,
+        affairs: Affairs,
         access: Access,
-        deliveries: Deliveries,
-        clock: Callable[[], float],
+        taken: Taken,
         changed: Callable[[Run], None],
     ) -> None:
         self._premises = premises
-        self._book = book
+        self._book = affairs.book
         self._access = access
-        self._deliveries = deliveries
-        self._clock = clock
+        self._deliveries = affairs.deliveries
+        self._taken = taken
+        self._clock = affairs.clock
         self._changed = changed
         self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
         self._followed: dict[int, tuple[Following, Watch]] = {}
@@ -242,25 +243,18 @@ class Supervisor:
             code=LOST if code is None else code,
             finished=watch.finished,
             deferred=watch.deferred,
-            waits=await self._deliveries.waits(run),
             ended_by_us=following.driver is not None,
         )
-        await self._settle(run, ending)
+        if ending.went_well and self._premises.agents(run.agent).hides_results:
+            await self._deliveries.acknowledged(self._taken.by(run.number), run)
+        await self._settle(run, replace(ending, waits=await self._deliveries.waits(run)))
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
         told = told_for(run, folder)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
         driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
-        watch = Watch(
-            run,
-            self._book,
-            self._clock,
-            self._deliveries.evidence,
-            partial(self._deliveries.arrived, told.delivers),
-            self._deliveries.arrived,
-        )
-
+        watch = Watch(run, self._book, self._deliveries, self._clock, told.delivers)
         following = Following(
             keeping=keeping,
             folder=folder,
@@ -277,6 +271,7 @@ class Supervisor:
 
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
+        self._taken.forget(run.number)
         try:
             await asyncio.to_thread(self._premises.clear, run)
         except (OSError, UpcallError) as problem:

@@ -2,48 +2,43 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
 from upcall.domain.program import Asked, Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
 
 log = logging.getLogger("upcall.runs")
 
 SAVE_EVERY = 1.0
 """Seconds between two notes of how far a run is; live views have it from memory."""
 
-Evidence = Callable[[Run, str, str], Awaitable[None]]
-"""Hears of a tool's result: the run, the id of the call, and what it came to."""
-Delivered = Callable[[Run], Awaitable[None]]
-"""Hears that the model has what the process was started with."""
-Arrived = Callable[[Sequence[str], Run], Awaitable[None]]
-"""Hears which inquiries' ends a run has."""
-
 
 class Watch:
-    """Counts, and keeps the book up to date. `live` is the run as it is at this moment."""
+    """Counts, and keeps the book up to date. `live` is the run as it is at this moment.
+
+    `delivers` are the inquiries that the process was started with, whose ends its model has once it speaks.
+    """
 
     def __init__(
         self,
         run: Run,
         book: Book,
+        deliveries: Deliveries,
         clock: Callable[[], float],
-        evidence: Evidence,
-        delivered: Delivered,
-        arrived: Arrived,
+        delivers: Sequence[str],
     ) -> None:
         self.live = run
         self.finished: Finished | None = None
         self.deferred: Deferred | None = None
         self.asked: Asked | None = None
         self._book = book
+        self._deliveries = deliveries
         self._clock = clock
-        self._evidence = evidence
-        self._delivered = delivered
-        self._arrived = arrived
+        self._delivers = delivers
         self._has_spoken = False
         self._saved_at = clock()
         self._saved = run
@@ -52,7 +47,7 @@ class Watch:
     async def heard(self, handed: Sequence[str]) -> None:
         """The program spoke after it was told how these inquiries ended, so it has that."""
         try:
-            await self._arrived(handed, self.live)
+            await self._deliveries.arrived(handed, self.live)
         except StorageError:
             log.exception("run %s: what it has got cannot be written down", self.live.number)
 
@@ -78,10 +73,10 @@ class Watch:
             case Asked() if self.asked is None:
                 self.asked = noticed
             case ToolReturned(id=call, text=text):
-                await self._evidence(self.live, call, text)
+                await self._deliveries.evidence(self.live, call, text)
             case TurnTaken() if not self._has_spoken:
                 self._has_spoken = True
-                await self._delivered(self.live)
+                await self._deliveries.arrived(self._delivers, self.live)
             case _:
                 pass
         # Without its session's id a run cannot be brought back, so that is never left for later.

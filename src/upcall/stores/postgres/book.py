@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, LiteralString, NamedTuple
+from typing import Any, NamedTuple
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.stores import codec
+from upcall.stores.postgres.connection import Statement
 from upcall.stores.postgres.rows import columns, is_text, keep, plain
-
-Statement = tuple[LiteralString, Sequence[Any]]
 
 RECORD = "kind, key, state, at, body"
 JOB = "id, kind, subject, due, runner, attempts, fence, body"

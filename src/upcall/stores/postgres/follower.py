@@ -10,13 +10,14 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from psycopg import Error, Notify
+from psycopg import Error
 
 from upcall.domain.errors import StorageError
 from upcall.stores.postgres.clock import DatabaseClock
+from upcall.stores.postgres.connection import Connection, News
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.group import Group
-from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.statements import CHANNEL
 from upcall.stores.tail import Logged, Tail
@@ -125,14 +126,13 @@ class Follower:
                 await self._clock.set(self._reads.rows)
                 looked = loop.time()
             woken = await _readable(connection, self._safety)
-            told = [news async for news in connection.notifies(timeout=0)]
-            if not woken or any(self._is_new(news) for news in told):
+            if not woken or any(self._is_new(news) for news in connection.told()):
                 await self._catch_up()
 
-    def _is_new(self, news: Notify) -> bool:
-        if self._is_own(news.pid):
+    def _is_new(self, news: News) -> bool:
+        if self._is_own(news.process):
             return False
-        return not news.payload.isdecimal() or int(news.payload) > self._tail.last
+        return not news.text.isdecimal() or int(news.text) > self._tail.last
 
 
 async def _readable(connection: Connection, seconds: float) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from upcall.domain.delivery import BY_STATE, WAITING
 from upcall.stores.postgres.book import JOB, job_in
-from upcall.stores.postgres.link import Connection, Cursor
+from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
 from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Renewing, Settling
 
@@ -45,56 +45,62 @@ _PRUNE = """
 """
 
 
-class Sent:
-    """Statements that are under way: sent in one go with others, and read when all have been answered."""
+class Errands:
+    """Statements to be sent in one go with others, and what became of each errand."""
 
-    def __init__(self) -> None:
-        self._counted: list[tuple[Pruning | Hastening | Renewing, Cursor]] = []
-        self._claims: dict[Claiming, Cursor] = {}
-        self._settling: list[Settling] = []
-        self._taken: Cursor | None = None
-
-    async def send(self, connection: Connection, works: Sequence[Outright]) -> None:
-        """Have it all done: first what others may then claim, last what removes jobs."""
-        for work in works:
-            if isinstance(work, Pruning):
-                old = (work.before, work.limit, list(BY_STATE), WAITING)
-                inquiries = await connection.execute(_FORGET, old)
-                events = await connection.execute(_PRUNE, (work.before, work.limit + 1))
-                self._counted += [(work, inquiries), (work, events)]
-        for work in works:
-            if isinstance(work, Hastening):
-                values: tuple[Any, ...] = (work.due, keep(work.kind), keep(work.subject))
-                self._counted.append((work, await connection.execute(_HASTEN, values)))
-        for work in works:
-            if isinstance(work, Claiming):
-                self._claims[work] = await connection.execute(CLAIM, _claim(work))
-        for work in works:
-            if isinstance(work, Renewing):
-                values = (work.until, keep(work.job.id), work.job.fence)
-                self._counted.append((work, await connection.execute(_RENEW, values)))
+    def __init__(self, works: Sequence[Outright]) -> None:
+        # First what others may then claim, last what removes jobs.
+        self._sent: list[tuple[Outright, Statement]] = [
+            *((work, old) for work in works if isinstance(work, Pruning) for old in _prune(work)),
+            *((work, _hasten(work)) for work in works if isinstance(work, Hastening)),
+            *((work, _claim(work)) for work in works if isinstance(work, Claiming)),
+            *((work, _renew(work)) for work in works if isinstance(work, Renewing)),
+        ]
         self._settling = [work for work in works if isinstance(work, Settling)]
-        if self._settling:
-            held = [(keep(work.job.id), work.job.fence) for work in self._settling]
-            self._taken = await connection.execute(_TAKE, columns(held))
 
-    async def results(self) -> dict[Outright, Any]:
-        """What became of each."""
+    def statements(self) -> list[Statement]:
+        """What does it all."""
+        made = [statement for _, statement in self._sent]
+        if self._settling:
+            made.append((_TAKE, columns([_held(work) for work in self._settling])))
+        return made
+
+    def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
+        """What became of each, by the results of those statements."""
         made: dict[Outright, Any] = {}
-        for counted, cursor in self._counted:
-            made[counted] = made.get(counted, 0) + cursor.rowcount
-        for claim, cursor in self._claims.items():
-            rows = sorted(await cursor.fetchall(), key=lambda row: (row[0], row[1]))
-            made[claim] = [job_in(row[1:]) for row in rows]
-        taken = set() if self._taken is None else set(await self._taken.fetchall())
+        for (work, _), result in zip(self._sent, results, strict=False):
+            if isinstance(work, Claiming):
+                rows = sorted(result.rows, key=lambda row: (row[0], row[1]))
+                made[work] = [job_in(row[1:]) for row in rows]
+            else:
+                made[work] = made.get(work, 0) + result.concerned
+        taken = set(results[-1].rows) if self._settling else set()
         for work in self._settling:
-            held = keep(work.job.id), work.job.fence
-            made[work] = held in taken
+            made[work] = _held(work) in taken
             # Of two who settle the same job, the first did.
-            taken.discard(held)
+            taken.discard(_held(work))
         return made
 
 
-def _claim(work: Claiming) -> tuple[Any, ...]:
+def _prune(work: Pruning) -> list[Statement]:
+    return [
+        (_FORGET, (work.before, work.limit, list(BY_STATE), WAITING)),
+        (_PRUNE, (work.before, work.limit + 1)),
+    ]
+
+
+def _hasten(work: Hastening) -> Statement:
+    return _HASTEN, (work.due, keep(work.kind), keep(work.subject))
+
+
+def _claim(work: Claiming) -> Statement:
     kinds, runners = [keep(kind) for kind in work.kinds], ["", keep(work.runner)]
-    return kinds, work.now, runners, max(work.limit, 0), work.now + work.lease
+    return CLAIM, (kinds, work.now, runners, max(work.limit, 0), work.now + work.lease)
+
+
+def _renew(work: Renewing) -> Statement:
+    return _RENEW, (work.until, keep(work.job.id), work.job.fence)
+
+
+def _held(work: Settling) -> tuple[str, int]:
+    return keep(work.job.id), work.job.fence

@@ -8,14 +8,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from psycopg import AsyncConnection, AsyncCursor, Error, ProgrammingError
+from psycopg import Error, ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from upcall.domain.errors import InvalidSetting
+from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import unreachable
-
-Connection = AsyncConnection[tuple[Any, ...]]
-Cursor = AsyncCursor[tuple[Any, ...]]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 # What an address leaves open. A peer that vanished without a word is noticed within seconds, not hours.
@@ -67,7 +65,7 @@ class Link:
             StorageError: if there is no way.
         """
         try:
-            return await AsyncConnection.connect(
+            return await Connection.connect(
                 **self._parameters, autocommit=True, prepare_threshold=self._prepare_threshold
             )
         except (Error, OSError) as error:

@@ -22,8 +22,9 @@ from upcall.stores import codec
 from upcall.stores.backup import copy
 from upcall.stores.connections import connect
 from upcall.stores.postgres import statements
+from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words
-from upcall.stores.postgres.link import Connection, Link
+from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.rows import keep, plain
 from upcall.stores.postgres.schema import migrate
 from upcall.stores.reads import last_number, last_seq

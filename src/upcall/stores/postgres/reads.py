@@ -18,8 +18,9 @@ from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
+from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_lost
-from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
 from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any, LiteralString, NamedTuple
 
 from upcall.domain.errors import NewerDatabase, StorageError
-from upcall.stores.postgres.link import Connection
+from upcall.stores.postgres.connection import Connection
 
 LOCK = 0x5550434C
 """The advisory lock of whoever migrates: "UPCL"."""

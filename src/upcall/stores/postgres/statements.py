@@ -4,9 +4,8 @@ from typing import Any
 
 from upcall.ports import Event
 from upcall.stores import codec
-from upcall.stores.postgres.book import Statement
+from upcall.stores.postgres.connection import Connection, Statement
 from upcall.stores.postgres.group import Group
-from upcall.stores.postgres.link import Connection
 from upcall.stores.postgres.rows import columns, encode, keep
 
 CHANNEL = "upcall"
@@ -16,28 +15,32 @@ LOCKED = 10
 """Seconds to wait for a lock that somebody else holds."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-# Only for this transaction: behind a pooler the session is not ours. A server that is told to acknowledge before it
-# has written would break our promise; stricter settings of the administrator stay.
-SETTINGS = """
-    SELECT set_config('lock_timeout', %s, TRUE),
-           set_config('idle_in_transaction_session_timeout', %s, TRUE),
-           set_config('synchronous_commit',
-                      CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-                      ELSE current_setting('synchronous_commit') END, TRUE)
-"""
 COUNTER = "SELECT last_seq, last_number FROM upcall.counter FOR UPDATE"
-"""Everybody who writes takes this lock first, and rows in the order of their ids after it: nobody waits in a circle."""
+"""Everybody who writes takes this lock first."""
 
-# The same, and from then on the whole transaction has its time. Being idle is not enough to be ended by: whoever is halted
-# between two statements of one round trip keeps the server waiting for the rest of them. Servers before 17 cannot do it.
+# The same, under limits that hold for this transaction only: behind a pooler the session is not ours. The time to wait
+# for the lock is set before it is taken; the time of the whole transaction begins with it. Being idle is not enough
+# to be ended by: whoever is halted between two statements of one round trip keeps the server waiting for the rest of
+# them. Servers before 17 cannot do it. A server that is told to acknowledge before it has written would break our
+# promise; stricter settings of the administrator stay. What follows looks rows up by their keys, few or many: one plan
+# for each statement serves, made once, if only it never reads whole tables because they happened to be small.
 LOCK = """
-    WITH counter AS MATERIALIZED (SELECT last_seq, last_number FROM upcall.counter FOR UPDATE)
+    WITH limits AS MATERIALIZED (
+        SELECT set_config('lock_timeout', %s, TRUE),
+               set_config('idle_in_transaction_session_timeout', %s, TRUE),
+               set_config('synchronous_commit',
+                          CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+                          ELSE current_setting('synchronous_commit') END, TRUE),
+               set_config('plan_cache_mode', 'force_generic_plan', TRUE),
+               set_config('enable_seqscan', 'off', TRUE)
+    ), counter AS MATERIALIZED (
+        SELECT last_seq, last_number FROM upcall.counter, limits FOR UPDATE OF counter
+    )
     SELECT last_seq, last_number,
            CASE WHEN current_setting('transaction_timeout', TRUE) IS NOT NULL
            THEN set_config('transaction_timeout', %s, TRUE) END
     FROM counter
 """
-
 # What is put into these statements is a constant of ours; values are always bound.
 ASKED_BEFORE = f"""
     SELECT earlier.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
@@ -81,14 +84,21 @@ _ISSUE = """
     SET role = EXCLUDED.role, digest = EXCLUDED.digest, created_at = EXCLUDED.created_at
 """
 _REVOKE = "DELETE FROM upcall.token WHERE name = %s"
-_COUNT = "UPDATE upcall.counter SET last_seq = %s, last_number = %s"
-_TELL = f"SELECT pg_notify('{CHANNEL}', %s)"
 _SIGN = """
     INSERT INTO upcall.writer (name, last, at) VALUES (%s, %s, now())
     ON CONFLICT (name) DO UPDATE SET last = EXCLUDED.last, at = EXCLUDED.at
 """
+_COUNT_SIGN_AND_TELL = f"""
+    WITH signed AS ({_SIGN}), counted AS (UPDATE upcall.counter SET last_seq = %s, last_number = %s)
+    SELECT pg_notify('{CHANNEL}', %s)
+"""  # noqa: S608 - our own constants; values are bound
 SIGNED = "SELECT last FROM upcall.writer WHERE name = %s"
 SIGN_OFF = "DELETE FROM upcall.writer WHERE name = %s"
+
+
+def locked() -> Statement:
+    """Takes the lock; finds the numbers of the latest event and the latest inquiry."""
+    return LOCK, (f"{LOCKED}s", f"{PAUSED}s", f"{PAUSED}s")
 
 
 async def write(connection: Connection, group: Group, writer: str, number: int) -> None:
@@ -97,11 +107,11 @@ async def write(connection: Connection, group: Group, writer: str, number: int) 
     Whoever listens is told the number of the last event; the server tells them right after the commit. It is signed
     with the writer's name and its number for this transaction, by which it is known again.
     """
-    async with connection.pipeline():
-        for sql, values in _writes(group):
-            await connection.execute(sql, values)
-        await connection.execute(_SIGN, (writer, number))
-        await connection.execute("COMMIT")
+    signature = (writer, number)
+    last: Statement = (_SIGN, signature)
+    if group.log:
+        last = _COUNT_SIGN_AND_TELL, (*signature, group.last_seq, group.last_number, str(group.last_seq))
+    await connection.in_one_go([*_writes(group), last, ("COMMIT", ())])
 
 
 def _writes(group: Group) -> list[Statement]:
@@ -122,8 +132,6 @@ def _writes(group: Group) -> list[Statement]:
     made += group.book.statements()
     if group.log:
         made.append((_APPEND, columns([_event(entry.event, entry.data) for entry in group.log])))
-        made.append((_COUNT, (group.last_seq, group.last_number)))
-        made.append((_TELL, (str(group.last_seq),)))
     return made
 
 

@@ -19,9 +19,10 @@ from psycopg import Error
 from upcall.domain.errors import StorageError
 from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres import statements
+from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_hopeless, is_lost
 from upcall.stores.postgres.group import Group
-from upcall.stores.postgres.link import Connection, Link, Pauses
+from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.locked import begin
 from upcall.stores.postgres.naming import Naming
 from upcall.stores.postgres.work import Adding, Work

@@ -14,10 +14,8 @@ from upcall.domain.inquiry import Inquiry
 from upcall.ports import Event
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
-from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
+from upcall.web.pages.streaming import SHOWN, Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
-
-SHOWN = {"shown", "undelivered"}
 
 
 class Live:
@@ -50,10 +48,7 @@ class Live:
         }
         # A page takes nothing that is older than what it has seen.
         ordered = sorted(last.values(), key=lambda event: event.seq)
-        frames = [await self.card(visit, event, run) for event in ordered]
-        if frames:
-            frames.append(frame("count", str(await self._store.count_open())))
-        return "".join(frames)
+        return "".join([await self.card(visit, event, run) for event in ordered])
 
     async def card(self, visit: Visit, event: Event, run: int | None = None) -> str:
         """What changed about an inquiry; nothing while it waits for its turn."""

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from upcall.domain.display import visible
+from upcall.web.pages.highlighting import highlighted
 
 LONGEST = 20_000
 """Longer text is shown as it is: parsing it would hold up everybody else."""
@@ -42,10 +43,11 @@ def rendered(text: str) -> Markup:
 
 
 def preformatted(text: str, language: str = "") -> Markup:
-    """Text as it is, with the lines of a diff marked."""
+    """Text as it is, with the lines of a diff marked, and what a language that is named is made of."""
     text = text.rstrip("\n")
     if language.lower() not in DIFF_LANGUAGES and not _DIFF.search(text):
-        return Markup('<pre tabindex="0"><code dir="ltr">{}</code></pre>').format(text)
+        code = highlighted(text, language)
+        return Markup('<pre tabindex="0"><code dir="ltr">{}</code></pre>').format(code)
     lines = Markup("\n").join(
         Markup('<span class="{}">{}</span>').format(kind, line) if (kind := _kind(line)) else escape(line)
         for line in text.split("\n")

@@ -36,7 +36,7 @@ class RunLive:
                 frame("run", await self._drawn(visit, "run-row.html", number), moved[number])
                 for number in sorted(moved, key=lambda number: moved[number])
             ]
-            return "".join(rows) + await self._count(events)
+            return "".join(rows)
 
         after = known_to(visit, await self._site.broker.store.last_seq())
         return Streamed(self._site, Follower(visit=visit, after=after, frames=frames))
@@ -65,10 +65,6 @@ class RunLive:
 
     async def _drawn(self, visit: Visit, template: str, number: int) -> str:
         return self._site.part(visit, template, run=run_view(await self._runs.get(number)))
-
-    async def _count(self, events: Sequence[Event]) -> str:
-        asked = any(event.inquiry is not None for event in events)
-        return frame("count", str(await self._site.broker.store.count_open())) if asked else ""
 
 
 def _run(event: Event) -> int | None:

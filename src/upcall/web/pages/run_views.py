@@ -41,7 +41,7 @@ class RunView:
     turns: int
     tool: str
     cost: str
-    tokens: int
+    tokens: str
     at: float
     created_at: float
     ended_at: float | None
@@ -88,7 +88,7 @@ def run_view(run: Run) -> RunView:
         turns=run.turns,
         tool=one_line(run.tool, 60),
         cost="" if run.cost is None else f"${run.cost:.2f}",
-        tokens=(run.input_tokens or 0) + (run.output_tokens or 0),
+        tokens=_grouped((run.input_tokens or 0) + (run.output_tokens or 0)),
         at=run.ended_at or run.started_at or run.created_at,
         created_at=run.created_at,
         ended_at=run.ended_at,
@@ -110,3 +110,8 @@ def _rows(lines: Iterable[LogLine]) -> Iterable[LogRow]:
         yield LogRow(
             kind=line.kind, text=visible(line.text[:LONGEST_LINE]), cut=len(line.text) > LONGEST_LINE
         )
+
+
+def _grouped(count: int) -> str:
+    """A number in groups of three with narrow spaces, which no language reads as a decimal point; nothing for none."""
+    return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}") if count else ""

@@ -14,6 +14,8 @@ from upcall.web.pages.visit import Visit
 from upcall.web.stream import LATEST, Presence, is_behind
 
 RECONNECT_MS = 1000
+SHOWN = {"shown", "undelivered"}
+"""What is told about an inquiry without its having changed."""
 
 Frames = Callable[[Sequence[Event]], Awaitable[str]]
 """What a page is sent for some events; for none, whatever else may be new."""
@@ -76,6 +78,9 @@ class Streamed(Response):
                 if text or loop.time() >= due:
                     await _write(send, text or ": still here\n\n")
                     due = loop.time() + beat
+                # After what is new, which need not wait until everything is counted.
+                if any(event.inquiry is not None and event.type not in SHOWN for event in found):
+                    await _write(send, frame("count", str(await broker.store.count_open())))
 
 
 def frame(kind: str, text: str, seq: int | None = None) -> str:

@@ -184,7 +184,6 @@ class ThreadLive:
                 made.append(await self._live.card(visit, event))
         if any(made):
             made.append(frame("composer", await self._pages.composer(visit, known)))
-            made.append(frame("count", str(await self._site.broker.store.count_open())))
         return "".join(made)
 
     async def _is_here(self, event: Event, known: Thread) -> bool:

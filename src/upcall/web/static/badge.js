@@ -2,19 +2,32 @@
 import { say } from "./words.js";
 
 const SIZE = 64;
+const PAUSE = 50;
 const icon = document.querySelector('link[rel="icon"]');
 const plain = icon.href;
 const picture = new Image();
 picture.src = plain;
+let latest = 0;
+let timer;
 
-export async function show(count) {
+export function show(count) {
+  latest = count;
+  // The question itself comes first: this waits until it is on the screen.
+  timer ??= setTimeout(tell, PAUSE);
+}
+
+async function tell() {
+  timer = undefined;
+  const count = latest;
   const title = document.body.dataset.title;
   document.title = count ? say("js.title_count", { n: count, title }) : title;
   for (const place of document.querySelectorAll("[data-count]")) {
     place.textContent = count;
     place.hidden = !count;
   }
-  icon.href = count ? await drawn(count) : plain;
+  const href = count ? await drawn(count) : plain;
+  // Drawing takes a moment, and what was to be drawn may be over by then.
+  if (count === latest) icon.href = href;
 }
 
 async function drawn(count) {

@@ -1,4 +1,4 @@
-// The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, / filters, ? explains.
+// The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, e gives more time, / filters, ? explains.
 import { openCards } from "./cards.js";
 
 const isTyping = (target) => target.matches("textarea, input[type=search]");
@@ -49,6 +49,7 @@ const commands = {
   k: () => move(-1),
   r: () => unfold("reject"),
   s: () => unfold("snooze"),
+  e: () => unfold("extend"),
   "/": () => document.querySelector("[data-search]")?.focus(),
   "?": () => document.querySelector("[data-help]").showModal(),
 };

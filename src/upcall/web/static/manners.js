@@ -34,18 +34,23 @@ function chime() {
 }
 
 /** Something new waits. Who looks at it already needs no notification. */
-export function announce(card) {
+export async function announce(card) {
   if (wants("sound")) chime();
-  if (!wants("notify") || !document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
-  const told = new Notification(say("js.asks", { agent: card.dataset.agent }), {
+  if (!wants("notify") || !document.hidden || !worker || window.Notification?.permission !== "granted") return;
+  const { agent, id } = card.dataset;
+  // Under the tag of what is pushed: of the two, there is one on the screen.
+  await (await worker).showNotification(say("js.asks", { agent }), {
     body: card.querySelector(".question").textContent.trim().slice(0, 200),
     icon: "/static/icon.svg",
-    tag: card.dataset.id,
+    tag: id,
   });
-  told.addEventListener("click", () => {
-    window.focus();
-    card.focus();
-  });
+}
+
+/** Whoever pressed a notification is led to the question, which may be on this very page. */
+function lead({ data: id }) {
+  const card = document.getElementById(`i-${id}`);
+  if (card && !card.hidden) card.focus();
+  else location.assign(`/i/${id}`);
 }
 
 async function push(wanted) {
@@ -78,8 +83,9 @@ const box = document.querySelector("[data-manners]");
 if (box) {
   box.hidden = false;
   for (const field of box.querySelectorAll("[data-manner]")) {
-    field.disabled = field.dataset.manner === "notify" && !("Notification" in window);
+    field.disabled = field.dataset.manner === "notify" && !(worker && "Notification" in window);
     field.checked = wants(field.dataset.manner);
     field.addEventListener("change", chosen);
   }
 }
+navigator.serviceWorker?.addEventListener("message", lead);

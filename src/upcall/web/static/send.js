@@ -15,14 +15,16 @@ export async function send(event) {
   const card = form.closest("article");
   // Pressed twice, it is sent once; the form's own key would make it one answer anyway.
   if (card.getAttribute("aria-busy") === "true") return;
+  // On its way before the card changes: nothing has to be laid out first.
+  const sent = fetch(form.action, {
+    method: "POST",
+    headers: { "X-Upcall-Fragment": "1" },
+    body: new URLSearchParams(new FormData(form, event.submitter)),
+  });
   card.setAttribute("aria-busy", "true");
   note(card, "");
   try {
-    const reply = await fetch(form.action, {
-      method: "POST",
-      headers: { "X-Upcall-Fragment": "1" },
-      body: new URLSearchParams(new FormData(form, event.submitter)),
-    });
+    const reply = await sent;
     if (reply.status === 401) return location.assign("/sign-in");
     const text = await reply.text();
     if (!reply.ok) return note(card, text);

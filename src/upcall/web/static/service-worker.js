@@ -3,6 +3,8 @@ const KEPT = "upcall-1";
 const FILES = ["/offline", "/static/upcall.css", "/static/icon.svg"];
 
 self.addEventListener("install", (event) => {
+  // An answer does not wait until this script is awake, where a browser can be told so.
+  event.addRoutes?.({ condition: { not: { requestMode: "navigate" } }, source: "network" });
   event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
 });
 
@@ -16,19 +18,28 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(fetch(event.request).catch(() => caches.match("/offline")));
 });
 
-self.addEventListener("push", (event) => {
-  const { title, body, tag, url, quiet } = event.data.json();
-  const options = { body, tag, icon: "/static/icon.svg", silent: quiet, renotify: !quiet, data: { url } };
-  event.waitUntil(self.registration.showNotification(title, options));
-});
+async function tell({ title, body, tag, quiet }) {
+  const { registration, clients } = self;
+  const windows = await clients.matchAll({ type: "window" });
+  // Whoever has the inbox before their eyes sees there how it ended.
+  if (quiet && windows.some(({ visibilityState }) => visibilityState === "visible")) {
+    for (const old of await registration.getNotifications({ tag })) old.close();
+  } else await registration.showNotification(title, { body, tag, icon: "/static/icon.svg", silent: quiet, renotify: !quiet });
+}
 
-async function open(path) {
+self.addEventListener("push", (event) => event.waitUntil(tell(event.data.json())));
+
+/** Leads to a question: to its own page if that is open, else to the inbox if that is, else to a new window. */
+async function open(id) {
   const windows = await self.clients.matchAll({ type: "window" });
-  const here = windows.find((client) => new URL(client.url).pathname === path);
-  return here ? here.focus() : self.clients.openWindow(path);
+  const at = (path) => windows.find(({ url }) => new URL(url).pathname === path);
+  const here = at(`/i/${id}`) ?? at("/");
+  if (!here) return self.clients.openWindow(`/i/${id}`);
+  here.postMessage(id);
+  return here.focus();
 }
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(open(event.notification.data.url));
+  event.waitUntil(open(event.notification.tag));
 });

@@ -5,9 +5,11 @@ const EVERY = 5_000;
 const SOON = 300;
 // The browser's clock may be wrong; the daemon's is the one that counts.
 const ahead = Date.now() / 1000 - Number(document.body.dataset.now ?? Date.now() / 1000);
+// The page's language, written as where the reader is: a British noon is no American one.
 const { lang } = document.documentElement;
-const hours = new Intl.DateTimeFormat(lang, { timeStyle: "short" });
-const days = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short" });
+const place = navigator.languages.find((known) => known.split("-")[0] === lang.split("-")[0]) ?? lang;
+const hours = new Intl.DateTimeFormat(place, { timeStyle: "short" });
+const days = new Intl.DateTimeFormat(place, { dateStyle: "medium", timeStyle: "short" });
 
 export const now = () => Date.now() / 1000 - ahead;
 

@@ -1,0 +1,35 @@
+"""Inboxes for tests that look at a channel alone."""
+
+from upcall.domain.showing import Heard, Inbound, View
+
+
+class BareInbox:
+    """Knows everybody, and has nothing to show or to keep. What is received is kept in `received`."""
+
+    def __init__(self, *, again: bool = False) -> None:
+        self.received: list[Inbound] = []
+        self._again = again
+
+    async def receive(self, inbound: Inbound) -> Heard:
+        """Take it, or say that nothing can be kept just now."""
+        self.received.append(inbound)
+        return Heard(line="", accepted=not self._again, again=self._again)
+
+    async def view(self, inquiry: str) -> View | None:
+        """Nothing."""
+        return None
+
+    async def knows(self, user: str) -> bool:
+        """Everybody."""
+        return True
+
+    async def failed(self, message: str, reason: str) -> bool:
+        """Whatever it was."""
+        return True
+
+    async def bookmark(self) -> str:
+        """None."""
+        return ""
+
+    async def keep(self, bookmark: str) -> None:
+        """Not here."""
