@@ -12,7 +12,7 @@ import anyio
 import httpx2
 import pytest
 
-from tests.channels import fake_slack, fake_telegram
+from tests.channels import changing
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.channels.fake_telegram import TOKEN, FakeTelegram
 from tests.postgres_server import PostgresServer
@@ -91,7 +91,7 @@ class House:
 async def house(
     tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[House]:
-    monkeypatch.setattr(fake_slack, "WAIT_SECONDS", SECONDS)
+    monkeypatch.setattr(changing, "WAIT_SECONDS", SECONDS)
     monkeypatch.delenv("UPCALL_URL", raising=False)
     async with FakeSlack().served() as slack, httpx2.AsyncClient(timeout=SECONDS) as http:
         house = House(slack, http, tmp_path, postgres.database(tmp_path))
@@ -173,7 +173,7 @@ async def test_what_a_halted_daemon_had_asked_is_ended_and_what_it_asks_when_it_
 async def test_long_polling_goes_on_at_another_daemon_when_its_own_is_killed(
     tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fake_telegram, "WAIT_SECONDS", SECONDS)
+    monkeypatch.setattr(changing, "WAIT_SECONDS", SECONDS)
     monkeypatch.delenv("UPCALL_URL", raising=False)
     database = postgres.database(tmp_path)
     async with FakeTelegram().served() as telegram:
