@@ -1,11 +1,31 @@
 """Run like `upcall`: a daemon whose leases last LEASE seconds, on a machine whose clock is wrong by CLOCK seconds.
 
-What is a minute in the product would be a minute in a test. `LEASE=0` leaves every lease as it is.
+What is a minute in the product would be a minute in a test. `LEASE=0` leaves every lease as it is. When it has taken up a
+job of the kind HALT for the first time, it stops before it does anything, as a machine does that hangs.
 """
 
 import os
+import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from upcall.domain.records import Job
+
+Step = Callable[..., Awaitable[Any]]
+
+
+def halting(step: Step, kinds: list[str]) -> Step:
+    """The same step, which halts this process before the first job of one of these kinds."""
+
+    async def halted(worker: object, job: Job, *more: object) -> object:
+        if job.kind in kinds:
+            kinds.remove(job.kind)
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return await step(worker, job, *more)
+
+    return halted
 
 
 def main() -> int:
@@ -27,6 +47,9 @@ def main() -> int:
         defaults = presence.Presence.__init__.__kwdefaults__
         assert defaults is not None
         defaults["lease"] = lease
+    kinds = os.environ.get("HALT", "").split()
+    for owner, name in ((worker.Worker, "_is_ours"), (resuming.Resuming, "_resume")):
+        setattr(owner, name, halting(getattr(owner, name), kinds))
     return run(sys.argv[1:])
 
 

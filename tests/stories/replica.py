@@ -6,10 +6,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 
@@ -55,6 +53,8 @@ class Replica:
             text=True,
         )
         self._process = process
+        # Once is enough.
+        self._environment.pop("HALT", None)
         seen = len(self._lines)
         self._reading = threading.Thread(target=self._read, args=(process,))
         self._reading.start()
@@ -76,6 +76,13 @@ class Replica:
     def halt(self) -> None:
         """Stop it without its knowing, as a machine does that hangs."""
         self._signal(signal.SIGSTOP)
+
+    def halted(self) -> list[tuple[str, int]]:
+        """Wait until it has halted itself; returns what is held then, with its fence."""
+        assert self._process is not None
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+        with psycopg.connect(self._environment["UPCALL_DATABASE"], autocommit=True) as admin:
+            return _held(admin)
 
     def go_on(self) -> None:
         """Wake it."""
@@ -111,39 +118,17 @@ class Replica:
                     self._more.notify_all()
 
 
-@contextmanager
-def records_closed(database: str) -> Iterator[Admin]:
-    """Let nobody look at a record meanwhile: a daemon that has taken up a job comes as far as that, and no further."""
-    with psycopg.connect(database) as closing, psycopg.connect(database, autocommit=True) as admin:
-        closing.execute("LOCK TABLE upcall.record IN ACCESS EXCLUSIVE MODE")
-        yield admin
-        closing.rollback()
-
-
-ONE, SEVERAL = "%AND key =%", "%ORDER BY at%"
-"""What a statement looks like that reads one record, or several."""
-
-
-def taken_up(admin: Admin, kinds: list[str], reading: str) -> list[tuple[str, int]]:
-    """Wait until jobs of these kinds are held, and somebody cannot go on; returns what is held then, with its fence."""
-    stuck = """
-        SELECT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-                       WHERE NOT granted AND relation = 'upcall.record'::regclass AND query LIKE %s)
-            AND cardinality(%s::text[]) = (SELECT count(DISTINCT kind) FROM upcall.job
-                                   WHERE kind = ANY(%s::text[]) AND due > extract(epoch FROM clock_timestamp()))
-    """
-    _until(admin, stuck, (reading, kinds, kinds))
-    return _held(admin)
-
-
 def wait_until_shown(database: str) -> None:
     """Wait until a question was shown, and nothing is left to be done about it for the moment."""
     rest = """
         SELECT EXISTS (SELECT FROM upcall.event WHERE type = 'shown')
-            AND NOT EXISTS (SELECT FROM upcall.job WHERE kind LIKE 'show:%%' OR kind LIKE 'refresh:%%')
+            AND NOT EXISTS (SELECT FROM upcall.job WHERE kind LIKE 'show:%' OR kind LIKE 'refresh:%')
     """
+    deadline = time.monotonic() + SECONDS
     with psycopg.connect(database, autocommit=True) as admin:
-        _until(admin, rest, ())
+        while admin.execute(rest).fetchone() != (True,):
+            admin.execute("SELECT pg_sleep(0.02)")
+            assert time.monotonic() < deadline, f"it never came to that: {_held(admin)}"
 
 
 def all_over(database: str, held: list[tuple[str, int]]) -> bool:
@@ -157,13 +142,6 @@ def wait_until_over(database: str, held: list[tuple[str, int]]) -> None:
     ends = "SELECT pg_sleep_until(to_timestamp(max(due))) FROM upcall.job WHERE id = ANY(%s)"
     with psycopg.connect(database, autocommit=True) as admin:
         admin.execute(ends, ([name for name, _ in held],))
-
-
-def _until(admin: Admin, question: LiteralString, values: Sequence[object]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while admin.execute(question, values).fetchone() != (True,):
-        admin.execute("SELECT pg_sleep(0.02)")
-        assert time.monotonic() < deadline, f"it never came to that: {_held(admin)}"
 
 
 def _held(admin: Admin) -> list[tuple[str, int]]:

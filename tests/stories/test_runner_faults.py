@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgres_server import PostgresServer
-from tests.stories.replica import ONE, Replica, all_over, records_closed, taken_up, wait_until_over
+from tests.stories.replica import Replica, all_over, wait_until_over
 from tests.stories.test_two_runners import AGENT
 from upcall.cli.client import inquiry_path, run_path
 
@@ -20,13 +20,16 @@ def database(tmp_path: Path, postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def replicas(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replicas]:
-    """Two daemons that both know the agent; its session is the one's that is here."""
+def replicas(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Replicas]:
+    """Two daemons that both know the agent; its session is the one's that is here, which may halt itself."""
     monkeypatch.delenv("UPCALL_URL", raising=False)
     program = tmp_path / "agent.py"
     program.write_text(AGENT)
     words = f"{sys.executable!r}, {str(program)!r}"
-    here, there = Replica(tmp_path / "here", database), Replica(tmp_path / "there", database)
+    here = Replica(tmp_path / "here", database, HALT=getattr(request, "param", ""))
+    there = Replica(tmp_path / "there", database)
     for replica in (here, there):
         replica.home.config_file.write_text(
             f'[agents.scripted]\nadapter = "command"\nstart = [{words}, "start"]\n'
@@ -98,22 +101,17 @@ def test_the_daemon_that_has_the_session_is_killed(replicas: Replicas, tmp_path:
     brought_back_once(here, there, number, inquiry, attempts=(1, 2))
 
 
+@pytest.mark.parametrize("replicas", ["resume"], indirect=True)
 @pytest.mark.parametrize("fate", ["halted", "killed"])
 def test_the_daemon_that_has_the_session_loses_its_lease_before_it_starts_anything(
     replicas: Replicas, tmp_path: Path, database: str, fate: str
 ) -> None:
     here, there = replicas
     number, inquiry = ended_with_a_question(here, there, tmp_path)
-    here.halt()
     answered(there, inquiry)
-    with records_closed(database) as admin:
-        here.go_on()
-        held = taken_up(admin, ["resume"], ONE)
-        if fate == "killed":
-            here.kill()
-        else:
-            here.halt()
+    held = here.halted()
     if fate == "killed":
+        here.kill()
         here.start()
     else:
         wait_until_over(database, held)
