@@ -3,6 +3,7 @@
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -32,6 +33,22 @@ def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> N
     # Only now is there evidence of it.
     expect(page.get_by_text("Agent has it")).to_be_visible()
     expect(page).to_have_title("Inbox · Upcall")
+
+
+def test_what_is_asked_between_the_page_and_its_stream_is_not_missed(desk: Desk) -> None:
+    page = desk.page()
+    between: list[dict[str, Any]] = []
+
+    def held(route: Route) -> None:
+        # The page is drawn, and does not listen yet.
+        if not between:
+            between.append(desk.ask(question="In between?"))
+        route.continue_()
+
+    page.context.route("**/inbox/stream*", held)
+    page.goto(desk.running_url())
+    expect(page.get_by_role("heading", name="In between?")).to_be_visible()
+    assert len(between) == 1
 
 
 def test_agent_has_it_waits_for_the_agent(desk: Desk) -> None:
