@@ -22,6 +22,7 @@ from upcall.launch import ensure_running
 
 FOLDER = Path(__file__).parent
 WIDE, TALL = 900, 860
+MARGIN = 40
 PHONE = {"width": 390, "height": 844}
 
 CACHE = {
@@ -126,6 +127,8 @@ class Scene:
         agent.post("/v1/threads", {"id": thread, "title": title})
         items = f"/v1/threads/{thread}/items"
         self._client.post(items, {"text": "Make the product page faster, please."})
+        turn = f"/v1/threads/{thread}/turn?wait=0&after="
+        agent.post(f"{turn}{agent.post(f'{turn}0', {})['next_after']}", {})
         agent.post(items, {"text": "Most of its time goes into looking up users. A cache would help."})
         agent.post("/v1/inquiries", {**CACHE, "agent": "local", "thread": thread})
         agent.hang_up()
@@ -173,9 +176,9 @@ class Scene:
         asker.hang_up()
 
     @contextmanager
-    def page(self, *, dark: bool = False, phone: bool = False) -> Iterator[Page]:
+    def page(self, *, dark: bool = False, phone: bool = False, tall: int = TALL) -> Iterator[Page]:
         """The inbox, signed in."""
-        size = PHONE if phone else {"width": WIDE, "height": TALL}
+        size = PHONE if phone else {"width": WIDE, "height": tall}
         context = self._browser.new_context(
             viewport={"width": size["width"], "height": size["height"]},
             color_scheme="dark" if dark else "light",
@@ -194,10 +197,20 @@ class Scene:
             context.close()
 
 
+# Where the last thing on the page ends.
+END = """() => Math.ceil(Math.max(...[...document.querySelectorAll("main > *")].map((each) => each.getBoundingClientRect().bottom)))"""
+
+
 def shoot(page: Page, path: Path, *, whole: bool = False) -> None:
-    """Take one picture."""
+    """Take one picture, without the emptiness below what is on it."""
     page.evaluate(WAITED)
-    page.screenshot(path=path, full_page=whole)
+    size = page.viewport_size
+    assert size is not None
+    if whole:
+        page.screenshot(path=path, full_page=True)
+        return
+    height = min(size["height"], page.evaluate(END) + MARGIN)
+    page.screenshot(path=path, clip={"x": 0, "y": 0, "width": size["width"], "height": height})
 
 
 def draw(scene: Scene, folder: Path) -> None:
@@ -226,7 +239,7 @@ def draw(scene: Scene, folder: Path) -> None:
         page.goto(f"{page.url}history")
         shoot(page, folder / "inbox-history.png")
     scene.talk("shop-42", "The shop")
-    with scene.page() as page:
+    with scene.page(tall=1060) as page:
         page.goto(f"{page.url}threads/shop-42")
         shoot(page, folder / "inbox-thread.png")
     scene.run("Fix the flaky test in tests/test_cart.py", "shop-web", "completed")

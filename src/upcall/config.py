@@ -17,7 +17,7 @@ from upcall.domain.limits import Limits
 from upcall.domain.thread import ThreadRules
 from upcall.home import Home
 from upcall.presets import NAMES, below, preset_table
-from upcall.settings_reading import EXACT, SECONDS, Table, as_table, fill, variable_of
+from upcall.settings_reading import EXACT, SECONDS, SECRET, Table, as_table, fill, variable_of
 
 TEMPLATED = ("acp", "command")
 """Adapters that know no program of their own."""
@@ -90,7 +90,7 @@ class Notifications:
     terminal_bell: bool = False
     terminal_osc: Literal["", "9", "777", "99"] = ""
     macos_notification: bool = False
-    webhook_url: str = ""
+    webhook_url: str = field(default="", metadata=SECRET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

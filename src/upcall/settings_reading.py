@@ -6,11 +6,12 @@ A field's metadata says what its type cannot: `SECONDS` is a duration, `EXACT` a
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.redaction import redact
 from upcall.domain.wording import duration
 
 T = TypeVar("T")
@@ -21,6 +22,8 @@ SECONDS = {"unit": "seconds"}
 EXACT = {"list": "exact"}
 SECRET = {"secret": True}
 NEEDED = {"needed": True}
+HIDDEN = "(hidden)"
+"""What is printed in the place of a secret."""
 
 
 def fill(
@@ -69,6 +72,23 @@ def fill_named(kind: type[T], table: Table, environment: Variables, prefix: str,
             or_variable = ", or $NAME of a variable that holds it" if "secret" in each.metadata else ""
             problems.append(f"{prefix}{each.name}: is needed{or_variable}")
     return fill(kind, given, {}, prefix, problems)
+
+
+def presentable(settings: object) -> object:
+    """Settings as they can be printed and pasted somewhere: without secrets, and without passwords in addresses."""
+    if is_dataclass(settings) and not isinstance(settings, type):
+        return {
+            each.name: HIDDEN
+            if "secret" in each.metadata and getattr(settings, each.name)
+            else presentable(getattr(settings, each.name))
+            for each in fields(settings)
+        }
+    if isinstance(settings, Mapping):
+        named = cast("Mapping[object, object]", settings)
+        return {str(name): presentable(value) for name, value in named.items()}
+    if isinstance(settings, list | tuple):
+        return [presentable(value) for value in cast("Sequence[object]", settings)]
+    return redact(settings).text if isinstance(settings, str) else settings
 
 
 def as_table(given: object, key: str, problems: list[str]) -> Table:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -32,6 +33,22 @@ def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> N
     # Only now is there evidence of it.
     expect(page.get_by_text("Agent has it")).to_be_visible()
     expect(page).to_have_title("Inbox · Upcall")
+
+
+def test_what_is_asked_between_the_page_and_its_stream_is_not_missed(desk: Desk) -> None:
+    page = desk.page()
+    between: list[dict[str, Any]] = []
+
+    def held(route: Route) -> None:
+        # The page is drawn, and does not listen yet.
+        if not between:
+            between.append(desk.ask(question="In between?"))
+        route.continue_()
+
+    page.context.route("**/inbox/stream*", held)
+    page.goto(desk.running_url())
+    expect(page.get_by_role("heading", name="In between?")).to_be_visible()
+    assert len(between) == 1
 
 
 def test_agent_has_it_waits_for_the_agent(desk: Desk) -> None:
@@ -257,6 +274,29 @@ def test_enter_alone_approves_nothing(desk: Desk) -> None:
     expect(card(page, inquiry).get_by_role("button", name="Deny")).to_be_focused()
     page.keyboard.press("Enter")
     expect(card(page, inquiry)).to_contain_text("Denied — by")
+
+
+@pytest.mark.parametrize("answered_by", ["me", "somebody else"])
+def test_keys_pressed_on_a_question_that_is_settled_by_now_answer_no_other(
+    desk: Desk, answered_by: str
+) -> None:
+    drafted = desk.ask(question="Drop the staging database?", options=["Yes, drop it", "No"])
+    second = desk.ask()
+    page = desk.page()
+    card(page, drafted).get_by_label("Yes, drop it").check()
+    card(page, second).get_by_label("Redis").check()
+    if answered_by == "me":
+        page.keyboard.press("Enter")
+    else:
+        desk.owner.post(f"/v1/inquiries/{second['id']}/answer", {"text": "2"})
+    expect(card(page, second)).to_have_class(re.compile("settled"))
+    for key in ("Enter", "2", "Enter"):
+        page.keyboard.press(key)
+    expect(card(page, drafted).get_by_label("Yes, drop it")).to_be_checked()
+    # What is sent later comes later: had the keys sent anything, it would be there before this.
+    third = desk.ask(question="Still there?")
+    expect(card(page, third)).to_be_visible()
+    assert desk.show(drafted)["state"] == "open"
 
 
 def test_a_new_question_takes_nothing_away_from_the_one_at_hand(desk: Desk) -> None:

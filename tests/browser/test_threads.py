@@ -33,6 +33,12 @@ def says(desk: Desk, text: str, **metadata: str) -> None:
     desk.agent.post("/v1/threads/shop/items", {"text": text, "metadata": metadata})
 
 
+def takes_up(desk: Desk) -> None:
+    """Let the agent begin its next turn, and say that it has what was left for it."""
+    turn = desk.agent.post("/v1/threads/shop/turn?after=0&wait=0", {})
+    desk.agent.post(f"/v1/threads/shop/turn?after={turn['next_after']}&wait=0", {})
+
+
 def items(desk: Desk) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = desk.owner.get("/v1/threads/shop/items")["items"]
     return found
@@ -90,6 +96,11 @@ def test_the_composer_answers_by_keyboard_and_then_leaves_messages(desk: Desk) -
     expect(page.locator("li.by-user").last.locator(".chip")).to_have_text("for the next turn")
     (left,) = [item for item in items(desk) if item["queued"]]
     assert left["content"][0]["text"] == "and write tests"
+    # Once the agent has it and goes on, it waits no more.
+    takes_up(desk)
+    says(desk, "With tests, then.")
+    expect(page.locator("li.by-agent .said").last).to_have_text("With tests, then.")
+    expect(page.locator("li.by-user .chip")).to_have_count(0)
 
 
 def test_rejecting_collapses_without_a_message(desk: Desk) -> None:

@@ -147,6 +147,22 @@ def test_config_check_prints_the_settings_in_force(upcall: Program) -> None:
     assert upcall("config", "check").returncode == 0
 
 
+def test_config_check_prints_no_secret_of_a_channel_or_a_webhook(upcall: Program) -> None:
+    upcall.home.mkdir()
+    (upcall.home / "upcall.toml").write_text(
+        '[notifications]\nwebhook_url = "https://chat.example/hook/T0/B0/x9y8z7"\n'
+        '[channels.chat]\nkind = "telegram"\nbot_token = "$CHAT_TOKEN"\n'
+        '[[routes]]\nto = ["chat:42"]\n'
+    )
+    done = upcall("config", "check", "--json", CHAT_TOKEN="123456:an-easy-one")
+    shown = json.loads(done.stdout)
+    assert shown["channels"]["chat"]["bot_token"] == shown["notifications"]["webhook_url"] == "(hidden)"
+    assert shown["channels"]["chat"]["webhook_secret"] == ""
+    assert shown["routes"][0]["to"] == ["chat:42"]
+    assert "an-easy-one" not in done.stdout
+    assert "x9y8z7" not in done.stdout
+
+
 def test_wrong_settings_are_told_by_whichever_command_needs_a_daemon(upcall: Program) -> None:
     upcall.home.mkdir()
     (upcall.home / "upcall.toml").write_text('ttl = "soon"\n')

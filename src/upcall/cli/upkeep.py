@@ -13,14 +13,13 @@ from upcall.home import Home, default_home
 
 
 def _config(args: Namespace) -> int:
-    from dataclasses import asdict
-
     from upcall.config import load
     from upcall.domain.errors import InvalidSetting
+    from upcall.settings_reading import presentable
 
     home = default_home()
     try:
-        settings = asdict(load(home))
+        settings = load(home)
     except InvalidSetting as error:
         problems = error.message.splitlines()
         if args.json:
@@ -31,13 +30,7 @@ def _config(args: Namespace) -> int:
             print(f"upcall: {line}. Next: {error.hint}", file=sys.stderr)
         return 1
     if args.json:
-        from upcall.domain.redaction import redact
-
-        # An address may hold a password, and what is printed is often pasted somewhere.
-        shown = {
-            key: redact(value).text if isinstance(value, str) else value for key, value in settings.items()
-        }
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print(json.dumps(presentable(settings), indent=2, ensure_ascii=False))
     elif home.config_file.exists():
         print(f"{home.config_file} is fine.")
     else:

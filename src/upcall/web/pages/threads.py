@@ -136,14 +136,14 @@ class ThreadPages:
         """What the next message will do, as HTML."""
         return self._site.part(visit, "composing.html", **await self._composing(known))
 
-    async def _composing(self, known: Thread) -> dict[str, str]:
-        """What the next message will do, and the prompt that it is about."""
+    async def _composing(self, known: Thread) -> dict[str, object]:
+        """What the next message will do, the prompt that it is about, and how far the agent has taken messages up."""
         inquiry = await self._threads.prompt(known)
         if inquiry is None or not inquiry.is_open:
-            return {"composing": "queue", "prompt_id": ""}
+            return {"composing": "queue", "prompt_id": "", "taken": known.taken}
         states = {"answer": "answer", "gate": "gate", "ignore": "queue"}
         composing = states[self._broker.policy.threads.capture]
-        return {"composing": composing, "prompt_id": prompts.prompt_id(inquiry)}
+        return {"composing": composing, "prompt_id": prompts.prompt_id(inquiry), "taken": known.taken}
 
     async def _card(self, visit: Visit, metadata: Mapping[str, Any]) -> str:
         name = str(metadata["prompt"]["prompt_id"]).removeprefix(prompts.PREFIX)

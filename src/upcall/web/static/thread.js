@@ -1,4 +1,5 @@
 // A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
+import { parseAll } from "./cards.js";
 import { restore } from "./drafts.js";
 import { live } from "./inbox.js";
 import { follow } from "./stream.js";
@@ -23,9 +24,7 @@ function note(text) {
 }
 
 function put(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const fresh = holder.content.querySelector("li");
+  const fresh = parseAll(html).querySelector("li");
   if (document.getElementById(fresh.id)) return;
   // Whoever reads something further up is not moved; whoever is at the end stays there.
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
@@ -64,13 +63,15 @@ async function post(event) {
 let later = "";
 
 function compose(html) {
+  const fresh = parseAll(html).querySelector("[data-composing]");
+  // What the agent has taken up waits no more.
+  for (const chip of list.querySelectorAll("[data-queued]")) {
+    if (Number(chip.closest("li").dataset.seq) <= Number(fresh.dataset.taken)) chip.remove();
+  }
   // Words are for what stood there when they were begun, and for nothing that has come since.
   later = field.value.trim() ? html : "";
   if (later) return;
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
   const state = form.querySelector("[data-composing-state]");
-  const fresh = holder.content.querySelector("[data-composing]");
   form.elements.prompt_id.value = fresh.dataset.prompt;
   // The same sentence is not read out again.
   if (fresh.dataset.composing === state.querySelector("[data-composing]").dataset.composing) return;
