@@ -41,11 +41,9 @@ Block = Callable[[Daemon, str], Awaitable[tuple[Blocked, "asyncio.Future[bytes]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What became of them."""
+    """What became of them: how many were held, and how long each took that was answered alone and with all others."""
 
-    kib: float
     held: int
-    returned: int
     single: list[float]
     together: list[float]
     answered_in: float
@@ -76,33 +74,51 @@ def run_pipes(bench: Bench) -> Iterator[Figure]:
 
 
 def _figures(bench: Bench, what: str, block: Block, target: Target) -> Iterator[Figure]:
-    count = bench.size(10_000, 200)
-    if allow_many_files() < count + 500:
-        raise OSError(f"{count} connections need a higher limit of open files: ulimit -Hn {2 * count}")
+    count = crowd_of(bench)
     folder = bench.folder("blocked")
     bare = uvloop.run(_bare(count))
     with Probe(folder) as probe, Daemon(folder / "home") as daemon:
         limits = [probe.sample().sum for _ in range(bench.size(50, 5))]
-        went = uvloop.run(_hold(daemon, block, count, bench))
+        kib, went = uvloop.run(_hold(daemon, block, count, bench))
     yield Figure(
         name=f"{count:,} {what}: memory each",
-        measured=went.kib,
+        measured=kib,
         limit=bare,
         unit="KiB",
         limit_name="a bare connection on asyncio",
         repetitions=count,
         target=target,
     )
-    for name, number in {"all held": went.held, "answered, none lost": went.returned}.items():
+    yield from outcomes(f"{count:,} {what}", count, went, limits)
+
+
+def crowd_of(bench: Bench) -> int:
+    """How many are blocked at once.
+
+    Raises:
+        OSError: if so many connections cannot be open.
+    """
+    count = bench.size(10_000, 200)
+    if allow_many_files() < count + 500:
+        raise OSError(f"{count} connections need a higher limit of open files: ulimit -Hn {2 * count}")
+    return count
+
+
+def outcomes(
+    whom: str, count: int, went: Held, limits: list[float], *, answered: str = "answered", wake: str = "wake"
+) -> Iterator[Figure]:
+    """Whether all were held and answered, and how long the slowest of those took that were answered alone."""
+    returned = len(went.single) + len(went.together)
+    for name, number in {"all held": went.held, f"{answered}, none lost": returned}.items():
         yield Figure(
-            name=f"{count:,} {what}: {name}",
+            name=f"{whom}: {name}",
             measured=number,
             limit=count,
             unit="",
             target=Target(factor=1, at_least=True),
         )
     yield Figure(
-        name=f"{count:,} {what}: wake p99",
+        name=f"{whom}: {wake} p99",
         measured=percentile(went.single, 0.99) * 1e3,
         limit=median(limits) * 1e3,
         unit="ms",
@@ -145,7 +161,7 @@ async def gathered(make: Callable[[int], Awaitable[T]], count: int, at_once: int
     return await asyncio.gather(*[one(number) for number in range(count)])
 
 
-async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
+async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> tuple[float, Held]:
     person = await Person.at(daemon)
     await _warm_up(daemon, block, person, bench.size(WARM_UP, 100))
     await asyncio.sleep(bench.seconds(3, 0.5))
@@ -173,14 +189,7 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> Held:
         connection.close()
     for each in (*people, person):
         each.close()
-    return Held(
-        kib=kib,
-        held=held,
-        returned=len(single) + len(together),
-        single=single,
-        together=together,
-        answered_in=took,
-    )
+    return kib, Held(held=held, single=single, together=together, answered_in=took)
 
 
 class Crowd:

@@ -4,34 +4,31 @@ import asyncio
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import uvloop
 
-from benchmarks.bench import Bench, allow_many_files, median, percentile
-from benchmarks.blocked import AT_ONCE, PATIENCE, PEOPLE, Crowd, gathered, through_a_pipe
+from benchmarks.bench import Bench
+from benchmarks.blocked import (
+    AT_ONCE,
+    PATIENCE,
+    PEOPLE,
+    Crowd,
+    Held,
+    crowd_of,
+    gathered,
+    outcomes,
+    through_a_pipe,
+)
 from benchmarks.client import Person
 from benchmarks.house import Daemon
 from benchmarks.postgres import a_server
 from benchmarks.probe import Probe
-from benchmarks.report import Figure, Target
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What became of them."""
-
-    held: int
-    single: list[float]
-    together: list[float]
-    answered_in: float
+from benchmarks.report import Figure
 
 
 def run(bench: Bench) -> Iterator[Figure]:
     """Two real daemons on a server of our own."""
-    count = bench.size(10_000, 200)
-    if allow_many_files() < count + 500:
-        raise OSError(f"{count} connections need a higher limit of open files: ulimit -Hn {2 * count}")
+    count = crowd_of(bench)
     folder = bench.folder("replicas")
     with a_server() as server, Probe(folder) as probe:
         address = server.database("replicas")
@@ -41,29 +38,8 @@ def run(bench: Bench) -> Iterator[Figure]:
             Daemon(folder / "there", database=address) as there,
         ):
             went = uvloop.run(_hold((here, there), count))
-    returned = len(went.single) + len(went.together)
-    for name, number in {"all held": went.held, "answered at the other, none lost": returned}.items():
-        yield Figure(
-            name=f"{count:,} agents blocked at 2 daemons: {name}",
-            measured=number,
-            limit=count,
-            unit="",
-            target=Target(factor=1, at_least=True),
-        )
-    yield Figure(
-        name=f"{count:,} agents blocked at 2 daemons: wake across p99",
-        measured=percentile(went.single, 0.99) * 1e3,
-        limit=median(limits) * 1e3,
-        unit="ms",
-        limit_name="one idle fdatasync + one loopback round trip",
-        repetitions=len(went.single),
-        details={
-            "p50": median(went.single) * 1e3,
-            "all at once p50": median(went.together) * 1e3,
-            "all at once p99": percentile(went.together, 0.99) * 1e3,
-            "answered /s": len(went.together) / went.answered_in,
-        },
-    )
+    whom = f"{count:,} agents blocked at 2 daemons"
+    yield from outcomes(whom, count, went, limits, answered="answered at the other", wake="wake across")
 
 
 async def _hold(daemons: Sequence[Daemon], count: int) -> Held:

@@ -92,24 +92,27 @@ class Notifying:
         while True:
             try:
                 for event in await self._store.events(seen, wait=PATIENCE):
-                    seen = event.seq
                     if event.type in {"asked", ACTIVATED}:
                         await self._heed(event)
+                    seen = event.seq
             except StorageError:
                 log.exception("the log cannot be read; trying again in a second")
-                await asyncio.sleep(1)
-            except Exception:
-                log.exception("a question could not be told of; going on in a second")
                 await asyncio.sleep(1)
 
     async def _heed(self, event: Event) -> None:
         try:
             inquiry = event.subject or await self._store.get(str(event.inquiry))
+            if inquiry.is_queued:
+                return
+            notice = self._notice(inquiry, await self._link(inquiry))
         except UnknownInquiry:
             return
-        if inquiry.is_queued:
+        except StorageError:
+            raise
+        # A fault of ours about one question keeps nobody from hearing of the others.
+        except Exception:
+            log.exception("a question could not be told of")
             return
-        notice = self._notice(inquiry, await self._link(inquiry))
         for notify in self._notifiers:
             task = asyncio.create_task(_tell(notify, notice))
             self._telling.add(task)

@@ -61,6 +61,10 @@ class Waiters:
             if _is_over(current, in_line=in_line) or self._closed:
                 return current
             return await waiter or await self._store.get(inquiry.id)
+        except StorageError:
+            # It is asked, and on people's screens: whoever waits hears that it is open, not that asking has failed.
+            log.exception("what became of %s cannot be read just now", inquiry.ref)
+            return inquiry
         finally:
             if timer is not None:
                 timer.cancel()
@@ -72,17 +76,29 @@ class Waiters:
         while True:
             try:
                 for event in await self._store.events(self._seen, wait=PATIENCE):
-                    self._seen = event.seq
                     if event.inquiry in self._waiting:
                         await self._wake(event)
+                    self._seen = event.seq
             except StorageError:
                 # Whoever waits goes on waiting; the log is still there when the trouble is over.
                 log.exception("the log cannot be read; trying again in a second")
                 await asyncio.sleep(1)
 
     async def _wake(self, event: Event) -> None:
-        inquiry = event.subject or await self._store.get(event.inquiry or "")
-        for waiter, in_line in self._waiting.get(inquiry.id, {}).items():
+        waiting = self._waiting.get(event.inquiry or "", {})
+        try:
+            inquiry = event.subject or await self._store.get(event.inquiry or "")
+        except StorageError:
+            raise
+        # Nobody else may wait for ever because of one that cannot be read.
+        except Exception:
+            log.exception(
+                "what became of %s cannot be read; whoever waits for it looks for itself", event.inquiry
+            )
+            for waiter in waiting:
+                _release(waiter, None)
+            return
+        for waiter, in_line in waiting.items():
             if _is_over(inquiry, in_line=in_line):
                 _release(waiter, inquiry)
 

@@ -9,6 +9,7 @@ import pytest
 from upcall.broker import Broker
 from upcall.channels.words import sentences
 from upcall.domain.asking import draft
+from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.limits import Limits
 from upcall.notifying import Notice, Notifier, Notifying, told_once
@@ -91,6 +92,26 @@ async def test_a_question_that_cannot_be_put_into_words_keeps_nobody_from_hearin
         assert (await told.get()).text == "#42 asks"
     await telling.close()
     assert "a question could not be told of" in caplog.text
+
+
+async def test_a_question_that_could_not_be_told_of_while_the_storage_was_away_is_told_of_after_it(
+    broker: Broker,
+) -> None:
+    told: asyncio.Queue[Notice] = asyncio.Queue()
+    trouble = [StorageError("the connection to the database was lost")]
+
+    async def link(inquiry: Inquiry) -> str:
+        if trouble:
+            raise trouble.pop()
+        return await a_link(inquiry)
+
+    telling = Notifying(broker.store, [told.put], title="upcall", words=sentences("en"), link=link)
+    await telling.start()
+    await ask(broker, "One?")
+    await ask(broker, "Two?")
+    async with asyncio.timeout(30):
+        assert [(await told.get()).question for _ in range(2)] == ["One?", "Two?"]
+    await telling.close()
 
 
 async def test_several_daemons_on_one_store_tell_an_address_of_each_question_once(broker: Broker) -> None:

@@ -1,5 +1,7 @@
 """The files of a run: the end of what its program has written."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,28 @@ def test_output_that_becomes_long_loses_its_beginning_and_nothing_else(
     again.append(b"line 10\n")
     again.close()
     assert folder.last_lines(1000)[0].splitlines()[-1] == b"line 10"
+
+
+def test_output_goes_on_when_a_disk_that_was_too_full_for_the_next_file_has_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.runs.folder.SEGMENT_BYTES", 5)
+    folder = RunFolder(tmp_path / "1")
+    folder.create()
+    output = Output(folder)
+    output.append(b"before\n")
+    with monkeypatch.context() as full:
+        full.setattr("upcall.runs.folder.os.open", _no_room)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                output.append(b"lost\n")
+    output.append(b"after\n")
+    output.close()
+    assert folder.last_lines(1000)[0] == b"before\nafter\n"
+
+
+def _no_room(path: Path, *_: int) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
 def test_a_run_that_wrote_nothing_has_no_last_lines(tmp_path: Path) -> None:

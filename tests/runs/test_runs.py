@@ -16,6 +16,7 @@ from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
 from upcall.ports import Query
+from upcall.runs.folder import ERRORS, RunFolder
 from upcall.runs.logs import LogLine
 
 pytestmark = pytest.mark.anyio
@@ -166,6 +167,16 @@ async def test_without_a_daemon_for_too_long_the_agent_is_ended(tmp_path: Path) 
     assert house.processes() == []
 
 
+async def test_without_a_daemon_for_too_long_the_agent_is_ended_on_a_full_disk_too(tmp_path: Path) -> None:
+    async with a_house(tmp_path, end=False, orphan_grace=0.2) as house:
+        folder = RunFolder(house.home.path / "runs" / "1")
+        folder.create()
+        folder.segment(0, ERRORS).symlink_to("/dev/full")
+        run = await house.until_session(await house.begin(WAITS))
+    await house.until_let_go(run)
+    assert house.processes() == []
+
+
 async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> None:
     run = await house.until_session(await house.begin(WAITS))
     (agent,) = house.processes()
@@ -204,6 +215,21 @@ async def test_what_is_said_to_a_live_agent_is_heard_at_the_end_of_its_turn(hous
     assert await house.runs.say(run.number, "And more.", ANA) == "resumed"
     await house.until(run, lambda current: current.starts == 3)
     await house.until_state(run, *OVER)
+
+
+async def test_a_run_that_was_cancelled_ends_whatever_is_said_to_it(house: House) -> None:
+    """Its program may take its time to go; once it has, a word brings the run back."""
+    stubborn = "import signal; signal.signal(signal.SIGTERM, lambda *_: None); tell(turn=True); hang()"
+    run = await house.begin(stubborn)
+    await house.until(run, lambda current: current.turns == 1)
+    await house.runs.cancel(run.number, ANA)
+    with pytest.raises(RunConflict, match="cancelled by ana and is about to end") as refused:
+        await house.runs.say(run.number, "Hello?", ANA)
+    assert refused.value.hint == "say it again when it has ended: that brings the run back"
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts, over.messages) == (RunState.CANCELLED, 1, ())
+    assert await house.runs.say(run.number, "Go on.", ANA) == "resumed"
+    assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
 
 
 async def test_a_failed_run_is_tried_again_as_a_new_one(house: House) -> None:

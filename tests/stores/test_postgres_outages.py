@@ -15,6 +15,7 @@ from tests.stores.wire_tap import WireTap
 from upcall.domain.errors import StorageError, StorageFull
 from upcall.domain.records import Happening
 from upcall.ports import Query
+from upcall.stores.postgres import statements
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import HOUR, NOW, Clock, an_inquiry, answering
 
@@ -190,3 +191,43 @@ async def test_a_server_that_is_restarted_under_load_loses_nothing_and_says_so(
     assert sorted(found) == sorted(kept)
     assert "trying again" in caplog.text
     assert (await shared.record(TICK)).seq == len(kept) + 1
+
+
+SLOW = """
+    CREATE FUNCTION upcall.slow() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN IF NEW.type = 'slow' THEN PERFORM pg_sleep(3600); END IF; RETURN NEW; END $$;
+    CREATE TRIGGER slow BEFORE INSERT ON upcall.event FOR EACH ROW EXECUTE FUNCTION upcall.slow();
+"""
+
+
+async def test_a_write_that_takes_the_server_too_long_each_time_is_refused_and_holds_nobody_else_up(
+    address: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "PAUSED", 0.3)
+    store = await PostgresStore.open(address, clock=clock, patience=0.5)
+    with psycopg.connect(address, autocommit=True) as administrator:
+        administrator.execute(SLOW)
+    slow = Happening(type="slow", at=clock(), data={})
+    _, refused, _ = await asyncio.gather(
+        store.record(TICK), store.record(slow), store.record(TICK), return_exceptions=True
+    )
+    assert isinstance(refused, StorageError)
+    assert "transaction timeout" in refused.message
+    assert [event.type for event in await store.events(0)] == [TICK.type, TICK.type]
+    await store.close()
+
+
+async def test_whoever_keeps_the_counter_locked_makes_a_lost_commit_an_error_and_no_wait_for_ever(
+    tap: WireTap, address: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "LOCKED", 0.1)
+    store = await PostgresStore.open(tap.address(address), clock=clock, patience=0.2)
+    tap.cut_after = b"COMMIT\0"
+    writing = asyncio.create_task(store.record(TICK))
+    await tap.has_cut.wait()
+    # Not a thread: until this one has the lock, nobody else here does anything.
+    with psycopg.connect(address) as somebody:
+        somebody.execute("SELECT 1 FROM upcall.counter FOR UPDATE")
+        with pytest.raises(StorageError, match="whether it took place is not known"):
+            await writing
+    await store.close()

@@ -40,6 +40,16 @@ async def test_a_link_lets_one_browser_in_once(live: House, ana: Visitor) -> Non
     await other.client.aclose()
 
 
+@pytest.mark.parametrize(
+    "cookie", ['prefs={"theme":"dark"}', "a[b]=1", "x=a b c", "just", "path=1", "=", "v=\u00e9"]
+)
+async def test_a_cookie_that_another_program_left_locks_nobody_out(ana: Visitor, cookie: str) -> None:
+    await ana.signs_in()
+    (ours,) = [f"{kept.name}={kept.value}" for kept in ana.client.cookies.jar]
+    sent = f"{cookie}; {ours}".encode("latin-1")
+    assert (await ana.client.get("/", headers=[(b"Cookie", sent)])).status_code == 200
+
+
 async def test_a_link_is_worthless_after_ten_minutes(live: House, ana: Visitor) -> None:
     link = (await live.as_("ana").post("/v1/sign-in-links")).json()["url"]
     (form,) = forms((await ana.client.get(link)).text)

@@ -218,7 +218,7 @@ class Output:
         self.size = folder.size(stream)
         segments = folder.segments(stream)
         self._begins = segments[-1][0] if segments else 0
-        self._file = self._open()
+        self._file = self._open(self._begins)
 
     def append(self, data: bytes) -> None:
         """Add whole lines."""
@@ -232,12 +232,12 @@ class Output:
         self._file.close()
 
     def _turn_over(self) -> None:
-        self._file.close()
-        self._begins = self.size
-        self._file = self._open()
+        # On a full disk there is no next file: then this one stays open, and the next lines try again.
+        full, self._file, self._begins = self._file, self._open(self.size), self.size
+        full.close()
         for _, file in self._folder.segments(self._stream)[:-SEGMENTS]:
             file.unlink(missing_ok=True)
 
-    def _open(self) -> io.FileIO:
-        path = self._folder.segment(self._begins, self._stream)
+    def _open(self, begins: int) -> io.FileIO:
+        path = self._folder.segment(begins, self._stream)
         return io.FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "w")

@@ -86,7 +86,7 @@ class Keeper:
                 preexec_fn=die_with_parent,  # noqa: PLW1509
             )
         except OSError as problem:
-            self._errors.append(f"cannot start {start.argv[0]}: {problem.strerror}\n".encode())
+            self._keep_lines(self._errors, f"cannot start {start.argv[0]}: {problem.strerror}\n".encode())
             return CANNOT_START
         readers = [
             threading.Thread(target=self._copy, args=(process.stdout, self._output), daemon=True),
@@ -116,7 +116,7 @@ class Keeper:
             self._keep_lines(output, rest + b"\n")
 
     def _keep_lines(self, output: Output, lines: bytes) -> None:
-        # On a full disk the agent goes on: whoever stopped reading would stop it too.
+        # On a full disk the agent goes on, for whoever stopped reading would stop it too; and it can still be ended.
         with suppress(OSError):
             output.append(lines)
             if output is self._output:
@@ -155,7 +155,7 @@ class Keeper:
                 nap = SHORTEST_NAP
                 last_met = time.monotonic()
             elif time.monotonic() - last_met > self._start.orphan_grace:
-                self._errors.append(b"ended because Upcall was not there for too long\n")
+                self._keep_lines(self._errors, b"ended because Upcall was not there for too long\n")
                 self._end()
                 return
             self._over.wait(nap)

@@ -30,8 +30,8 @@ LEASE = 60.0
 LOOK_AGAIN = 30.0
 """Seconds after which a run that is alive, and may still ask for its answer, is looked at again. Its end is sooner."""
 
-STARTED_WITHIN = 300.0
-"""Seconds that a started process gets to say something before another attempt is thought of."""
+STARTED_WITHIN = 60.0
+"""Seconds after which an attempt is looked at again whose daemon may have been killed before it started anything."""
 
 PAUSES = (0.0, 5.0, 30.0)
 """Seconds before each attempt, counted from the end of the one before it."""

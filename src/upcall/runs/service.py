@@ -199,15 +199,17 @@ class Runs:
 
         Raises:
             InvalidRequest: if there is nothing in it.
-            RunConflict: if it has no session to be resumed.
+            RunConflict: if it is being ended, or has no session to be resumed.
         """
         require_person(by, "steer a run")
         if not text.strip():
             raise InvalidRequest("text: some words for the agent")
+        _refuse_while_ending(await self._book.get(number))
         if await self._supervisor.say(number, text):
             return "live"
 
         def decide(run: Run) -> Step:
+            _refuse_while_ending(run)
             if not run.alive and not run.session and run.state is not RunState.QUEUED:
                 raise RunConflict(
                     f"run {number} has no session to go on with", hint=f"`upcall retry {number}`"
@@ -360,6 +362,14 @@ class Runs:
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
+
+
+def _refuse_while_ending(run: Run) -> None:
+    if run.alive and run.ending:
+        raise RunConflict(
+            f"run {run.number} was cancelled by {run.ending} and is about to end",
+            hint="say it again when it has ended: that brings the run back",
+        )
 
 
 def _waiting_again(run: Run) -> Step | None:

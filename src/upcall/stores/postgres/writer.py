@@ -50,8 +50,9 @@ class _Outcome(NamedTuple):
 class _CutOffError(Exception):
     """The connection was lost after COMMIT had been sent and before anything came back."""
 
-    def __init__(self, group: Group, outcomes: list[_Outcome], number: int) -> None:
+    def __init__(self, reason: Error, group: Group, outcomes: list[_Outcome], number: int) -> None:
         super().__init__()
+        self.reason = reason
         self.group = group
         self.outcomes = outcomes
         self.number = number
@@ -115,7 +116,7 @@ class Writer:
                 continue
             group, self._gathered = self._gathered[: self._max_group], self._gathered[self._max_group :]
             try:
-                await self._settle(group)
+                await self._settle(group, self._loop.time() + self._patience)
             # A bug of ours must not leave anybody waiting for ever, nor end the task that all others need.
             except Exception as error:
                 log.exception("a group of writes failed in a way that nobody has thought of")
@@ -126,9 +127,12 @@ class Writer:
                 await self._connection.execute(statements.SIGN_OFF, (self._name,))
         await self._let_go()
 
-    async def _settle(self, tasks: list[_Task]) -> bool:
-        """Have a group committed or refused; False when whatever comes next would be refused as well."""
-        deadline, pauses = self._loop.time() + self._patience, Pauses()
+    async def _settle(self, tasks: list[_Task], deadline: float) -> bool:
+        """Have a group committed or refused; False when whatever comes next would be refused as well.
+
+        It is tried at least once, and again until the deadline.
+        """
+        pauses = Pauses()
         while True:
             try:
                 group, outcomes = await self._attempt(tasks)
@@ -140,11 +144,15 @@ class Writer:
                     self._give_up(tasks, error)
                     return False
                 if not kept:
+                    # Whatever ended it may end it each time: it is tried for as long as anything else, and no longer.
+                    if self._loop.time() >= deadline:
+                        return await self._settle_apart(tasks, cut.reason, deadline)
+                    await pauses.pause()
                     continue
                 group, outcomes = cut.group, cut.outcomes
             except (Error, StorageError) as error:
                 if self._connection is not None and not is_lost(error):
-                    return await self._settle_apart(tasks, error)
+                    return await self._settle_apart(tasks, error, deadline)
                 await self._let_go()
                 if self._loop.time() >= deadline or (self._stopping and isinstance(error, StorageError)):
                     self._give_up(tasks, error)
@@ -159,14 +167,14 @@ class Writer:
                 self._complaint = ""
             return True
 
-    async def _settle_apart(self, tasks: list[_Task], error: Error | StorageError) -> bool:
+    async def _settle_apart(self, tasks: list[_Task], error: Error | StorageError, deadline: float) -> bool:
         """Run the members of a group that failed one by one, so that only those fail that fail alone."""
         await self._roll_back()
         if len(tasks) == 1:
             self._give_up(tasks, error)
             return not is_hopeless(error)
         for at, task in enumerate(tasks):
-            if not await self._settle([task]):
+            if not await self._settle([task], deadline):
                 _refuse(tasks[at + 1 :], in_our_words(error, self._link.where))
                 return False
         return True
@@ -196,12 +204,12 @@ class Writer:
             await statements.write(connection, group, self._name, self._number)
         except Error as error:
             if is_lost(error) and error.sqlstate != "25006":
-                raise _CutOffError(group, outcomes, self._number) from error
+                raise _CutOffError(error, group, outcomes, self._number) from error
             raise
         return group, outcomes
 
     async def _was_kept(self, number: int, deadline: float) -> bool:
-        """Whether the commit of that number, whose outcome we did not hear took place.
+        """Whether the commit of that number, whose outcome we did not hear, took place.
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
@@ -210,7 +218,7 @@ class Writer:
             try:
                 connection = self._connection = self._connection or await self._link.connect()
                 async with connection.transaction():
-                    await connection.execute(statements.COUNTER)
+                    await connection.execute(*statements.locked())
                     found = await connection.execute(statements.SIGNED, (self._name,))
                     return (number,) in await found.fetchall()
             except (Error, StorageError) as error:

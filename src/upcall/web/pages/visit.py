@@ -4,7 +4,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import cast
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -183,7 +182,6 @@ class Visit:
 
 
 def _cookies(header: str) -> Mapping[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
+    # Browsers send what any port of this machine has set, in whatever form: one cookie that is odd spoils no other.
+    pairs = (part.partition("=") for part in header.split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs}

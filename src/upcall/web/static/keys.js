@@ -13,9 +13,11 @@ function move(step) {
   cards[next].scrollIntoView({ block: "nearest" });
 }
 
+// Whoever stands on a card that is settled by now means that one, and no other in its place.
 const at = () => {
   const card = current();
-  return card && !card.matches(".settled") ? card : openCards()[0];
+  if (!card) return openCards()[0];
+  return card.matches(".settled") ? undefined : card;
 };
 
 function choose(number) {
@@ -71,7 +73,7 @@ export function press(event) {
   if (isTyping(target)) return;
   if (key === "Enter") {
     // On a button, a link or a summary it means that one.
-    if (target.matches("article, article input") && submit(at())) event.preventDefault();
+    if (target.matches("article, article input") && !event.repeat && submit(at())) event.preventDefault();
     return;
   }
   if (/^[1-9]$/.test(key)) {
