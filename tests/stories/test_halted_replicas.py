@@ -29,6 +29,8 @@ api_url = "{{url}}"
 [[routes]]
 to = ["telegram:{{place}}"]
 """
+# Leases of a minute take more than one.
+pytestmark = pytest.mark.timeout(2 * SECONDS)
 Json = dict[str, Any]
 QUESTION: Json = {"question": "Deploy where?", "options": ["staging", "production"]}
 

@@ -48,6 +48,7 @@ class AppDriver:
         self._message = message
         self._socket = socket_of(told.door)
         self._reader = AppReader()
+        self._over = False
         self._say: Callable[[str], Awaitable[bool]] | None = None
 
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
@@ -59,6 +60,8 @@ class AppDriver:
             if working.done():
                 working.result()
         finally:
+            # A connection that breaks in the moment in which its task is cancelled may hide that from the task.
+            self._over = True
             working.cancel()
             watching.cancel()
             await asyncio.gather(working, watching, return_exceptions=True)
@@ -68,7 +71,7 @@ class AppDriver:
         return self._say is not None and await self._say(text)
 
     async def _work(self, desk: Desk, notice: Callable[[Noticed], None]) -> None:
-        while True:
+        while not self._over:
             if await self._talk(desk, notice):
                 return
             # It is not listening yet, or has dropped us: what it still waits for, it will ask again.
