@@ -1,10 +1,11 @@
 """Whatever crashes between two steps of a start, no session has two processes, and none is forgotten."""
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from tests.runs.house import ANA, a_house
 from upcall.broker import Broker, Reply
 from upcall.domain import resume
 from upcall.domain.run import RunState
+from upcall.runs import supervise
 from upcall.runs.book import Book, Step
 from upcall.runs.folder import RunFolder
 from upcall.runs.keeper import BUSY, STALE
 from upcall.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
+START_KEEPER = supervise.start_keeper
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 
@@ -56,6 +59,65 @@ async def test_a_second_keeper_starts_nothing(tmp_path: Path) -> None:
         await house.until_let_go(run)
         assert keep(house.folder(run)) == STALE
         assert house.processes() == []
+
+
+async def test_a_run_whose_keeper_cannot_be_started_fails_after_a_few_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when what is installed was replaced under the daemon by something that does not work."""
+    keepers = Keepers(broken=4)
+    monkeypatch.setattr(supervise, "start_keeper", keepers.start)
+    monkeypatch.setattr(supervise, "HIRE_AGAIN", (0.0, 0.0, 0.0))
+    async with a_house(tmp_path) as house:
+        run = await house.begin("tell(result='done')")
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.reason, over.starts) == (RunState.FAILED, "cannot_start", 1)
+        assert keepers.tries == 4
+        assert [event.type for event in await house.store.events(0)] == [
+            "run_queued",
+            "run_started",
+            "run_failed",
+        ]
+        again = await house.until_state(await house.runs.retry(run.number, ANA), *OVER)
+        assert (again.state, again.result) == (RunState.COMPLETED, "done")
+
+
+async def test_a_run_is_started_once_its_keeper_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks after keepers does not take its process for lost meanwhile."""
+    keepers = Keepers(broken=1)
+    monkeypatch.setattr(supervise, "start_keeper", keepers.start)
+    monkeypatch.setattr(supervise, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(supervise, "HIRE_AGAIN", (0.2,))
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(await house.begin("tell(result='late')"), *OVER)
+        assert (over.state, over.result, over.starts) == (RunState.COMPLETED, "late", 1)
+        assert keepers.tries == 2
+
+
+async def test_a_run_whose_keeper_cannot_be_started_is_cancelled_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "start_keeper", Keepers(broken=sys.maxsize).start)
+    monkeypatch.setattr(supervise, "HIRE_AGAIN", itertools.repeat(0.02))
+    async with a_house(tmp_path) as house:
+        run = await house.begin("hang()")
+        await house.runs.cancel(run.number, ANA)
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.reason) == (RunState.CANCELLED, "cancelled by ana")
+
+
+@dataclass
+class Keepers:
+    """Starts keepers as ever, after a number of tries that end as for an interpreter that finds no such module."""
+
+    broken: int
+    tries: int = 0
+
+    def start(self, home: Path, folder: RunFolder) -> int:
+        self.tries += 1
+        return 1 if self.tries <= self.broken else START_KEEPER(home, folder)
 
 
 def keep(folder: RunFolder) -> int:

@@ -12,13 +12,17 @@ from upcall.runs.keeper import CANNOT_START
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """All that is known about the end of a process. `waits` says that a person's word is still to come, or on its way."""
+    """All that is known about the end of a process. `waits` says that a person's word is still to come, or on its way.
+
+    `never_began` says that there was no process at all, so nobody has heard what it was to be told.
+    """
 
     code: int
     finished: Finished | None = None
     deferred: Deferred | None = None
     waits: bool = False
     ended_by_us: bool = False
+    never_began: bool = False
 
     @property
     def went_well(self) -> bool:
@@ -33,6 +37,7 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
         alive=False,
         tool="",
         saying=(),
+        messages=(*run.saying, *run.messages) if ending.never_began else run.messages,
         exit_code=ending.code,
         deferred="" if ending.deferred is None else ending.deferred.id,
         result=run.result if ending.finished is None else ending.finished.text,
@@ -44,7 +49,7 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
         return Step(run=replace(over, state=RunState.WAITING, reason=problem or ""), event="run_waiting")
     if ending.finished is not None and ending.finished.reason == LOST_TOUCH and run.session:
         over = replace(over, messages=(RESTARTED, *run.messages))
-    if over.messages and run.session:
+    if over.messages and run.session and not ending.never_began:
         # Somebody had something to say meanwhile: it is told at once.
         return Step(run=replace(over, state=RunState.QUEUED), event="run_queued")
     if problem is None:

@@ -22,7 +22,7 @@ from upcall.runs.book import Step
 from upcall.runs.chores import Chores
 from upcall.runs.folder import RunFolder
 from upcall.runs.following import Following
-from upcall.runs.keeper import CANNOT_START
+from upcall.runs.keeper import BUSY, CANNOT_START, STALE
 from upcall.runs.keepers import Hello, KeeperServer, Keeping, Known
 from upcall.runs.premises import Premises
 from upcall.runs.settling import Ending, settled
@@ -37,6 +37,9 @@ LOST = -9
 
 BUSY_AGAIN = 2.0
 """Seconds after which a session that somebody has taken over is tried again."""
+
+HIRE_AGAIN = (1.0, 5.0, 15.0)
+"""Seconds before each further try to have a keeper, which may be missing while a new version is put in its place."""
 
 log = logging.getLogger("upcall.runs")
 
@@ -122,32 +125,63 @@ class Supervisor:
 
         # Nobody may take a process for lost that is only about to be started.
         self._hiring.add(number)
+        begun = True
         try:
             run, taken = await self._book.change(number, decide)
             if taken:
                 self._alive.add(number)
-                await self._hire(run, told.adding(said))
+                begun = await self._hire(run, told.adding(said))
         finally:
             self._hiring.discard(number)
+        if not begun:
+            self._hiring.add(number)
+            _ = self._chores.add(self._hire_again(run), f"start run {number} after all")
         return taken
 
-    async def _hire(self, run: Run, told: Told) -> None:
-        """Prepare a process, and have a keeper start it."""
+    async def _hire(self, run: Run, told: Told) -> bool:
+        """Prepare a process, and have a keeper start it; False if there was no keeper to be had."""
         try:
             await asyncio.to_thread(self._premises.prepare, run, told)
             if told.said:
                 await self._premises.desks(run).begin_turn()
             self._lend(run)
             self._new.add((run.number, run.starts))
-            begun = await asyncio.to_thread(
-                _start_keeper, self._premises.home.path, self._premises.folder(run.number)
-            )
+            return await self._try_to_hire(run)
         except (OSError, UpcallError) as problem:
             log.warning("run %s cannot be started: %s", run.number, problem)
-            await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
-            return
-        if not begun:
+            await self._never_began(run)
+            return True
+
+    async def _hire_again(self, run: Run) -> None:
+        """Whoever waits for a start is not held up by one that may come about later, or not at all."""
+        try:
+            for pause in HIRE_AGAIN:
+                await asyncio.sleep(pause)
+                if (await self._book.get(run.number)).ending:
+                    break
+                if await self._try_to_hire(run):
+                    return
+            await self._never_began(run)
+        finally:
+            self._hiring.discard(run.number)
+
+    async def _try_to_hire(self, run: Run) -> bool:
+        home, folder = self._premises.home.path, self._premises.folder(run.number)
+        try:
+            code = await asyncio.to_thread(start_keeper, home, folder)
+        except OSError as problem:
+            log.warning("run %s: its keeper cannot be started: %s", run.number, problem)
+            return False
+        if code in (BUSY, STALE):
             self._bury(run)
+        elif code != 0:
+            log.warning("run %s: its keeper cannot be started: exit code %s", run.number, code)
+            return False
+        return True
+
+    async def _never_began(self, run: Run) -> None:
+        waits = await self._deliveries.waits(run)
+        await self._settle(run, Ending(code=CANNOT_START, waits=waits, never_began=True))
 
     def end(self, number: int) -> None:
         """Have a run's process ended; one whose keeper is not here yet is ended when it comes."""
@@ -299,8 +333,8 @@ def _put_back(waits: bool, run: Run) -> Step:  # noqa: FBT001 - a fact, not an o
     return Step(run=replace(before, state=RunState.QUEUED), event="run_queued")
 
 
-def _start_keeper(home: Path, folder: RunFolder) -> bool:
-    """Have a keeper at work; False if it has found a reason not to. It goes on as nobody's child."""
+def start_keeper(home: Path, folder: RunFolder) -> int:
+    """Have a keeper at work: 0, or why it is not. It goes on as nobody's child."""
     started = subprocess.run(
         [sys.executable, "-P", "-m", "upcall.runs.keeper", str(folder.path)],
         check=False,
@@ -309,4 +343,4 @@ def _start_keeper(home: Path, folder: RunFolder) -> bool:
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
-    return started.returncode == 0
+    return started.returncode
