@@ -77,6 +77,20 @@ async def test_an_answer_comes_back_and_the_next_message_proves_it(house: House,
         assert (await asyncio.to_thread(house.happened, "collected")).inquiry == inquiry.id
 
 
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_token_that_is_revoked_does_not_get_the_answer_it_waited_for(house: House, door: str) -> None:
+    async with connected(house, door) as agent:
+        call = asyncio.create_task(agent.call_tool("ask_human", QUESTION))
+        [inquiry] = await opened(house)
+        assert await asyncio.to_thread(house.run, house.access.revoke("local"))
+        await asyncio.to_thread(house.answer, inquiry.id, "1")
+        told = await call
+        assert told.is_error
+        assert told.structured_content is not None
+        assert told.structured_content["error"]["code"] == "unauthenticated"
+        assert "Redis" not in told.model_dump_json()
+
+
 @pytest.mark.promise("spec/61")
 @pytest.mark.parametrize("door", DOORS)
 async def test_an_unknown_client_is_parked_and_takes_it_up_again(tmp_path: Path, door: str) -> None:

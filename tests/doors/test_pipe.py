@@ -1,5 +1,6 @@
 """`upcall mcp` as a real process, between a scripted agent and a daemon that comes and goes."""
 
+import json
 import os
 import socket
 import threading
@@ -266,6 +267,25 @@ def test_a_token_that_is_revoked_ends_the_connection(house: House) -> None:
         someone.initialize()
         assert house.run(house.access.revoke("local"))
         assert "token" in someone.ask(1, "ping")["error"]["message"]
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_token_that_is_revoked_does_not_get_the_answer_it_waited_for(
+    house: House, tmp_path: Path, *, remote: bool
+) -> None:
+    over_http = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN} if remote else {}
+    home = Home(tmp_path / "elsewhere") if remote else house.home
+    with agent(home, UPCALL_WAIT="block", **over_http) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", {"question": "Which password?", "secret": True})
+        [inquiry] = house.opened()
+        assert house.run(house.access.revoke("local"))
+        house.answer(inquiry.id, "hunter2")
+        told = someone.reply(1)
+        assert told["result"]["structuredContent"]["error"]["code"] == "unauthenticated"
+        assert "hunter2" not in json.dumps(told)
+        house.run(house.tools.evidence.settled())
+        assert "collected" not in house.history()
 
 
 def test_an_id_that_is_used_again_is_another_question(house: House) -> None:

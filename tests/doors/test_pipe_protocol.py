@@ -120,7 +120,8 @@ async def said_by_the_sdk(tools: Tools, access: Access, messages: Sequence[Messa
     server = McpDoor(tools, access).server
     to_server, incoming = anyio.create_memory_object_stream[Any](100)
     outgoing, from_server = anyio.create_memory_object_stream[Any](100)
-    scope = {"type": "http", "headers": [], "query_string": b"", CALLER: AGENT}
+    headers = [(b"authorization", f"Bearer {TOKEN}".encode())]
+    scope = {"type": "http", "headers": headers, "query_string": b"", CALLER: AGENT}
     metadata = ServerMessageMetadata(request_context=Request(scope))
     replies: list[Message] = []
     async with to_server, from_server, anyio.create_task_group() as tasks:
@@ -141,7 +142,9 @@ async def test_the_pipe_says_exactly_what_the_official_sdk_says(
     broker: Broker, tools: Tools, dialogue: str
 ) -> None:
     messages = DIALOGUES[dialogue]
-    theirs = await said_by_the_sdk(tools, Access(broker.store), messages)
+    access = Access(broker.store)
+    await access.adopt("local", Role.AGENT, TOKEN)
+    theirs = await said_by_the_sdk(tools, access, messages)
     ours = await said_by_us(tools, messages)
     assert ours == theirs
 
@@ -280,6 +283,30 @@ async def test_a_cancelled_call_gets_no_reply_and_its_question_stays_open(
     assert (await broker.store.get(opened["id"])).is_open
     assert broker.waiting == 0
     await line.close()
+
+
+async def test_a_token_that_was_made_at_another_daemon_is_known_when_a_pipe_first_brings_it(
+    broker: Broker, tools: Tools
+) -> None:
+    here, there = Access(broker.store, shared=True), Access(broker.store, shared=True)
+    await here.load()
+    server = PipeServer(tools, here)
+    await server.start()
+    secret = await there.create("builder", Role.AGENT)
+    line = await Line.to(server, token=secret)
+    line.say(request(1, "ping"))
+    assert (await line.hear())["result"] == {}
+    # All at once, as a pipe does that connects again.
+    hasty = await Line.to(server, greet=False)
+    hello = {"upcall": "pipe", "protocol": 2, "token": await there.create("tester", Role.AGENT)}
+    hasty.say_bytes(
+        b"\n".join(json.dumps(each).encode() for each in (hello, request(1, "ping"), request(2, "ping")))
+    )
+    assert (await hasty.hear())["upcall"] == "daemon"
+    assert [(await hasty.hear())["id"] for _ in range(2)] == [1, 2]
+    for each in (line, hasty):
+        await each.close()
+    await server.close()
 
 
 async def test_at_an_end_every_call_is_parked_and_before_a_restart_none_is(

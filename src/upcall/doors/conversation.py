@@ -17,7 +17,7 @@ from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
 from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of, thread_of
-from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result
+from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
 from upcall.doors.wire import Message, RequestId
 from upcall.holding import is_resumable
 
@@ -30,7 +30,7 @@ class Peer:
 
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
-    where these are not proof enough.
+    where these are not proof enough. `identify` raises once the token with which it came is good no more.
     """
 
     caller: Caller
@@ -42,6 +42,7 @@ class Peer:
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
     taken: Callable[[str], None] | None = None
+    identify: Callable[[], object] | None = None
 
 
 class Toolbox(Protocol):
@@ -251,7 +252,9 @@ class Conversation:
     async def _serve(self, call: "_Call", name: str, asker: Asker) -> None:
         watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
         try:
-            told = await self._tools.call(name, call.taken(), asker, watching)
+            told = still_known(
+                await self._tools.call(name, call.taken(), asker, watching), self._peer.identify
+            )
         finally:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))

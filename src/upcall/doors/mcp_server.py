@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 from weakref import WeakValueDictionary
 
@@ -39,7 +40,7 @@ from upcall import __version__
 from upcall.access import Access
 from upcall.domain.roles import Caller
 from upcall.doors import wire
-from upcall.doors.bearer import Guarded, caller_of, header_of, respond
+from upcall.doors.bearer import Guarded, caller_of, header_of, respond, token_of
 from upcall.doors.catalogue import INSTRUCTIONS, Definition
 from upcall.doors.meta import (
     Meta,
@@ -52,7 +53,7 @@ from upcall.doors.meta import (
     wait_of,
 )
 from upcall.doors.replay import Replay
-from upcall.doors.tools import Asker, Tools, Watching
+from upcall.doors.tools import Asker, Tools, Watching, still_known
 from upcall.holding import is_resumable
 
 RAW_ARGUMENTS = "upcall/arguments"
@@ -182,7 +183,8 @@ class McpDoor:
         if params.arguments is not None and RAW_ARGUMENTS in params.arguments:
             arguments = params.arguments[RAW_ARGUMENTS]
         watching = Watching(progress=None if progress_token_of(meta) is None else self._progress(ctx))
-        told = await self._tools.call(params.name, arguments, asker, watching)
+        known = partial(self._access.identify, token_of(cast("Request", ctx.request).scope))
+        told = still_known(await self._tools.call(params.name, arguments, asker, watching), known)
         if told.collectable is not None:
             connection, good_for = _connection(ctx)
             if connection is not None:

@@ -7,7 +7,8 @@ again under the same key.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -43,7 +44,8 @@ class PipeDoor:
         try:
             if scope["method"] != "POST":
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
-            caller = await self._access.admit(token_of(scope))
+            token = token_of(scope)
+            caller = await self._access.admit(token)
             hello, message = _two_lines(await _body(receive))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400
@@ -53,7 +55,10 @@ class PipeDoor:
         await _start(send, 200)
         lines: asyncio.Queue[bytes] = asyncio.Queue()
         conversation = Conversation(
-            self._tools, _peer(caller, hello), lines.put_nowait, initialized=hello.get("initialized") is True
+            self._tools,
+            _peer(caller, hello, partial(self._access.identify, token)),
+            lines.put_nowait,
+            initialized=hello.get("initialized") is True,
         )
         lines.put_nowait(encoded(greeting()))
         conversation.receive(message)
@@ -84,13 +89,14 @@ class PipeDoor:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _peer(caller: Caller, hello: Mapping[str, object]) -> Peer:
+def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], object]) -> Peer:
     return Peer(
         caller=caller,
         connection=("pipe", caller.name, name_of(hello.get("pipe"))),
         session=name_of(hello.get("session")),
         workspace=name_of(hello.get("workspace")),
         wait=wait_of(hello.get("wait")),
+        identify=identify,
     )
 
 

@@ -19,6 +19,7 @@ from typing_extensions import override
 from upcall import __version__
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.domain.roles import Caller
 from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.meta import wait_of
 from upcall.doors.tools import Tools
@@ -51,6 +52,7 @@ class PipeServer:
         self._port = port
         self._server: asyncio.Server | None = None
         self.closed = False
+        self.admissions: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin to listen."""
@@ -91,7 +93,7 @@ class PipeServer:
 class _Connection(asyncio.Protocol):
     """One pipe. Before its introduction was accepted there is no conversation."""
 
-    __slots__ = ("_buffer", "_conversation", "_held", "_server", "_timer", "_token", "_transport")
+    __slots__ = ("_buffer", "_conversation", "_early", "_held", "_server", "_timer", "_token", "_transport")
 
     def __init__(self, server: PipeServer) -> None:
         self._server = server
@@ -100,6 +102,7 @@ class _Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._buffer: bytes | bytearray = b""
         self._token = ""
+        self._early: list[bytes] | None = None
         self._held: tuple[str, ...] = ()
 
     @override
@@ -181,22 +184,64 @@ class _Connection(asyncio.Protocol):
             self._hang_up()
 
     def _line(self, line: bytes) -> None:
+        if self._early is not None:
+            self._early.append(line)
+            return
         if self._conversation is None:
             self._introduced(line)
             return
         try:
             # A token that was revoked ends here, not when the pipe next connects.
-            self._server.access.identify(self._token)
+            self._identify()
         except Unauthenticated as problem:
             self._refuse(problem)
             return
         self._conversation.receive(line)
 
+    def _identify(self) -> Caller:
+        return self._server.access.identify(self._token)
+
     def _introduced(self, line: bytes) -> None:
         try:
             hello = hello_of(line)
-            self._token = sys.intern(str(hello.get("token", "")))
-            caller = self._server.access.identify(self._token)
+        except UpcallError as problem:
+            self._refuse(problem)
+            return
+        self._token = sys.intern(str(hello.get("token", "")))
+        try:
+            caller = self._identify()
+        except Unauthenticated:
+            # What has come already is for the conversation that there may be.
+            self._early = []
+            if self._transport is not None:
+                self._transport.pause_reading()
+            admission = asyncio.get_running_loop().create_task(self._admit(hello))
+            self._server.admissions.add(admission)
+            admission.add_done_callback(self._server.admissions.discard)
+        else:
+            self._greet(hello, caller)
+
+    async def _admit(self, hello: Mapping[str, object]) -> None:
+        """Let somebody in whose token may have been made at another daemon a moment ago."""
+        try:
+            caller = await self._server.access.admit(self._token)
+        except UpcallError as problem:
+            self._refuse(problem)
+            return
+        early, self._early = self._early or [], None
+        if self._is_there():
+            self._greet(hello, caller)
+        for line in early:
+            if self._is_there():
+                self._line(line)
+        if self._transport is not None and self._is_there():
+            self._transport.resume_reading()
+
+    def _is_there(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def _greet(self, hello: Mapping[str, object], caller: Caller) -> None:
+        try:
             peer = Peer(
                 caller=caller,
                 connection=next(self._server.numbers),
@@ -208,6 +253,7 @@ class _Connection(asyncio.Protocol):
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
                 # A run of ours shows in its own stream what it has, and one that was killed before that is brought back.
                 taken=None if caller.run is None else partial(self._server.held.taken.add, caller.run),
+                identify=self._identify,
             )
             if peer.session is not None and is_resumable(peer.program, peer.session):
                 self._hold(peer.program, peer.session)

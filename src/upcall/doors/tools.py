@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from upcall.broker import Broker
 from upcall.domain.asking import draft
-from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry, UpcallError
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin, Rejected
 from upcall.domain.outcome import outcome
 from upcall.domain.records import Effects, Happening
@@ -313,6 +313,16 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
     text = f"Error: {message}." + (f" {hint[:1].upper()}{hint[1:]}." if hint else "")
     structured: Fields = {"error": {"code": code, "message": message, "hint": hint}}
     return ToolResult(text=text, structured=structured, is_error=True)
+
+
+def still_known(told: ToolResult, identify: Callable[[], object] | None) -> ToolResult:
+    """What is told to somebody who came with a token: hours later it may not be good any more."""
+    try:
+        if identify is not None:
+            identify()
+    except Unauthenticated as error:
+        return failure(error.code, error.message, error.hint)
+    return told
 
 
 def _origin(asker: Asker, runner: str) -> Origin:
