@@ -251,7 +251,8 @@ class Access:
             raise InvalidRequest(
                 f"{name!r} cannot be a token's name", hint="use up to 64 letters, digits and . _ - @"
             )
-        if any(caller.name == name for caller in self._callers.values()):
+        # One that was made at another daemon may not be known here yet.
+        if any(token.name == name for token in await self._store.tokens()):
             raise InvalidRequest(
                 f"there is a token {name!r} already", hint=f"`upcall tokens revoke {name}` first"
             )

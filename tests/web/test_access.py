@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from upcall.access import CODE_SECONDS, Access
-from upcall.domain.errors import Unauthenticated
+from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller, Role, Token
 from upcall.stores.sqlite import SqliteStore
 
@@ -41,6 +41,14 @@ async def test_a_token_made_elsewhere_is_known_when_it_first_comes(here: Access,
         there.identify(secret)
     assert (await there.admit(secret)).name == "builder"
     assert there.identify(secret).name == "builder"
+
+
+async def test_a_name_that_was_taken_elsewhere_is_taken(here: Access, there: Access) -> None:
+    secret = await here.create("ana", Role.PERSON)
+    with pytest.raises(InvalidRequest, match="already"):
+        await there.create("ana", Role.AGENT)
+    await here.load()
+    assert here.identify(secret) == ANA
 
 
 async def test_a_session_begun_elsewhere_is_known_when_it_first_comes(here: Access, there: Access) -> None:
