@@ -197,8 +197,13 @@ class Access:
             raise Unauthenticated("nobody is signed in here", hint="`upcall inbox` prints a sign-in link")
         return found
 
-    def is_open(self, name: str) -> bool:
-        """Whether there is a session of that name, and it is not over."""
+    async def is_open(self, name: str) -> bool:
+        """Whether there is a session of that name, at any daemon on this store, and it is not over."""
+        if not self._is_open(name) and self._shared:
+            await self._learn()
+        return self._is_open(name)
+
+    def _is_open(self, name: str) -> bool:
         return any(each.name == name and not self._is_over(each) for each in self._sessions.values())
 
     async def admit_session(self, secret: str) -> Session:

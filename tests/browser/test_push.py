@@ -27,11 +27,14 @@ from tests.channels.screen import SECONDS, Notice, Screen, a_screen
 from upcall.cli.client import inquiry_path
 
 SUBSCRIBED = """
-let held = null;
-PushManager.prototype.getSubscription = async () => held;
+const held = {
+    toJSON: () => (%s),
+    unsubscribe: async () => { localStorage.removeItem("held"); return true; },
+};
+PushManager.prototype.getSubscription = async () => localStorage.getItem("held") ? held : null;
 PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
     window.wanted = { userVisibleOnly, key: [...applicationServerKey] };
-    held = { toJSON: () => (%s), unsubscribe: async () => { held = null; return true; } };
+    localStorage.setItem("held", "1");
     return held;
 };
 """
@@ -201,3 +204,18 @@ def test_pressing_it_leads_to_the_inbox_that_is_open_already(desk: Desk, laptop:
 
     choose(page, told=False)
     assert page.evaluate(HELD) is None
+
+
+def test_whoever_signs_in_anew_in_the_same_browser_is_still_told(desk: Desk, laptop: Laptop) -> None:
+    page = desk.page(laptop.context)
+    choose(page, told=True)
+    page.close()
+    with laptop.context.expect_event(
+        "response", lambda response: response.url.endswith("/push/subscribe")
+    ) as answered:
+        page = desk.page(laptop.context)
+    assert answered.value.status == 204
+    page.close()
+    desk.ask(question="Which port?")
+    _, notice = laptop.deliver()
+    assert "Which port?" in notice.body

@@ -1,12 +1,15 @@
 """Browsers that want to be told: they come with a session, and go with it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from tests.web.house import House
 from tests.web.visitor import Form, Visitor
-from upcall.dispatch.subscriptions import Subscriptions
+from upcall.access import Access
+from upcall.dispatch.subscriptions import MOST, Subscriptions
+from upcall.domain.roles import Caller, Role
 from upcall.domain.subscription import Subscription
 
 PHONE = Subscription(endpoint="https://push.example/phone", p256dh="key", auth="secret")
@@ -61,6 +64,28 @@ async def test_a_session_that_is_sent_away_is_told_nothing_more(
     await sent(ana, "subscribe")
     await live.access.revoke("ana")
     assert list(await kept.of("ana")) == []
+
+
+async def test_a_daemon_that_does_not_know_a_session_yet_forgets_nothing_of_it(live: House) -> None:
+    there = Access(live.store, shared=True)
+    await there.load()
+    ana = Visitor(live)
+    await ana.signs_in()
+    assert await sent(ana, "subscribe") == 204
+    kept = Subscriptions(live.store, there, lambda: ("other", "other"))
+    assert list(await kept.of("ana")) == [PHONE]
+    await ana.client.aclose()
+
+
+async def test_of_many_browsers_each_can_come_again_and_one_more_is_too_many(
+    live: House, ana: Visitor, kept: Subscriptions
+) -> None:
+    assert await sent(ana, "subscribe") == 204
+    [session] = live.access.sessions(Caller(name="ana", role=Role.PERSON))
+    for number in range(MOST - 1):
+        await kept.keep("ana", session.name, replace(PHONE, endpoint=f"https://push.example/{number}"))
+    assert await sent(ana, "subscribe") == 204
+    assert await sent(ana, "subscribe", replace(PHONE, endpoint="https://push.example/one-more")) == 400
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ class Subscriptions:
             or len(subscription.p256dh + subscription.auth) > LONGEST
         ):
             raise InvalidRequest("keys: p256dh and auth of the subscription")
-        if len(await self.of(person)) >= MOST:
+        others = [each for each in await self.of(person) if each.endpoint != subscription.endpoint]
+        if len(others) >= MOST:
             raise InvalidRequest(
                 f"endpoint: {MOST} browsers of one person at most", hint="sign some of them out"
             )
@@ -75,7 +76,7 @@ class Subscriptions:
         found = await self._store.records(PUSH, state=person, limit=2 * MOST)
         reached: list[Subscription] = []
         for kept in found.items:
-            if self._access.is_open(str(kept.body["session"])):
+            if await self._access.is_open(str(kept.body["session"])):
                 reached.append(subscription_in(kept.body))
             else:
                 await self.drop(str(kept.body["endpoint"]))

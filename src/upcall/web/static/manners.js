@@ -53,12 +53,12 @@ function lead({ data: id }) {
   else location.assign(`/i/${id}`);
 }
 
-async function push(wanted) {
+async function push(wanted, anew = true) {
   if (!body.dataset.push || !worker) return;
   const { pushManager } = await worker;
   const known = await pushManager.getSubscription();
   const key = Uint8Array.from(atob(body.dataset.push.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));
-  const held = wanted ? (known ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })) : known;
+  const held = wanted && anew ? (known ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key })) : known;
   if (!held) return;
   const { endpoint, keys } = held.toJSON();
   const sent = new URLSearchParams({ token: token(), endpoint, ...keys });
@@ -87,5 +87,7 @@ if (box) {
     field.checked = wants(field.dataset.manner);
     field.addEventListener("change", chosen);
   }
+  // A subscription ends with its session, and this may be another.
+  if (wants("notify")) push(true, false);
 }
 navigator.serviceWorker?.addEventListener("message", lead);
