@@ -10,9 +10,11 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from aiohttp import WSMsgType, web
+from discord.utils import time_snowflake
 
 from tests.channels.changing import Changing
 from tests.channels.discord_limits import problem_with, problem_with_form, read
@@ -363,7 +365,7 @@ class FakeDiscord(Changing):
         await self._interact(5, user, message, {"custom_id": form["custom_id"], "components": filled})
 
     async def _say(self, user: str, channel: str, words: str, **more: Any) -> None:
-        number = str(next(self._numbers))
+        number = str(time_snowflake(datetime.now(UTC)) + next(self._numbers))
         self._writers[number] = user
         payload = _message(channel, number, _user(user), words) | more
         self._last = ("MESSAGE_CREATE", payload)

@@ -319,7 +319,7 @@ class FakeSlack(Changing):
         await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})
 
     def _ts(self) -> str:
-        return f"{int(time.time())}.{next(self._numbers):06}"
+        return f"{time.time():.3f}{next(self._numbers):03}"
 
 
 class CallingSlack(FakeSlack):

@@ -7,6 +7,7 @@ only what is really shown. Updates are asked for, or brought to a webhook until 
 import itertools
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -300,8 +301,8 @@ class FakeTelegram(Changing):
 
     async def _say(self, user: str, chat: int, words: str, **more: Any) -> None:
         where = {"id": chat, "type": "supergroup" if chat == GROUP else "private"}
-        message = {"message_id": next(self._numbers), "date": 1, "chat": where, "from": _person(user)}
-        await self.deliver({"message": message | {"text": words} | more})
+        said = {"message_id": next(self._numbers), "date": int(time.time()), "chat": where, "text": words}
+        await self.deliver({"message": said | {"from": _person(user)} | more})
 
     async def deliver(self, update: Json) -> None:
         self._last = {"update_id": next(self._numbers), **update}

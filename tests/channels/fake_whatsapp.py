@@ -242,7 +242,8 @@ class FakeWhatsApp(Changing):
         self._said[name] = user
         who = {"from": _phone(user), "from_user_id": user} if self.phones else {"from_user_id": user}
         contact = {"profile": {"name": "Ana"}, "user_id": user}
-        self._last = _payload(contacts=[contact], messages=[{"id": name, "timestamp": "1", **who, **done}])
+        said = {"id": name, "timestamp": str(int(time.time())), **who, **done}
+        self._last = _payload(contacts=[contact], messages=[said])
         await self._deliver(self._last)
 
     async def _deliver(self, payload: Json) -> None:

@@ -154,3 +154,12 @@ def test_our_own_events_are_known_by_their_mark_and_nobody_elses_mark_counts() -
 )
 def test_what_makes_no_sense_is_nothing(event: Mapping[str, Any]) -> None:
     assert reading.done(event, "!r:x") is None
+
+
+@pytest.mark.parametrize(("stamp", "at"), [(1700000000250, 1700000000.25), ("soon", None), (None, None)])
+def test_matrix_says_when_words_were_written(stamp: object, at: float | None) -> None:
+    content = {"msgtype": "m.text", "body": "yes"}
+    event = {"type": "m.room.message", "event_id": "$1", "sender": "@a:x", "content": content}
+    done = reading.done(event | {"origin_server_ts": stamp}, "!r:x")
+    assert done is not None
+    assert reading.to_us(done, "yes").at == at

@@ -10,6 +10,7 @@ from typing_extensions import override
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
 from upcall.channel_ports import Unavailable
 from upcall.channels.slack import Slack
+from upcall.channels.slack_reading import written
 from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Origin
@@ -149,3 +150,10 @@ async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
     nowhere = Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url="http://127.0.0.1:9/api/")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="C1", message="C1/1.1"), "hello")
+
+
+def test_slack_says_when_words_were_written() -> None:
+    event = {"type": "message", "channel_type": "im", "user": "U1", "channel": "D1", "text": "yes"}
+    told = written({"event_id": "Ev1", "event": event | {"ts": "1700000000.250000"}})
+    assert told is not None
+    assert told.at == 1700000000.25

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from tests.channels.looks import WORDS, seen
 from upcall.channels.telegram_draft import Draft, Pressed, read, written
 from upcall.channels.telegram_messages import CAPABILITIES, Content, TooLong, excerpt, message, units
+from upcall.channels.telegram_reading import Note, understood
 from upcall.channels.words import LANGUAGES, sentences
 from upcall.domain.showing import Given
 
@@ -172,3 +173,10 @@ def test_what_people_are_told_fits_into_a_toast(language: str) -> None:
     words = sentences(language)
     shown = ("unknown_person", "no_question", "unavailable", "too_long", "only_options")
     assert [name for name in shown if units(words[name]) > 200] == []
+
+
+def test_telegram_says_when_words_were_written() -> None:
+    said = {"message_id": 1, "date": 1700000000, "chat": {"id": 7, "type": "private"}, "from": {"id": 7}}
+    note = understood({"update_id": 1, "message": said | {"text": "yes"}})
+    assert isinstance(note, Note)
+    assert note.inbound.at == 1700000000.0

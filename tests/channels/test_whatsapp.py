@@ -291,7 +291,9 @@ async def test_only_meta_is_heard_and_only_what_is_kept_is_confirmed(
 async def test_a_message_is_told_by_its_id_and_its_writer_by_theirs(whatsapp: FakeWhatsApp) -> None:
     inbox, channel = BareInbox(), whatsapp.channel()
     await channel.called(posted(written(from_user_id="US.501", context={"id": "wamid.0"})), inbox)
-    await channel.called(posted(written(type="image", image={"caption": "see"})), inbox)
+    await channel.called(
+        posted(written(type="image", image={"caption": "see"}, timestamp="1700000000")), inbox
+    )
     await channel.close()
     assert inbox.received == [
         Inbound(
@@ -302,7 +304,7 @@ async def test_a_message_is_told_by_its_id_and_its_writer_by_theirs(whatsapp: Fa
             message="wamid.0",
             words="hi",
         ),
-        Inbound(id="message:wamid.1", user="15550000501", place="15550000501", words="see"),
+        Inbound(id="message:wamid.1", user="15550000501", place="15550000501", words="see", at=1.7e9),
     ]
 
 

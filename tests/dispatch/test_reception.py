@@ -10,11 +10,13 @@ from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
-from upcall.domain.delivery import WAITING
-from upcall.domain.inquiry import Answered, Inquiry
+from upcall.domain.asking import draft
+from upcall.domain.delivery import KIND, WAITING, delivery_in, key
+from upcall.domain.inquiry import Answered, Inquiry, Origin
 from upcall.domain.records import Effects, Record
 from upcall.domain.routing import Route
 from upcall.domain.showing import Capabilities, Given, Heard, Inbound
+from upcall.testing.channel_house import WEB
 
 WORDS_ONLY = Capabilities()
 
@@ -24,11 +26,13 @@ class Desk:
 
     def __init__(self, hall: Hall) -> None:
         self.hall = hall
-        self._count = 0
+        self._count = self._log = 0
 
-    async def write(self, words: str, *, place: str = "C1", user: str = "U1") -> Heard:
+    async def write(
+        self, words: str, *, place: str = "C1", user: str = "U1", at: float | None = None
+    ) -> Heard:
         self._count += 1
-        return await self.deliver(Inbound(id=str(self._count), user=user, place=place, words=words))
+        return await self.deliver(Inbound(id=str(self._count), user=user, place=place, words=words, at=at))
 
     async def deliver(self, inbound: Inbound) -> Heard:
         inbox = self.hall.one.inbox
@@ -40,6 +44,25 @@ class Desk:
         inquiry = await self.hall.ask(question)
         await self.hall.one.until(lambda: len(self.hall.one.shown) > shown)
         return inquiry
+
+    async def ask_leave(self, question: str) -> Inquiry:
+        shown = len(self.hall.one.shown)
+        asked = draft({"kind": "approval", "question": question})
+        added = await self.hall.broker.ask(asked, Origin(agent="bot", session="s", door="test"))
+        await self.hall.one.until(lambda: len(self.hall.one.shown) > shown)
+        return added.inquiry
+
+    async def shown_at(self, inquiry: Inquiry) -> float:
+        """Since when the latest one is shown, once that is on record."""
+        self._log = await self.hall.said("shown", self._log)
+        kept = await self.hall.broker.store.look_up(KIND, key(inquiry.id, ONE))
+        assert kept is not None
+        shown_at = delivery_in(kept).shown_at
+        assert shown_at is not None
+        return shown_at
+
+    async def is_open(self, inquiry: Inquiry) -> bool:
+        return (await self.hall.broker.store.get(inquiry.id)).is_open
 
     async def answer_of(self, inquiry: Inquiry) -> str | None:
         state = (await self.hall.broker.store.get(inquiry.id)).state
@@ -200,3 +223,39 @@ async def test_a_question_that_was_forgotten_is_in_nobodys_way(desk: Desk) -> No
     inquiry = await desk.ask("Which cache?")
     assert (await desk.write("1")).accepted
     assert await desk.answer_of(inquiry) == "Redis"
+
+
+async def test_words_that_were_held_up_on_their_way_approve_nothing_that_was_shown_since(desk: Desk) -> None:
+    first = await desk.ask_leave("run the tests")
+    written = await desk.shown_at(first)
+    await desk.hall.broker.reject(first.id, WEB)
+    second = await desk.ask_leave("remove the database")
+    assert await desk.shown_at(second) > written
+    heard = await desk.write("yes", at=written)
+    assert (heard.accepted, await desk.is_open(second)) == (False, True)
+    asked = sentences("en")["which.one"]
+    assert heard.line == asked.format(ref=second.ref, questions=f"{second.ref}: remove the database")
+    assert (await desk.write(f"{second.ref} yes", at=written)).accepted, "whoever names it means it"
+
+
+async def test_words_approve_what_was_shown_before_they_were_written(desk: Desk) -> None:
+    inquiry = await desk.ask_leave("run the tests")
+    assert (await desk.write("yes", at=await desk.shown_at(inquiry))).accepted
+    assert not await desk.is_open(inquiry)
+
+
+async def test_words_of_which_nobody_says_when_they_were_written_approve_nothing(desk: Desk) -> None:
+    inquiry = await desk.ask_leave("run the tests")
+    heard = await desk.write("yes")
+    assert (heard.accepted, await desk.is_open(inquiry)) == (False, True)
+    assert inquiry.ref in heard.line
+
+
+@pytest.mark.parametrize(("earlier", "counts"), [(1.0, True), (60.0, False)])
+async def test_words_answer_a_question_unless_they_are_clearly_older(
+    desk: Desk, earlier: float, *, counts: bool
+) -> None:
+    inquiry = await desk.ask("Which cache?")
+    heard = await desk.write("2", at=await desk.shown_at(inquiry) - earlier)
+    assert heard.accepted is counts
+    assert await desk.is_open(inquiry) is not counts

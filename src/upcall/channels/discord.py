@@ -167,6 +167,7 @@ class Discord:
             place=channel,
             message=None if replied is None else reading.name_of(channel, str(replied)),
             words=words.strip(),
+            at=message.created_at.timestamp(),
         )
         heard = await inbox.receive(inbound)
         if heard.line:

@@ -33,6 +33,7 @@ class Done:
     words: str = ""
     encrypted: bool = False
     mentions: tuple[str, ...] = ()
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,7 @@ def done(event: Event, room: str) -> Done | None:
         thread=thread,
         words=str(content.get("body", "")),
         mentions=_names(_table(content.get("m.mentions")).get("user_ids")),
+        at=_moment(event.get("origin_server_ts")),
     )
 
 
@@ -130,7 +132,11 @@ def addressed(done: Done, us: str, names: Sequence[str]) -> Inbound | None:
 
 def to_us(done: Done, words: str) -> Inbound:
     """Words that are about no message."""
-    return Inbound(id=f"event:{done.id}", user=done.user, place=done.room, words=words)
+    return Inbound(id=f"event:{done.id}", user=done.user, place=done.room, words=words, at=done.at)
+
+
+def _moment(milliseconds: object) -> float | None:
+    return milliseconds / 1000 if isinstance(milliseconds, int) else None
 
 
 def _plain(key: str) -> str:

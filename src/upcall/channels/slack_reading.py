@@ -113,6 +113,7 @@ def written(payload: Payload) -> Inbound | None:
         place=channel,
         message=name_of(channel, str(thread)) if replies else None,
         words=_words(str(event.get("text", ""))),
+        at=float(event["ts"]) if event.get("ts") else None,
     )
 
 

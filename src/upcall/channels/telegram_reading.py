@@ -102,6 +102,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         place=_place(message),
         message=None if replied is None else name_of(chat["id"], replied["message_id"]),
         words=words,
+        at=float(message["date"]) if message.get("date") else None,
     )
     return Note(name=name, inbound=inbound, draft=None if replied is None else _draft(replied))
 

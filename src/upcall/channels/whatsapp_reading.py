@@ -76,6 +76,7 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
         inquiry=pressed[0] if pressed else None,
         given=(Given(picks=(pressed[1],)),) if pressed else None,
         words=words,
+        at=float(message["timestamp"]) if message.get("timestamp") else None,
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from upcall.broker import Broker, Reply, Settled
 from upcall.channel_ports import Unavailable
@@ -43,6 +44,10 @@ REMEMBERED = 2000
 
 BOOKMARK = "bookmark"
 """The records of up to where a channel has been read."""
+
+EARLY = 2.0
+"""By how many seconds words may seem older than the question they answer: channels count whole ones, and somebody may be
+quicker than our own record. Nothing is approved by such words."""
 
 MOST_HERE = 20
 LONGEST_LINE = 80
@@ -140,12 +145,12 @@ class Reception:
     async def _take_bare(self, inbound: Inbound, person: str) -> Heard:
         """Take words that name nothing. They may mean another question each time they come, so they count once."""
         inquiry, words = await self._by_ref(inbound.words)
-        here: list[Inquiry] = []
+        here: list[_Here] = []
         if inquiry is None:
             # Somebody may be quicker than our own record of what they answer, and then mean another one.
             async with self._post.showing:
                 here = await self._open_here(inbound)
-            inquiry = here[0] if len(here) == 1 else None
+            inquiry = here[0].inquiry if len(here) == 1 and _may_mean(inbound, here[0]) else None
         # Only now: whatever these words have closed is on record together with them.
         known = await self._broker.store.look_up(HEARD, heard_key(self._name, inbound.id))
         if known is not None:
@@ -257,21 +262,25 @@ class Reception:
             return None, words
         return (inquiry, rest) if inquiry.is_open and rest.strip() else (None, words)
 
-    async def _open_here(self, inbound: Inbound) -> list[Inquiry]:
+    async def _open_here(self, inbound: Inbound) -> list["_Here"]:
         """What is open where somebody wrote, or in the place that is theirs alone; the oldest first."""
-        found: dict[str, Inquiry] = {}
+        found: dict[str, _Here] = {}
         for address in {inbound.place, inbound.user, f"@{inbound.user}"}:
             place = Place(channel=self._name, address=address)
             page = await self._broker.store.records(WAITING, state=place.name, limit=MOST_HERE)
             for kept in page.items:
                 inquiry = await self._found(str(kept.body["inquiry"]))
                 if inquiry is not None and inquiry.is_open:
-                    found[inquiry.id] = inquiry
-        return sorted(found.values(), key=lambda inquiry: inquiry.asked_at)
+                    since = min(kept.at, found[inquiry.id].since) if inquiry.id in found else kept.at
+                    found[inquiry.id] = _Here(inquiry=inquiry, since=since)
+        return sorted(found.values(), key=lambda each: each.inquiry.asked_at)
 
-    def _which(self, here: Sequence[Inquiry]) -> str:
-        lines = [f"{each.ref}: {one_line(each.questions[0].text, LONGEST_LINE)}" for each in here]
-        return self._words["which"].format(questions="\n".join(lines), ref=here[0].ref)
+    def _which(self, here: Sequence["_Here"]) -> str:
+        asked = [each.inquiry for each in here]
+        lines = [f"{each.ref}: {one_line(each.questions[0].text, LONGEST_LINE)}" for each in asked]
+        return self._words["which" if len(asked) > 1 else "which.one"].format(
+            questions="\n".join(lines), ref=asked[0].ref
+        )
 
     async def _adopt(self, inquiry: Inquiry, inbound: Inbound) -> None:
         """A message that nobody recorded, because of a crash in between, is known from now on and brought up to date."""
@@ -289,6 +298,14 @@ class Reception:
 
     def _no(self, line: str) -> Heard:
         return Heard(line=line, accepted=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    """What is open in a place, and since when it is shown there."""
+
+    inquiry: Inquiry
+    since: float
 
 
 def adopted(known: Delivery, message: str, now: float) -> Effects:
@@ -310,6 +327,14 @@ def adopted(known: Delivery, message: str, now: float) -> Effects:
 def _is_bare(inbound: Inbound) -> bool:
     """Whether it is nothing but words, in which no message and no question is named."""
     return inbound.inquiry is None and inbound.message is None and inbound.given is None
+
+
+def _may_mean(inbound: Inbound, here: _Here) -> bool:
+    """Whether words can be about the only open question: they may be older than it, and have waited for us somewhere."""
+    is_approval = here.inquiry.kind is Kind.APPROVAL
+    if inbound.at is None:
+        return not is_approval
+    return inbound.at >= here.since - (0.0 if is_approval else EARLY)
 
 
 def _values(inquiry: Inquiry, index: int, given: Given) -> list[str]:

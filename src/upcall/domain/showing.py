@@ -126,6 +126,7 @@ class Inbound:
     `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
     `alias` another one under which they may be known.
     A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
+    `at` is when the channel itself says that it was done, in seconds since 1970; None if it does not say.
     """
 
     id: str
@@ -136,6 +137,7 @@ class Inbound:
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None
     words: str = ""
+    at: float | None = None
     proven: bool = True
     """Whether it is certain that `user` did it. Where it is not, nothing but a one-time code counts."""
 
