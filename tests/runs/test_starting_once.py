@@ -13,9 +13,10 @@ import pytest
 from tests.runs.house import ANA, a_house
 from upcall.broker import Broker, Reply
 from upcall.domain import resume
-from upcall.domain.run import RunState
+from upcall.domain.run import Run, RunState
 from upcall.runs import supervise
 from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
 from upcall.runs.folder import RunFolder
 from upcall.runs.keeper import BUSY, STALE
 from upcall.stores.sqlite import SqliteStore
@@ -105,6 +106,22 @@ async def test_a_run_whose_keeper_cannot_be_started_is_cancelled_like_any_other(
         run = await house.begin("hang()")
         await house.runs.cancel(run.number, ANA)
         over = await house.until_state(run, *OVER)
+        assert (over.state, over.reason) == (RunState.CANCELLED, "cancelled by ana")
+
+
+async def test_a_run_that_is_cancelled_while_it_goes_back_in_line_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "start_keeper", lambda home, folder: STALE)
+    async with a_house(tmp_path) as house:
+
+        async def cancelled_meanwhile(deliveries: Deliveries, run: Run) -> bool:
+            if not (await house.runs.get(run.number)).ending:
+                await house.runs.cancel(run.number, ANA)
+            return False
+
+        monkeypatch.setattr(Deliveries, "waits", cancelled_meanwhile)
+        over = await house.until_state(await house.begin("hang()"), *OVER)
         assert (over.state, over.reason) == (RunState.CANCELLED, "cancelled by ana")
 
 

@@ -27,6 +27,9 @@ LANGUAGES = ("python", "bash", "typescript", "sql", "klingon")
             {"keyword": ["const"], "string": ["`x`"], "comment": ["// no", "/* or\nso */"]},
         ),
         ("SQL", "SELECT 'it' -- all", {"keyword": ["SELECT"], "string": ["'it'"], "comment": ["-- all"]}),
+        # From a quote that nothing closes, the rest is not read again and again.
+        ("sh", "if x 'for \\'in 12\nfi", {"keyword": ["if", "fi"]}),
+        ("js", "if `for \\`in\n12", {"keyword": ["if"]}),
         ("klingon", "return 12 # why", {}),
         ("", "return 12 # why", {}),
     ],

@@ -245,7 +245,11 @@ class Supervisor:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
             # somebody else has the session at this moment, it is tried again, but not all the time.
             waits = await self._deliveries.waits(run)
-            after, _ = await self._book.change(run.number, partial(_put_back, waits))
+            after, back = await self._book.change(run.number, partial(_put_back, waits))
+            if not back:
+                # Cancelled in this moment, and so it ends.
+                await self._settle(run, Ending(code=CANNOT_START, never_began=True))
+                return
             asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
             return
         try:
@@ -325,8 +329,10 @@ class Supervisor:
         self._changed(after)
 
 
-def _put_back(waits: bool, run: Run) -> Step:  # noqa: FBT001 - a fact, not an option
-    """The run as it was before its latest start, which never came about."""
+def _put_back(waits: bool, run: Run) -> Step | None:  # noqa: FBT001 - a fact, not an option
+    """The run as it was before its latest start, which never came about; None if nobody wants it any more."""
+    if run.ending:
+        return None
     before = replace(run, alive=False, messages=(*run.saying, *run.messages), saying=())
     if waits and not before.messages:
         return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")

@@ -22,6 +22,8 @@ _KEYWORDS = frozenset(
     """.split()  # noqa: SIM905 - see above
 )
 _STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
+# Where a string is not closed, what follows is left as it is. It is read once: not again from each quote in it.
+_UNCLOSED = r'"(?:\\.|[^"\\\n])*+|' + r"'(?:\\.|[^'\\\n])*+|`(?:\\.|[^`\\])*+"
 _LONG_STRING = r'"""(?s:.*?)(?:"""|\Z)|' + r"'''(?s:.*?)(?:'''|\Z)|"
 
 
@@ -34,7 +36,8 @@ class _Family(NamedTuple):
 
 def _family(comment: str, languages: str, *, strings: str = _STRING) -> _Family:
     tokens = re.compile(
-        rf"(?P<comment>{comment})|(?P<string>{strings})|(?P<number>\b\d[\w.]*)|(?P<keyword>\b[A-Za-z_]\w*)"
+        rf"(?P<comment>{comment})|(?P<string>{strings})|(?P<unclosed>{_UNCLOSED})"
+        r"|(?P<number>\b\d[\w.]*)|(?P<keyword>\b[A-Za-z_]\w*)"
     )
     return _Family(tokens, frozenset(languages.split()))
 
@@ -62,6 +65,8 @@ def _parts(text: str, tokens: re.Pattern[str]) -> list[Markup]:
     parts: list[Markup] = []
     end = 0
     for found in tokens.finditer(text):
+        if found.lastgroup == "unclosed":
+            continue
         if found.lastgroup == "keyword" and found.group().lower() not in _KEYWORDS:
             continue
         parts.append(escape(text[end : found.start()]))

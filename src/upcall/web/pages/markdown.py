@@ -16,7 +16,9 @@ from upcall.domain.display import visible
 from upcall.web.pages.highlighting import highlighted
 
 LONGEST = 20_000
-"""Longer text is shown as it is: parsing it would hold up everybody else."""
+MOST_CELLS = 5_000
+MOST_BRACKETS = 300
+"""Text with more in it is shown as it is: parsing it would hold up everybody else."""
 
 DIFF_LANGUAGES = {"diff", "patch", "udiff"}
 _DIFF = re.compile(r"^(?:@@ .*@@|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
@@ -29,6 +31,7 @@ _LINE_CLASSES = (
     ("+", "add"),
     ("-", "del"),
 )
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
@@ -36,10 +39,16 @@ _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 def rendered(text: str) -> Markup:
     """Markdown of an agent."""
     shown = visible(text).strip("\n")
-    if len(shown) > LONGEST:
+    if len(shown) > LONGEST or shown.count("[") > MOST_BRACKETS or _cells(shown) > MOST_CELLS:
         return preformatted(shown)
     # What markdown-it makes of text is escaped, and the rules below escape what they add.
     return Markup(_parser().render(shown))  # noqa: S704
+
+
+def _cells(text: str) -> int:
+    """How many cells its tables have at most: a row that ends early is filled up to the width of the widest."""
+    blocks = [block.split("\n") for block in _BLANK_LINE.split(text) if "|" in block]
+    return sum(len(lines) * max(line.count("|") + 1 for line in lines) for lines in blocks)
 
 
 def preformatted(text: str, language: str = "") -> Markup:
