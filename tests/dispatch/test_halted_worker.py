@@ -1,6 +1,7 @@
 """A worker that was halted between taking a job up and doing it: what is another's by then it leaves alone."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,38 +18,47 @@ OVER = "held up past its lease"
 
 
 class Halt:
-    """Stops whoever looks at an inquiry, as every worker does that has taken up a job, until it is told to go on."""
+    """Stops the worker that takes up a job where it looks at the inquiry, until it is told to go on."""
 
     def __init__(self, hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
         self._store = hall.broker.store
-        self._get = self._store.get
+        self._get, self._claim = self._store.get, self._store.claim
         self._patch = monkeypatch
         self._reached = asyncio.Event()
         self._on = asyncio.Event()
 
     def begin(self) -> None:
         self._patch.setattr(self._store, "get", self._halted)
+        self._patch.setattr(self._store, "claim", self._claimed)
+
+    async def _claimed(
+        self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    ) -> Sequence[Job]:
+        jobs = await self._claim(kinds, runner=runner, now=now, lease=lease, limit=limit)
+        if any(job.kind.endswith(f":{ONE.channel}") for job in jobs):
+            self._reached.set()
+        return jobs
 
     async def _halted(self, name: str) -> Inquiry:
-        self._reached.set()
         await self._on.wait()
         return await self._get(name)
 
     async def reached(self) -> None:
-        """Wait until somebody is halted."""
+        """Wait until a job is taken up, by whom nothing is done about it yet."""
         async with asyncio.timeout(SECONDS):
             await self._reached.wait()
 
     async def taken(self, kind: str, clock: Clock) -> Job:
         """The job that was taken up, in the hands of another, who takes it as soon as the lease is over."""
         await self.reached()
-        assert await self._store.claim([kind], runner="", now=clock.now, lease=LEASE, limit=1) == []
+        assert await self._claim([kind], runner="", now=clock.now, lease=LEASE, limit=1) == []
         clock.now += LEASE
-        (job,) = await self._store.claim([kind], runner="", now=clock.now, lease=LEASE, limit=1)
+        (job,) = await self._claim([kind], runner="", now=clock.now, lease=LEASE, limit=1)
         return job
 
     def end(self) -> None:
         self._patch.setattr(self._store, "get", self._get)
+        self._patch.setattr(self._store, "claim", self._claim)
         self._on.set()
 
 
