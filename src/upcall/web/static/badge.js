@@ -2,7 +2,7 @@
 import { say } from "./words.js";
 
 const SIZE = 64;
-const PAUSE = 50;
+const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
 const icon = document.querySelector('link[rel="icon"]');
 const plain = icon.href;
 const picture = new Image();
@@ -12,8 +12,8 @@ let timer;
 
 export function show(count) {
   latest = count;
-  // The question itself comes first: this waits until it is on the screen.
-  timer ??= setTimeout(tell, PAUSE);
+  // The question itself comes first.
+  timer ??= idle(tell, { timeout: 500 });
 }
 
 async function tell() {
