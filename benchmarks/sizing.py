@@ -141,7 +141,8 @@ def table(results: Json) -> Iterator[str]:
 def written(page: str, lines: list[str], results: Json) -> str:
     """The page with another table, and where it comes from."""
     machine = results["machine"]
-    about = f"Measured on {results['at'][:10]}, {machine['cores']} cores, {machine['system']}."
+    system, _, _ = machine["system"].partition("-")
+    about = f"Measured on {results['at'][:10]}, {machine['cores']} cores, {system}."
     if results["quick"]:
         about += " Small sizes: these numbers mean nothing yet."
     before, _, rest = page.partition(BEGIN)
