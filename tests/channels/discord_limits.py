@@ -16,6 +16,14 @@ def read(content: str) -> str:
     return "".join(shown).replace("\u200b", "")
 
 
+def seen(posted: Json) -> str:
+    """Everything that people read: the text, and what stands on the controls."""
+    controls = [each for row in posted["components"] for each in row["components"]]
+    labels = [text for each in controls for text in (each.get("label"), each.get("placeholder")) if text]
+    labels += [option["label"] for each in controls for option in each.get("options", [])]
+    return "\n".join([read(posted["content"]), *labels])
+
+
 def _plain(text: str) -> str:
     return _ESCAPED.sub(r"\1", text.replace("**", ""))
 

@@ -16,8 +16,9 @@ from typing import Any, Literal
 from aiohttp import WSMsgType, web
 from discord.utils import time_snowflake
 
+from tests.channels import discord_wire as wire
 from tests.channels.changing import Changing
-from tests.channels.discord_limits import problem_with, problem_with_form, read
+from tests.channels.discord_limits import problem_with, problem_with_form, read, seen
 from upcall.channels.discord import Discord
 from upcall.testing.channel_house import Message
 
@@ -27,10 +28,6 @@ ACK_SECONDS = 3.0
 CONTENT_INTENT = 1 << 15
 CONTENT_FLAG = 1 << 19
 Json = dict[str, Any]
-
-
-def _user(name: str) -> Json:
-    return {"id": name, "username": f"user{name}", "discriminator": "0", "avatar": None}
 
 
 class FakeDiscord(Changing):
@@ -90,7 +87,7 @@ class FakeDiscord(Changing):
 
     def messages(self) -> Sequence[Message]:
         return [
-            Message(name=name, text=_seen(posted), answerable=bool(posted["components"]))
+            Message(name=name, text=seen(posted), answerable=bool(posted["components"]))
             for name, posted in self._posted.items()
             if "components" in posted
         ]
@@ -144,7 +141,7 @@ class FakeDiscord(Changing):
 
     async def mention(self, user: str, words: str) -> None:
         """Write in the channel, with the bot's name before it."""
-        bot = _user(BOT) | {"bot": True}
+        bot = wire.user(BOT) | {"bot": True}
         await self._say(user, self.place, f"<@{BOT}> {words}", guild_id=GUILD, mentions=[bot])
 
     async def say(self, user: str, words: str, **more: Any) -> None:
@@ -173,7 +170,7 @@ class FakeDiscord(Changing):
         self.calls.append((request.method, path, sent))
         try:
             if request.headers.get("Authorization") != f"Bot {TOKEN}":
-                return _no(401, 0, "401: Unauthorized")
+                return wire.no(401, 0, "401: Unauthorized")
             return self._done(request.method, path, sent)
         finally:
             self._changed.set()
@@ -181,15 +178,15 @@ class FakeDiscord(Changing):
     def _done(self, method: str, path: str, sent: Json) -> web.Response:
         match method, path.strip("/").split("/"):
             case "GET", ["users", "@me"]:
-                return _yes(_user(BOT) | {"username": "upcall", "bot": True})
+                return wire.yes(wire.user(BOT) | {"username": "upcall", "bot": True})
             case "GET", ["oauth2", "applications", "@me"] | ["applications", "@me"]:
-                return _yes(self._application())
+                return wire.yes(self._application())
             case "GET", ["gateway", "bot"]:
                 limit = {"total": 1000, "remaining": 999, "reset_after": 0, "max_concurrency": 1}
                 url = self.url.replace("http", "ws", 1).replace("/api/v10", "/gateway")
-                return _yes({"url": url, "shards": 1, "session_start_limit": limit})
+                return wire.yes({"url": url, "shards": 1, "session_start_limit": limit})
             case "POST", ["users", "@me", "channels"]:
-                return _yes({"id": f"50{sent['recipient_id']}", "type": 1})
+                return wire.yes({"id": f"50{sent['recipient_id']}", "type": 1})
             case "POST", ["channels", channel, "messages"]:
                 return self._message(channel, None, sent)
             case "PATCH", ["channels", channel, "messages", message]:
@@ -199,10 +196,10 @@ class FakeDiscord(Changing):
             case "POST", ["webhooks", _, token]:
                 return self._followed_up(token.removeprefix("token-"), sent)
             case _:
-                return _no(404, 0, "404: Not Found")
+                return wire.no(404, 0, "404: Not Found")
 
     def _application(self) -> Json:
-        owner = _user("2")
+        owner = wire.user("2")
         about = {"id": APPLICATION, "name": "Upcall", "description": "", "icon": None, "summary": ""}
         rest = {"bot_public": False, "bot_require_code_grant": False, "verify_key": "00", "team": None}
         return {**about, **rest, "owner": owner, "flags": self.flags}
@@ -211,35 +208,35 @@ class FakeDiscord(Changing):
         if message is None and self._busy:
             after = self._busy.pop(0)
             body = {"message": "You are being rate limited.", "retry_after": after, "global": False}
-            return _json(body, 429, Via="1.1 fake")
+            return wire.reply(body, 429, Via="1.1 fake")
         if self._failing is not None:
             status, code = self._failing
-            return _no(status, code, "no")
+            return wire.no(status, code, "no")
         if problem := problem_with(sent):
-            return _no(400, 50035, problem)
+            return wire.no(400, 50035, problem)
         if message is not None and f"{channel}/{message}" not in self._posted:
-            return _no(404, 10008, "Unknown Message")
+            return wire.no(404, 10008, "Unknown Message")
         if message is None and sent.get("enforce_nonce"):
             for name, posted in self._posted.items():
                 if posted.get("nonce") == sent["nonce"] and name.startswith(f"{channel}/"):
-                    return _yes(self._whole(channel, name.partition("/")[2], posted))
+                    return wire.yes(self._whole(channel, name.partition("/")[2], posted))
         number = message or str(next(self._numbers))
         if "components" not in sent:
             reference = str(sent.get("message_reference", {}).get("message_id", ""))
             self._lines.append((self._writers.get(reference, reference), read(sent["content"])))
         self._posted[f"{channel}/{number}"] = {**self._posted.get(f"{channel}/{number}", {}), **sent}
-        return _yes(self._whole(channel, number, sent))
+        return wire.yes(self._whole(channel, number, sent))
 
     def _called_back(self, interaction: str, sent: Json) -> web.Response:
         waiting = self._acks.get(interaction)
         if waiting is None:
-            return _no(404, 10062, "Unknown interaction")
+            return wire.no(404, 10062, "Unknown interaction")
         if waiting.done():
-            return _no(400, 40060, "Interaction has already been acknowledged.")
+            return wire.no(400, 40060, "Interaction has already been acknowledged.")
         user = self._users[interaction]
         if sent["type"] == 9:
             if problem := problem_with_form(sent["data"]):
-                return _no(400, 50035, problem)
+                return wire.no(400, 50035, problem)
             self._forms[user] = sent["data"]
         elif sent["type"] == 4:
             self._lines.append((user, read(sent["data"]["content"])))
@@ -249,16 +246,16 @@ class FakeDiscord(Changing):
     def _followed_up(self, interaction: str, sent: Json) -> web.Response:
         waiting = self._acks.get(interaction)
         if waiting is None or not waiting.done():
-            return _no(404, 10015, "Unknown Webhook")
+            return wire.no(404, 10015, "Unknown Webhook")
         if problem := problem_with(sent | {"flags": sent["flags"] | 4}):
-            return _no(400, 50035, problem)
+            return wire.no(400, 50035, problem)
         if sent["flags"] & 64:
             self._lines.append((self._users[interaction], read(sent["content"])))
-        return _yes(self._whole(self.place, str(next(self._numbers)), sent))
+        return wire.yes(self._whole(self.place, str(next(self._numbers)), sent))
 
     def _whole(self, channel: str, number: str, sent: Json) -> Json:
-        author = _user(BOT) | {"username": "upcall", "bot": True}
-        return _message(channel, number, author, sent.get("content", "")) | {
+        author = wire.user(BOT) | {"username": "upcall", "bot": True}
+        return wire.message(channel, number, author, sent.get("content", "")) | {
             "components": sent.get("components", [])
         }
 
@@ -290,7 +287,7 @@ class FakeDiscord(Changing):
                 self.identified += 1
                 self._sockets.append(socket)
                 resume = self.url.replace("http", "ws", 1).replace("/api/v10", "/gateway")
-                ready = {"v": 10, "user": _user(BOT) | {"bot": True}, "guilds": [], "session_id": "s"}
+                ready = {"v": 10, "user": wire.user(BOT) | {"bot": True}, "guilds": [], "session_id": "s"}
                 more = {"resume_gateway_url": resume, "application": {"id": APPLICATION, "flags": self.flags}}
                 await self._dispatch("READY", ready | more)
                 self._changed.set()
@@ -327,7 +324,7 @@ class FakeDiscord(Changing):
             "version": 1,
             "channel_id": channel,
             "channel": {"id": channel, "type": 1},
-            "user": _user(user),
+            "user": wire.user(user),
             "data": data,
             "message": self._whole(channel, name, self._posted[message]),
             "locale": "en-US",
@@ -367,7 +364,7 @@ class FakeDiscord(Changing):
     async def _say(self, user: str, channel: str, words: str, **more: Any) -> None:
         number = str(time_snowflake(datetime.now(UTC)) + next(self._numbers))
         self._writers[number] = user
-        payload = _message(channel, number, _user(user), words) | more
+        payload = wire.message(channel, number, wire.user(user), words) | more
         self._last = ("MESSAGE_CREATE", payload)
         await self.until(self.listening)
         await self._dispatch(*self._last)
@@ -377,46 +374,3 @@ class FakeDiscord(Changing):
         label = str(button["label"])
         found = re.search(rf"^{label}\. (.*?)(?: — .*)?$", self._posted[message]["content"], re.MULTILINE)
         return found[1] if label.isdigit() and found else label
-
-
-def _message(channel: str, number: str, author: Json, words: str) -> Json:
-    return {
-        "id": number,
-        "channel_id": channel,
-        "author": author,
-        "content": words,
-        "timestamp": "2026-11-15T00:00:00+00:00",
-        "edited_timestamp": None,
-        "tts": False,
-        "mention_everyone": False,
-        "mentions": [],
-        "mention_roles": [],
-        "attachments": [],
-        "embeds": [],
-        "pinned": False,
-        "type": 0,
-        "components": [],
-        "flags": 0,
-    }
-
-
-def _seen(posted: Json) -> str:
-    """Everything that people read: the text, and what stands on the controls."""
-    controls = [each for row in posted["components"] for each in row["components"]]
-    labels = [text for each in controls for text in (each.get("label"), each.get("placeholder")) if text]
-    labels += [option["label"] for each in controls for option in each.get("options", [])]
-    return "\n".join([read(posted["content"]), *labels])
-
-
-def _json(body: Json, status: int, **headers: str) -> web.Response:
-    # Without a word about the character set, or the library takes it for text.
-    kind = {"Content-Type": "application/json"}
-    return web.Response(body=json.dumps(body).encode(), status=status, headers=kind | headers)
-
-
-def _yes(body: Json) -> web.Response:
-    return _json(body, 200)
-
-
-def _no(status: int, code: int, text: str) -> web.Response:
-    return _json({"code": code, "message": text}, status)

@@ -309,6 +309,28 @@ async def test_a_token_that_was_made_at_another_daemon_is_known_when_a_pipe_firs
     await server.close()
 
 
+async def test_an_admission_under_way_is_cancelled_when_the_server_closes(
+    broker: Broker, tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access, looking = Access(broker.store), asyncio.Event()
+
+    async def slow(token: str) -> Caller:
+        looking.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(access, "admit", slow)
+    server = PipeServer(tools, access)
+    await server.start()
+    line = await Line.to(server, greet=False)
+    line.say({"upcall": "pipe", "protocol": 2, "token": "unheard of"})
+    await looking.wait()
+    (admission,) = server.admissions
+    await server.close()
+    assert admission.cancelled()
+    await line.close()
+
+
 async def test_at_an_end_every_call_is_parked_and_before_a_restart_none_is(
     broker: Broker, tools: Tools, server: PipeServer
 ) -> None:

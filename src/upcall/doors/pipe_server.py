@@ -88,6 +88,9 @@ class PipeServer:
                 await asyncio.wait_for(self._deserted.wait(), GOODBYE_WITHIN)
         for connection in list(self.connections):
             connection.abort()
+        for admission in self.admissions:
+            admission.cancel()
+        await asyncio.gather(*self.admissions, return_exceptions=True)
 
 
 class _Connection(asyncio.Protocol):

@@ -132,9 +132,9 @@ class Supervisor:
                 self._alive.add(number)
                 begun = await self._hire(run, told.adding(said))
         finally:
-            self._hiring.discard(number)
+            if begun:
+                self._hiring.discard(number)
         if not begun:
-            self._hiring.add(number)
             _ = self._chores.add(self._hire_again(run), f"start run {number} after all")
         return taken
 
@@ -248,7 +248,7 @@ class Supervisor:
             after, back = await self._book.change(run.number, partial(_put_back, waits))
             if not back:
                 # Cancelled in this moment, and so it ends.
-                await self._settle(run, Ending(code=CANNOT_START, never_began=True))
+                await self._never_began(run)
                 return
             asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
             return

@@ -41,6 +41,7 @@ LOCK = """
            THEN set_config('transaction_timeout', %s, TRUE) END
     FROM counter
 """
+
 # What is put into these statements is a constant of ours; values are always bound.
 ASKED_BEFORE = f"""
     SELECT earlier.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])

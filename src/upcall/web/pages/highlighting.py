@@ -1,6 +1,7 @@
 """Colours for code: comments, strings, numbers and keywords, told apart well enough for a glance.
 
-It knows a few families of languages and not their grammars. Not a letter of the text is changed.
+It knows a few families of languages and not their grammars: an agent's text is coloured on the event loop, where a
+lexer that goes over it again and again would hold up every other request. Not a letter of the text is changed.
 """
 
 import re
