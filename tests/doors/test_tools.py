@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
 from upcall.broker import Broker, Policy, Reply
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.limits import Limits
@@ -50,6 +51,15 @@ async def answered(
     await broker.receive(inquiry.id, Reply(text=text), PERSON)
     async with asyncio.timeout(PATIENCE):
         return await call
+
+
+@pytest.mark.promise("trust/15")
+@pytest.mark.parametrize("command", HIDING_COMMANDS)
+async def test_confirm_action_hides_nothing_that_could_run(broker: Broker, command: str) -> None:
+    await tools(broker).call("confirm_action", {"action": command, "details": command}, HASTY)
+    inquiry = await asked(broker)
+    assert PAYLOAD in inquiry.questions[0].text
+    assert PAYLOAD in inquiry.context
 
 
 def error_code(result: ToolResult) -> object:

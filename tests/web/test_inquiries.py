@@ -350,3 +350,11 @@ async def test_a_list_is_searched_and_narrowed(house: House) -> None:
 async def test_a_search_that_cannot_be_made_is_refused(house: House, query: dict[str, str]) -> None:
     response = await house.as_("ana").get("/v1/inquiries", params=query)
     assert code(response) == (400, "invalid_request")
+
+
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize(
+    "body", [{"question": "\u3164"}, {"question": "Which?", "options": ["Redis", "Re\u200bdis"]}]
+)
+async def test_what_no_person_could_tell_apart_is_refused(house: House, body: dict[str, Any]) -> None:
+    assert code(await house.as_("builder").post("/v1/inquiries", json=body)) == (422, "invalid_inquiry")

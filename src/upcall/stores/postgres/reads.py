@@ -85,7 +85,9 @@ class Reads:
         rows = await self.rows(search.UNSEARCHED, (search.AT_ONCE,))
         if not rows:
             return False
-        ((written,),) = await self.rows(search.CATCH_UP, search.words(rows))
+        # Reading long texts for their words takes a while, and agents decide how long these are.
+        found = await asyncio.to_thread(search.words, rows)
+        ((written,),) = await self.rows(search.CATCH_UP, found)
         # Those that another daemon is at are left to it.
         return len(rows) == search.AT_ONCE and written > 0
 
