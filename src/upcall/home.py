@@ -15,6 +15,9 @@ PIPE_PROTOCOL = 2
 ACKNOWLEDGING = 2
 """The version since which a pipe says that its agent has taken an answer."""
 
+SHORTEST_SECRET = 16
+"""Characters that a secret has at least; ours have more than 40."""
+
 
 class Running(NamedTuple):
     """A daemon's whereabouts, as its runtime file tells them. The token is ask-only."""
@@ -111,7 +114,34 @@ class Home:
         descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
+            file.flush()
+            # Renamed before its content is on disk, a file may be empty after a power cut.
+            os.fsync(file.fileno())
         staged.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def read_secret(self, path: Path) -> str:
+        """The secret in a file of this home.
+
+        Raises:
+            InvalidSetting: if the file holds none that protects anything.
+            OSError: if it cannot be read.
+        """
+        secret = path.read_bytes().decode("utf-8", "replace").strip()
+        flaw = flaw_of(secret)
+        if flaw:
+            from upcall.domain.errors import InvalidSetting  # noqa: PLC0415 - pipes import this module, and read no secret
+
+            raise InvalidSetting(
+                f"{path}: the secret in it {flaw}",
+                hint=f"delete the file and run `upcall up --replace`, which makes a new secret; where it is mounted, "
+                f"mount one of at least {SHORTEST_SECRET} letters and digits",
+            )
+        return secret
 
     def running(self) -> Running | None:
         """The daemon that the runtime file tells of, if its process is alive."""
@@ -129,6 +159,18 @@ class Home:
             return self.down_mark.stat().st_mtime >= moment
         except OSError:
             return False
+
+
+def flaw_of(secret: str) -> str:
+    """Why a secret protects nothing; empty when there is no such reason."""
+    if not secret:
+        return "is empty"
+    # Zero bytes are what some file systems leave of a file after a power cut.
+    if not (secret.isascii() and secret.isprintable()) or " " in secret:
+        return "has characters that are neither letters, digits nor punctuation"
+    if len(secret) < SHORTEST_SECRET:
+        return f"has {len(secret)} characters, and needs at least {SHORTEST_SECRET}"
+    return ""
 
 
 def default_home() -> Home:

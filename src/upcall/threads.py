@@ -148,7 +148,7 @@ class Threads:
         while not found and (left := deadline - loop.time()) > 0:
             for event in await self._store.events(seen, wait=left):
                 seen = event.seq
-                if event.type == ITEM and event.data["thread"] == name:
+                if event.type == ITEM and event.data.get("thread") == name:
                     found = await self._store.thread_items(name, after=after, limit=limit)
         return found
 
@@ -300,7 +300,7 @@ class Threads:
 
     async def _repeated(self, name: str, caller: Caller, key: str) -> Posted | None:
         for event in await self._store.thread_items(name, before=2**62, limit=LOOK_BACK):
-            if (event.data.get("key"), event.data["by"]) == (key, caller.name):
+            if (event.data.get("key"), event.data.get("by")) == (key, caller.name):
                 about = cast("Mapping[str, Mapping[str, str]]", event.data["metadata"]).get("prompt", {})
                 return Posted(item=event, answered=about.get("prompt_id", ""))
         return None
@@ -334,7 +334,7 @@ class Threads:
 
     async def _find(self, name: str, item: str) -> Event | None:
         for event in reversed(await self._store.thread_items(name, before=2**62, limit=LOOK_BACK)):
-            if event.data["id"] == item:
+            if event.data.get("id") == item:
                 return event
         return None
 

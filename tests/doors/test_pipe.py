@@ -435,3 +435,23 @@ def test_the_pipe_sends_nothing_of_its_environment(house: House) -> None:
             while heard.count(b"\n") < 2:
                 heard += connection.recv(65536)
     assert b"sk-very-secret" not in heard
+
+
+@pytest.mark.promise("trust/33")
+@pytest.mark.parametrize(
+    "meta",
+    [
+        rb'{"upcall/requestKey": "\ud800"}',
+        rb'{"claudecode/toolUseId": "\ud800", "progressToken": "\udfff"}',
+        b'{"x": ' + b"[" * 600 + b"]" * 600 + b"}",
+        b'{"x": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    ],
+    ids=["half a character", "half a character in names", "deep", "deeper than any reader follows"],
+)
+def test_an_agent_gets_a_reply_to_every_call_whatever_its_metadata_holds(house: House, meta: bytes) -> None:
+    with agent(house.home) as speaking:
+        speaking.initialize()
+        params = b'{"name": "notify_human", "arguments": {"message": "Done."}, "_meta": %b}' % meta
+        speaking.send_line(b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": %b}' % params)
+        assert speaking.reply(5)["id"] == 5
+        assert speaking.ask(6, "ping") is not None

@@ -5,11 +5,10 @@ What was delivered is confirmed once it is kept, so whatever a crash interrupts 
 
 import asyncio
 import hmac
-import json
 import logging
 import re
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
@@ -43,8 +42,9 @@ from upcall.channels.telegram_draft import Draft
 from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
+from upcall.json_reading import read_json
 
 CALL_SECONDS = 15
 POLL_SECONDS = 50
@@ -137,8 +137,8 @@ class Telegram:
         if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
             return CallbackReply(status=403)
         try:
-            done = understood(json.loads(callback.body))
-        except (ValueError, TypeError, KeyError, AttributeError):
+            done = understood(cast("dict[str, Any]", read_json(callback.body)))
+        except (InvalidRequest, ValueError, TypeError, KeyError, AttributeError):
             log.exception("Telegram has sent something that is no update")
             return CallbackReply(status=400)
         return CallbackReply(status=503 if await self._take(done, inbox) else 200)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from upcall.doors.acknowledging import Acknowledging, can_tell
+from upcall.doors.broken_line import id_in
 from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -126,8 +127,11 @@ class Pipe:
         """One message of the agent's."""
         try:
             message = json.loads(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             self.complain(-32700, "Parse error: a message is one line of JSON")
+            return
+        except RecursionError:
+            self.complain(-32600, "the message is nested too deeply", id_in(line))
             return
         if not isinstance(message, dict):
             self.complain(-32600, "a message is one JSON object; batches are not supported")
@@ -181,9 +185,9 @@ class Pipe:
         for request in requests:
             self.write(dumped({"jsonrpc": "2.0", "id": request.id, **reply(request)}))
 
-    def complain(self, code: int, message: str) -> None:
-        """Reply to something that has no id to reply to."""
-        self.write(dumped({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}))
+    def complain(self, code: int, message: str, request_id: str | int | None = None) -> None:
+        """Reply to something that has no id to reply to, or none that could be read for sure."""
+        self.write(dumped({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}))
 
     def write(self, line: bytes) -> None:
         """Hand a line to the agent."""

@@ -102,7 +102,8 @@ class Conversation:
             else:
                 self._request(request_id, method, message.get("params"))
         except Refused as refusal:
-            self.send(wire.error(request_id, refusal.code, refusal.message, refusal.data))
+            known = refusal.request_id if request_id is None else request_id
+            self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
         except Exception:
             log.exception("a message could not be handled")
             self.send(wire.error(request_id, wire.INTERNAL_ERROR, "Internal error"))
@@ -255,6 +256,11 @@ class Conversation:
             told = still_known(
                 await self._tools.call(name, call.taken(), asker, watching), self._peer.identify
             )
+        except Exception:
+            # A call that gets no reply keeps its agent waiting for ever.
+            log.exception("a call of %r could not be served", name)
+            self.send(wire.error(call.request_id, wire.INTERNAL_ERROR, "Internal error"))
+            return
         finally:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))

@@ -9,6 +9,7 @@ from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec, search
+from upcall.stores.damage import readable
 from upcall.stores.listing import cursor, listing
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class Reads:
         shown = rows[: query.limit]
         more = len(rows) > query.limit
         return Page(
-            items=tuple([codec.decode(row[2:]) for row in shown]),
+            items=tuple(readable(shown, lambda row: codec.decode(row[2:]))),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -113,13 +114,21 @@ class Reads:
 
     def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [_event(row) for row in self._db.execute(EVENTS, (after, limit))]
+        while rows := self._db.execute(EVENTS, (after, limit)).fetchall():
+            if found := readable(rows, _event):
+                return found
+            after = rows[-1][0]
+        return []
 
     def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
         """The items of a thread."""
         if before is None:
-            return [_event(row) for row in self._db.execute(ITEMS_AFTER, (thread, after, limit))]
-        return [_event(row) for row in self._db.execute(ITEMS_BEFORE, (thread, before, limit))][::-1]
+            while rows := self._db.execute(ITEMS_AFTER, (thread, after, limit)).fetchall():
+                if found := readable(rows, _event):
+                    return found
+                after = rows[-1][0]
+            return []
+        return readable(self._db.execute(ITEMS_BEFORE, (thread, before, limit)), _event)[::-1]
 
     def tokens(self) -> list[Token]:
         """Every token."""
@@ -140,7 +149,7 @@ class Reads:
 
 def _event(row: Sequence[Any]) -> Event:
     seq, kind, about, at, data = row
-    return Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.loads(data))
+    return Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.event_data(seq, kind, data))
 
 
 def statement(query: Query) -> tuple[str, list[object]]:

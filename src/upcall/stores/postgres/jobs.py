@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from upcall.domain.delivery import BY_STATE, WAITING
+from upcall.stores.damage import readable
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
@@ -71,7 +72,7 @@ class Errands:
         for (work, _), result in zip(self._sent, results, strict=False):
             if isinstance(work, Claiming):
                 rows = sorted(result.rows, key=lambda row: (row[0], row[1]))
-                made[work] = [job_in(row[1:]) for row in rows]
+                made[work] = readable([row[1:] for row in rows], job_in)
             else:
                 made[work] = made.get(work, 0) + result.concerned
         taken = set(results[-1].rows) if self._settling else set()
