@@ -219,7 +219,7 @@ class Tools:
     async def _wait(self, fields: Fields, asker: Asker) -> Inquiry:
         name = name_in(fields)
         inquiry = await self._broker.get(name, asker.caller)
-        if inquiry.origin.agent != asker.caller.name:
+        if not asker.caller.asked(inquiry):
             raise UnknownInquiry(name)
         if inquiry.kind is Kind.APPROVAL:
             self._check_approval(inquiry, name, asker)

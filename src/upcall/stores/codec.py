@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from upcall.domain.errors import InvalidRequest
+from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.inquiry import (
     STATE_NAMES,
     Answer,
@@ -32,7 +32,7 @@ from upcall.domain.inquiry import (
     Subject,
 )
 from upcall.domain.thread import ITEM
-from upcall.stores.damage import DAMAGE, DamagedRow
+from upcall.stores.damage import DAMAGE
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """What `decode` reads, in its order."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import DamagedRow
 
 MOST_TOLD = 10_000
 """Rows that are remembered as told of."""
@@ -13,16 +13,6 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 _told: set[str] = set()
-
-
-class DamagedRow(StorageError):
-    """A row of the database that holds something else than what was written there."""
-
-    def __init__(self, what: str, error: Exception) -> None:
-        super().__init__(
-            f"{what} in the database cannot be read: {type(error).__name__}: {error}"[:300],
-            hint="`upcall restore` puts a backup in its place; everything else can be used meanwhile",
-        )
 
 
 DAMAGE = (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError)

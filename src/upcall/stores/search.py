@@ -3,9 +3,10 @@
 import sqlite3
 
 from upcall.domain import searching
+from upcall.domain.errors import DamagedRow
 from upcall.ports import Query
 from upcall.stores import codec
-from upcall.stores.damage import DamagedRow, tell
+from upcall.stores.damage import tell
 
 AT_ONCE = 200
 """How many inquiries are read for their words in one step; everybody else's writes go on in between."""

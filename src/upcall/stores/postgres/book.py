@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from upcall.domain.errors import InvalidRequest
+from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.stores import codec
-from upcall.stores.damage import DamagedRow
 from upcall.stores.postgres.connection import Statement
 from upcall.stores.postgres.rows import columns, is_text, keep, plain
 

@@ -11,12 +11,12 @@ from typing import Any, LiteralString, TypeVar
 
 from psycopg import Error
 
-from upcall.domain.errors import InvalidRequest, StorageError, UnknownInquiry
+from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
-from upcall.stores.damage import DamagedRow, readable, tell
+from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString, NamedTuple
 
 from upcall.domain import refs
+from upcall.domain.errors import DamagedRow
 from upcall.domain.inquiry import Inquiry
 from upcall.stores import codec
-from upcall.stores.damage import DamagedRow
 
 _TEXTS = (0, 4, 5, 6, 7)
 """Which of `codec.COLUMNS` hold what callers wrote; JSON escapes what it must by itself."""

@@ -3,9 +3,10 @@
 from typing import Any
 
 from upcall.domain import searching
+from upcall.domain.errors import DamagedRow
 from upcall.ports import Query
 from upcall.stores import codec
-from upcall.stores.damage import DamagedRow, tell
+from upcall.stores.damage import tell
 from upcall.stores.postgres.rows import columns, decode
 from upcall.stores.search import marks
 
