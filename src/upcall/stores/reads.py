@@ -10,6 +10,7 @@ from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec, search
 from upcall.stores.listing import cursor, listing
+from upcall.stores.unreadable import readable
 
 T = TypeVar("T")
 
@@ -83,7 +84,7 @@ class Reads:
         shown = rows[: query.limit]
         more = len(rows) > query.limit
         return Page(
-            items=tuple([codec.decode(row[2:]) for row in shown]),
+            items=tuple(readable(shown, lambda row: codec.decode(row[2:]), "inquiry", at=2)),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -124,10 +125,7 @@ class Reads:
     def tokens(self) -> list[Token]:
         """Every token."""
         rows = self._db.execute("SELECT name, role, digest, created_at FROM token ORDER BY name")
-        return [
-            Token(name=name, role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in rows
-        ]
+        return readable(rows, token_in, "token")
 
     def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """The answer to any other question."""
@@ -136,6 +134,12 @@ class Reads:
     def close(self) -> None:
         """Let go of the connection."""
         self._db.close()
+
+
+def token_in(row: Sequence[Any]) -> Token:
+    """The token in a row."""
+    name, role, digest, created_at = row
+    return Token(name=name, role=Role(role), digest=digest, created_at=created_at)
 
 
 def _event(row: Sequence[Any]) -> Event:

@@ -88,9 +88,7 @@ class Book:
     """One transaction's records and jobs. `rows` are the records that it decides on."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:
-        self._records: dict[tuple[str, str], Record | None] = {
-            (record.kind, record.key): record for record in map(record_in, rows)
-        }
+        self._rows = {(plain(row[0]), plain(row[1])): row for row in rows}
         self._written: dict[tuple[str, str], Kept | None] = {}
         self._jobs: dict[str, tuple[Job, str] | None] = {}
 
@@ -102,7 +100,9 @@ class Book:
     def look_up(self, kind: str, key: str) -> Record | None:
         """A record that was asked for at the beginning, as it is now."""
         if (kind, key) not in self._written:
-            return self._records.get((kind, key))
+            row = self._rows.get((kind, key))
+            # Read only now: one that cannot be read is the trouble of those who ask for it.
+            return None if row is None else record_in(row)
         kept = self._written[kind, key]
         # As everybody else will read it: with lists for tuples, and names for whatever else had been keys.
         return None if kept is None else replace(kept.record, body=codec.loads(kept.body))

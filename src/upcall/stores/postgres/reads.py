@@ -13,7 +13,7 @@ from psycopg import Error
 
 from upcall.domain.errors import InvalidRequest, StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
-from upcall.domain.roles import Role, Token
+from upcall.domain.roles import Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.listing import cursor, listing
@@ -22,8 +22,10 @@ from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.reads import token_in
 from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
+from upcall.stores.unreadable import readable
 
 T = TypeVar("T")
 CONNECTIONS = 4
@@ -76,7 +78,7 @@ class Reads:
         rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
         return Page(
-            items=tuple([decode(row[2:]) for row in shown]),
+            items=tuple(readable(shown, lambda row: decode(row[2:]), "inquiry", at=2)),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -134,10 +136,7 @@ class Reads:
 
     async def tokens(self) -> list[Token]:
         """Every token."""
-        return [
-            Token(name=plain(name), role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in await self.rows(TOKENS)
-        ]
+        return readable(await self.rows(TOKENS), lambda row: token_in((plain(row[0]), *row[1:])), "token")
 
     async def rows(
         self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
@@ -185,14 +184,18 @@ class Reads:
             except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
             for name, futures in wanted.items():
-                row = found.get(name)
+                try:
+                    row, problem = found.get(name), failure or UnknownInquiry(name)
+                # A row that cannot be read concerns those who wait for it.
+                except Exception as error:  # noqa: BLE001 - a future carries it on
+                    row, problem = None, error
                 for future in futures:
                     if future.done():
                         continue
                     if row is not None:
                         future.set_result(row.inquiry)
                     else:
-                        future.set_exception(failure or UnknownInquiry(name))
+                        future.set_exception(problem)
         self._looking = None
 
     async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
@@ -251,8 +254,9 @@ def _event(row: tuple[Any, ...]) -> Event:
 
 def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
     event, weight = _event(row[:5]), EVENT_WEIGHT + len(row[4])
-    if subject and row[5] is not None:
-        return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    # One that cannot be read is not at hand: it is the trouble of those who ask for it.
+    for about in readable([row[5:]], decode, "inquiry") if subject and row[5] is not None else ():
+        return Logged(replace(event, subject=about), row[4], weight + len(row[-1]))
     return Logged(event, row[4], weight)
 
 

@@ -33,13 +33,17 @@ class Row(NamedTuple):
 
 
 class Found:
-    """Rows by what they may be called."""
+    """Rows by what they may be called. One that cannot be read is the trouble of those who ask for it."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:
         self._by_id: dict[str, Row] = {}
         self._by_ref: dict[str, Row] = {}
+        self._broken: dict[str, Exception] = {}
         for values in rows:
-            self.put(Row(values[0], decode(values[1:]), len(values[-1])))
+            try:
+                self.put(Row(values[0], decode(values[1:]), len(values[-1])))
+            except Exception as problem:  # noqa: BLE001 - `get` raises it
+                self._broken[plain(values[1])] = problem
 
     def put(self, row: Row) -> None:
         """Take in an inquiry as it is now."""
@@ -50,6 +54,8 @@ class Found:
 
     def get(self, name: str) -> Row | None:
         """The inquiry with this id, or the open, otherwise the latest, with this ref."""
+        if name in self._broken:
+            raise self._broken[name]
         return self._by_id.get(name) or self._by_ref.get(name)
 
 
