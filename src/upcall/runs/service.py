@@ -95,7 +95,7 @@ class Runs:
         await self._supervisor.open()
         await self._listening.review()
         self._resuming.start()
-        _ = self._chores.add(self._listening.follow(seen), "listening to runs' questions")
+        self._listening.start(seen)
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
@@ -104,6 +104,7 @@ class Runs:
         self._held.released = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
+        await self._listening.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Run:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from upcall.access import Access
 from upcall.agent_ports import Driver
+from upcall.background import Background
 from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.program import LastWords
 from upcall.domain.run import Run, RunState
@@ -71,6 +72,7 @@ class Supervisor:
         self._hiring: set[int] = set()
         self._new: set[tuple[int, int]] = set()
         self._chores = Chores()
+        self._looking = Background("looking after keepers", self._look_after, log)
         self._going_down = False
 
     async def open(self) -> None:
@@ -83,7 +85,7 @@ class Supervisor:
                     self._alive.add(run.number)
                     if not self._premises.folder(run.number).is_kept():
                         self._bury(run)
-        _ = self._chores.add(self._look_after(), "looking after keepers")
+        self._looking.start()
 
     async def close(self, *, end: bool) -> None:
         """Let go of every process; with `end`, end them first."""
@@ -93,6 +95,7 @@ class Supervisor:
                 following.keeping.end()
             if self._following:
                 await asyncio.wait(set(self._following.values()), timeout=2 * self._premises.kill_grace)
+        await self._looking.close()
         await self._keepers.close()
         await self._chores.close()
 
@@ -204,14 +207,15 @@ class Supervisor:
 
     async def _look_after(self) -> None:
         """Find the runs whose keeper is gone without a word: the system has freed its lock."""
-        while True:
-            await asyncio.sleep(LOOK_EVERY)
-            for number in self._alive - self._following.keys() - self._hiring:
+        await asyncio.sleep(LOOK_EVERY)
+        for number in self._alive - self._following.keys() - self._hiring:
+            try:
                 if not self._premises.folder(number).is_kept():
-                    try:
-                        self._bury(await self._book.get(number))
-                    except UpcallError as problem:
-                        log.warning("run %s cannot be looked after: %s", number, problem.message)
+                    self._bury(await self._book.get(number))
+            except UpcallError as problem:
+                log.warning("run %s cannot be looked after: %s", number, problem.message)
+            except Exception:
+                log.exception("run %s cannot be looked after", number)
 
     def _bury(self, run: Run) -> None:
         """Find out what became of a process that is gone, unless somebody is about to."""

@@ -48,6 +48,8 @@ class Known:
     tokens: Iterable[str] = ()
     records: Iterable[Sequence[Any]] = ()
     done: Mapping[Outright, Any] = field(default_factory=dict)
+    wrote: bool = False
+    """Whether what was done outright has changed anything."""
 
 
 class Group:
@@ -63,6 +65,7 @@ class Group:
         self.tokens: dict[str, Token | None] = {}
         self.book = Book(known.records)
         self._done = known.done
+        self._wrote = known.wrote
         self._refs = refs
         self._found = Found(known.named)
         self._keys: dict[Key, str] = {}
@@ -78,7 +81,7 @@ class Group:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return self.book.is_empty and not (self.log or self.tokens or any(self._done.values()))
+        return self.book.is_empty and not (self.log or self.tokens or self._wrote)
 
     def run(self, work: Work) -> object:
         """Do one piece of work and return what its caller gets; what it raises changes nothing."""
@@ -170,3 +173,7 @@ class Group:
         )
         self.log.append(Logged(event, data, EVENT_WEIGHT + len(data) + size))
         return event
+
+
+def _row(values: Sequence[Any]) -> Row:
+    return Row(values[0], decode(values[1:]), len(values[-1]))

@@ -57,6 +57,7 @@ class Errands:
             *((work, _claim(work)) for work in works if isinstance(work, Claiming)),
             *((work, _renew(work)) for work in works if isinstance(work, Renewing)),
         ]
+        self.wrote = False
         self._settling = [work for work in works if isinstance(work, Settling)]
 
     def statements(self) -> list[Statement]:
@@ -67,7 +68,8 @@ class Errands:
         return made
 
     def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
-        """What became of each, by the results of those statements."""
+        """What became of each, by the results of those statements; `wrote` then tells whether they changed anything."""
+        self.wrote = any(result.rows or result.concerned for result in results)
         made: dict[Outright, Any] = {}
         for (work, _), result in zip(self._sent, results, strict=False):
             if isinstance(work, Claiming):
