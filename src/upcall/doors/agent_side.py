@@ -44,7 +44,9 @@ class Request:
         self.method = message["method"]
         self.line = line
         self.tool = params.get("name") if self.method == "tools/call" else None
-        self.thread = _part(meta, "x-codex-turn-metadata").get("thread_id")
+        turn = _part(meta, "x-codex-turn-metadata")
+        # A helper of Codex's has a thread of its own, and belongs to the session that it helps.
+        self.thread = turn.get("session_id" if "parent_thread_id" in turn else "thread_id")
         self.modern = VERSION_KEY in meta
         self.token = meta.get("progressToken")
         self.beats = 0
@@ -57,10 +59,11 @@ class Link:
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
-    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer.
+    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer;
+    `foretell` is the result of a request where that is known before the daemon is reached.
     """
 
-    __slots__ = ("acknowledge", "notify", "request", "run")
+    __slots__ = ("acknowledge", "foretell", "notify", "request", "run")
 
     def __init__(
         self,
@@ -68,7 +71,9 @@ class Link:
         request: Callable[[str, Request], None],
         notify: Callable[[bytes], None],
         acknowledge: Callable[[str], None],
+        foretell: Callable[[Message, bytes], Message | None] = lambda message, line: None,
     ) -> None:
+        self.foretell = foretell
         self.run = run
         self.request = request
         self.notify = notify
@@ -161,7 +166,7 @@ class Pipe:
                     # Together with the above: what the agent gives up from now on was not given up before.
                     self._taking.writing(name, inquiry)
                 if request is not None and request.method == "initialize" and "result" in message:
-                    self.handshake = _as_handshake(request.line)
+                    self.handshake = as_handshake(request.line)
                 self.changed.notify_all()
             # One that is not outstanding was answered before or taken back.
             if request is not None:
@@ -221,7 +226,12 @@ class Pipe:
                 key += f":{len(self._used)}:{os.urandom(4).hex()}"
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
-        request = Request(message, dumped(message))
+        line = dumped(message)
+        foretold = link.foretell(message, line)
+        if foretold is not None:
+            self.write(dumped({"jsonrpc": "2.0", "id": message["id"], "result": foretold}))
+            return
+        request = Request(message, line)
         self.thread = request.thread or self.thread
         link.request(name, request)
 
@@ -289,7 +299,8 @@ def _settled_in(message: Message) -> str | None:
     return inquiry if told.get("status") in {"answered", "rejected"} and isinstance(inquiry, str) else None
 
 
-def _as_handshake(line: bytes) -> bytes:
+def as_handshake(line: bytes) -> bytes:
+    """The handshake as it is said to a daemon that the agent does not have to hear of."""
     message = json.loads(line)
     message["id"] = HANDSHAKE_ID
     return dumped(message)

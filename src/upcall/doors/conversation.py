@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
+    `client` is what tells it from others when it does not name its session.
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
     where these are not proof enough. `identify` raises once the token with which it came is good no more.
@@ -38,6 +39,7 @@ class Peer:
     session: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    client: str = ""
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
@@ -244,6 +246,7 @@ class Conversation:
             thread=thread_of(meta),
             wait=peer.wait,
             program=program,
+            client=peer.client,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")

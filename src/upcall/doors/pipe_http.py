@@ -96,6 +96,7 @@ def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], ob
         session=name_of(hello.get("session")),
         workspace=name_of(hello.get("workspace")),
         wait=wait_of(hello.get("wait")),
+        client=name_of(hello.get("pipe")) or "",
         identify=identify,
     )
 

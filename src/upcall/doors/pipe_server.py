@@ -251,6 +251,7 @@ class _Connection(asyncio.Protocol):
                 session=name_of(hello.get("session")),
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
+                client=name_of(hello.get("pipe")) or "",
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
