@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from upcall.domain.api_errors import next_try
 from upcall.domain.program import Noticed, Permission, SessionSeen, Spent, ToolCalled, ToolReturned, TurnTaken
 from upcall.domain.records import Effects, Happening, Record
 from upcall.domain.roles import Caller, Role
@@ -50,6 +51,7 @@ class Run:
     `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
     `read` is how much of the output has been counted. Cost and tokens are of all processes together. `messages` are
     for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
+    `refusals` counts processes in a row that the service of the model has refused, the last of them at `refused_at`.
     """
 
     number: int
@@ -82,6 +84,8 @@ class Run:
     messages: tuple[str, ...] = ()
     saying: tuple[str, ...] = ()
     ending: str = ""
+    refusals: int = 0
+    refused_at: float | None = None
 
     @property
     def caller(self) -> Caller:
@@ -90,6 +94,13 @@ class Run:
         return Caller(
             name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner, autonomous=autonomous
         )
+
+    @property
+    def next_try(self) -> float | None:
+        """When the service of the model is tried again, if that is what an answer for this run waits for."""
+        if self.state is not RunState.WAITING or self.alive or self.refused_at is None:
+            return None
+        return next_try(self.refusals, self.refused_at)
 
     @property
     def is_over(self) -> bool:
@@ -131,7 +142,7 @@ def noted(run: Run, noticed: Noticed) -> Run:
         case SessionSeen(id=session):
             return replace(run, session=session)
         case TurnTaken():
-            return replace(run, turns=run.turns + 1)
+            return replace(run, turns=run.turns + 1, refusals=0, refused_at=None)
         case ToolCalled(name=name):
             return replace(run, tool=name)
         case ToolReturned():

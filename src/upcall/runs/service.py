@@ -177,7 +177,7 @@ class Runs:
         """
         require_person(by, "retry a run")
         run = await self._book.get(number)
-        if not run.is_over:
+        if not run.is_over and run.next_try is None:
             raise RunConflict(f"run {number} is {run.state.value}", hint=f"`upcall cancel {number}` first")
         if await self._resuming.again(run):
             run, _ = await self._book.change(number, _waiting_again)

@@ -273,7 +273,7 @@ class Supervisor:
             return  # The keeper lost us and will be back.
         if code == 0 and (watch.finished is None or watch.finished.ok):
             # A program that tells nothing about its turns has read what it was started with by now.
-            await self._deliveries.arrived(told_for(run, folder).delivers, run)
+            await watch.spoke()
         if watch.asked is not None:
             # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
             await following.desk.ask(watch.asked.fields, f"text:{run.number}:{run.starts}", wait=0)

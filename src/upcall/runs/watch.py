@@ -40,6 +40,8 @@ class Watch:
         self._clock = clock
         self._delivers = delivers
         self._has_spoken = False
+        self._returned: list[ToolReturned] = []
+        """Results that the program has handed to its model, which has not spoken since."""
         self._saved_at = clock()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
@@ -52,8 +54,9 @@ class Watch:
             log.exception("run %s: what it has got cannot be written down", self.live.number)
 
     def mark(self, read: int) -> None:
-        """Everything up to there has been taken in."""
-        self.live = replace(self.live, read=read)
+        """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
+        if not self._returned:
+            self.live = replace(self.live, read=read)
 
     async def take(self, noticed: Noticed) -> None:
         """Take in what was noticed."""
@@ -66,17 +69,18 @@ class Watch:
 
     async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
-            case Finished():
+            case Finished(ok=ok):
                 self.finished = noticed
+                if ok:
+                    await self.spoke()
             case Deferred():
                 self.deferred = noticed
             case Asked() if self.asked is None:
                 self.asked = noticed
-            case ToolReturned(id=call, text=text):
-                await self._deliveries.evidence(self.live, call, text)
-            case TurnTaken() if not self._has_spoken:
-                self._has_spoken = True
-                await self._deliveries.arrived(self._delivers, self.live)
+            case ToolReturned():
+                self._returned.append(noticed)
+            case TurnTaken():
+                await self.spoke()
             case _:
                 pass
         # Without its session's id a run cannot be brought back, so that is never left for later.
@@ -84,6 +88,15 @@ class Watch:
             await self.save()
         elif self._saving is None:
             self._saving = asyncio.create_task(self._save_later())
+
+    async def spoke(self) -> None:
+        """The model has spoken, so it has what it was started with and every result before that."""
+        returned, self._returned = self._returned, []
+        for each in returned:
+            await self._deliveries.evidence(self.live, each.id, each.text)
+        if not self._has_spoken:
+            self._has_spoken = True
+            await self._deliveries.arrived(self._delivers, self.live)
 
     async def close(self) -> None:
         """Note how far it came."""
@@ -128,4 +141,6 @@ class Watch:
             input_tokens=live.input_tokens,
             output_tokens=live.output_tokens,
             read=live.read,
+            refusals=live.refusals,
+            refused_at=live.refused_at,
         )
