@@ -29,6 +29,9 @@ HANDSHAKE_ID = "upcall:handshake"
 
 SERVER_ERROR = -32000
 
+UNNAMED_SESSIONS = {"opencode": "OPENCODE", "gemini": "GEMINI_CLI"}
+"""Programs that tell their servers who they are by a variable, and never which session it is."""
+
 Message = dict[str, object]
 
 
@@ -262,16 +265,32 @@ def refused(message: str) -> Message:
     return {"error": {"code": SERVER_ERROR, "message": message}}
 
 
+def session_of(pipe: Pipe) -> tuple[str | None, object]:
+    """The program that speaks through a pipe and its session, as far as either is known."""
+    environ = os.environ
+    if claude := environ.get("CLAUDE_CODE_SESSION_ID"):
+        return "claude", claude
+    if pipe.thread:
+        return "codex", pipe.thread
+    for name, variable in UNNAMED_SESSIONS.items():
+        if environ.get(variable):
+            # Few programs need it.
+            from upcall.doors.own_flags import parent_words, session_in  # noqa: PLC0415
+
+            return name, session_in(name, parent_words())
+    return None, None
+
+
 def introduction(pipe: Pipe) -> Message:
     """What a pipe says about itself. Nothing else of the environment is ever sent."""
     environ = os.environ
-    claude = environ.get("CLAUDE_CODE_SESSION_ID")
+    program, session = session_of(pipe)
     return {
         "upcall": "pipe",
         "protocol": pipe.protocol,
         "pipe": pipe.name,
-        "session": claude or pipe.thread,
-        "program": "claude" if claude else "codex" if pipe.thread else None,
+        "session": session,
+        "program": program,
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
     }
