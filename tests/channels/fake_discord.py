@@ -46,6 +46,10 @@ class FakeDiscord(Changing):
         self.resumed = 0
         self.flags = CONTENT_FLAG
         self.intent_granted = True
+        self.acknowledging = True
+        """Whether what acknowledges a press is taken; if not, Discord has given up on it."""
+        self.names_channels = True
+        """Whether a press says in which channel it was."""
         self._posted: dict[str, Json] = {}
         self._lines: list[tuple[str, str]] = []
         self._forms: dict[str, Json] = {}
@@ -229,7 +233,7 @@ class FakeDiscord(Changing):
 
     def _called_back(self, interaction: str, sent: Json) -> web.Response:
         waiting = self._acks.get(interaction)
-        if waiting is None:
+        if waiting is None or not self.acknowledging:
             return wire.no(404, 10062, "Unknown interaction")
         if waiting.done():
             return wire.no(400, 40060, "Interaction has already been acknowledged.")
@@ -323,7 +327,7 @@ class FakeDiscord(Changing):
             "token": f"token-{number}",
             "version": 1,
             "channel_id": channel,
-            "channel": {"id": channel, "type": 1},
+            **({"channel": {"id": channel, "type": 1}} if self.names_channels else {}),
             "user": wire.user(user),
             "data": data,
             "message": self._whole(channel, name, self._posted[message]),
@@ -337,6 +341,8 @@ class FakeDiscord(Changing):
         self._last = ("INTERACTION_CREATE", payload)
         await self.until(self.listening)
         await self._dispatch(*self._last)
+        if not self.acknowledging:
+            return 0
         async with asyncio.timeout(ACK_SECONDS):
             return await self._acks[number]
 

@@ -29,16 +29,41 @@ Json = dict[str, Any]
 OVER: Json = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 
 
+_FENCED = re.compile(r"```(?=[^\s`])(.*?[^\s`])```(?!`)", re.DOTALL)
+_STYLED = re.compile(r"(?<![^\W_])([*_~`])(?=\S)([^\n]*?\S)\1(?![^\W_])")
+
+
+def read(text: str) -> str:
+    """A text as WhatsApp shows it: signs that make it bold, italic, struck out or code are gone, except within a fence."""
+    pieces = _FENCED.split(text)
+    for index in range(0, len(pieces), 2):
+        plain = pieces[index]
+        while (styled := _STYLED.sub(r"\2", plain)) != plain:
+            plain = styled
+        pieces[index] = plain
+    return "".join(pieces).replace("\u200b", "")
+
+
+def outside(text: str) -> str:
+    """What stands outside of every fence, where WhatsApp looks for markup."""
+    return "".join(_FENCED.split(text)[::2])
+
+
+def length(text: str) -> int:
+    """How long WhatsApp says that a text is."""
+    return len(text.encode("utf-16-le")) // 2
+
+
 def problem_with(sent: Json) -> str | None:
     """What WhatsApp would say about this message."""
     match sent["type"]:
         case "text":
-            if not 1 <= len(sent["text"]["body"]) <= 4096 or sent["text"].get("preview_url"):
+            if not 1 <= length(sent["text"]["body"]) <= 4096 or sent["text"].get("preview_url"):
                 return "text"
         case "template":
             (body,) = sent["template"]["components"]
             gaps = [each["text"] for each in body["parameters"]]
-            if any(not gap or len(gap) > 1024 or re.search(r"[\n\t]| {5}", gap) for gap in gaps):
+            if any(not gap or length(gap) > 1024 or re.search(r"[\n\t]| {5}", gap) for gap in gaps):
                 return "template"
         case "interactive":
             return problem_with_interactive(sent["interactive"])
@@ -48,7 +73,7 @@ def problem_with(sent: Json) -> str | None:
 
 
 def problem_with_interactive(interactive: Json) -> str | None:
-    if not 1 <= len(interactive["body"]["text"]) <= 1024:
+    if not 1 <= length(interactive["body"]["text"]) <= 1024:
         return "body"
     action = interactive["action"]
     if interactive["type"] == "button":
@@ -56,15 +81,15 @@ def problem_with_interactive(interactive: Json) -> str | None:
         titles = [reply["title"] for reply in replies]
         if not 1 <= len(replies) <= 3 or len(set(titles)) < len(titles):
             return "buttons"
-        if any(not 1 <= len(each["title"]) <= 20 or len(each["id"]) > 256 for each in replies):
+        if any(not 1 <= length(each["title"]) <= 20 or len(each["id"]) > 256 for each in replies):
             return "button"
         return None
     rows = [row for section in action["sections"] for row in section["rows"]]
-    if not 1 <= len(rows) <= 10 or not 1 <= len(action["button"]) <= 20:
+    if not 1 <= len(rows) <= 10 or not 1 <= length(action["button"]) <= 20:
         return "rows"
-    if any(not 1 <= len(row["title"]) <= 24 or len(row["id"]) > 200 for row in rows):
+    if any(not 1 <= length(row["title"]) <= 24 or len(row["id"]) > 200 for row in rows):
         return "row"
-    return "description" if any(len(row.get("description", "")) > 72 for row in rows) else None
+    return "description" if any(length(row.get("description", "")) > 72 for row in rows) else None
 
 
 class FakeWhatsApp(Changing):
@@ -288,11 +313,11 @@ class FakeWhatsApp(Changing):
 def _text(sent: Json) -> str:
     match sent["type"]:
         case "text":
-            return str(sent["text"]["body"])
+            return read(str(sent["text"]["body"]))
         case "template":
-            return str(sent["template"]["components"][0]["parameters"][0]["text"])
+            return read(str(sent["template"]["components"][0]["parameters"][0]["text"]))
         case _:
-            return str(sent["interactive"]["body"]["text"])
+            return read(str(sent["interactive"]["body"]["text"]))
 
 
 def _phone(user: str) -> str:

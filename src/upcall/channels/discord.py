@@ -1,6 +1,7 @@
 """Discord through discord.py: a bot on the gateway, so nothing of ours has to be reachable from outside.
 
-Everything is acknowledged before it is dealt with, except what opens a form, which has to be the first thing said.
+What a person pressed is acknowledged once it is kept, because Discord does not deliver it again. Discord waits for
+three seconds; so do we, almost, and then acknowledge what is still on its way.
 """
 
 import asyncio
@@ -23,6 +24,9 @@ from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, Vie
 
 FORM_SECONDS = 2.0
 """How long a form may take to open; Discord gives up after three seconds."""
+
+ACKNOWLEDGE_SECONDS = 2.0
+"""How long a person may wait for what becomes of a press; Discord gives up after three seconds."""
 
 LONGEST_WAIT = 30.0
 """A rate limit up to so many seconds is waited for by the library, in order; of a longer one we are told."""
@@ -129,18 +133,33 @@ class Discord:
         data: Mapping[str, Any] = interaction.data or {}
         sent = interaction.type is discord.InteractionType.modal_submit
         what = reading.submitted(data) if sent else reading.pressed(data)
-        if what is None or interaction.message is None:
+        # Discord may leave out in which channel it was: then the question's own record says so.
+        channel = "" if interaction.channel_id is None else str(interaction.channel_id)
+        if what is None:
             return
-        message = reading.name_of(str(interaction.channel_id), str(interaction.message.id))
+        message = ""
+        if interaction.message is not None and channel:
+            message = reading.name_of(channel, str(interaction.message.id))
         inbound = reading.inbound(
             what, interaction=str(interaction.id), user=str(interaction.user.id), message=message
         )
         if what.given is None:
             await self._open(interaction, inbox, inbound, own=what.own)
             return
-        await self._respond(interaction, {"type": DEFER})
-        heard = await inbox.receive(inbound)
-        if heard.line:
+        receiving = asyncio.create_task(inbox.receive(inbound))
+        await asyncio.wait({receiving}, timeout=ACKNOWLEDGE_SECONDS)
+        line = receiving.result().line if receiving.done() else ""
+        try:
+            await self._respond(interaction, _whispered(line) if line else {"type": DEFER})
+        except (Refused, Unavailable) as problem:
+            # What was pressed counts all the same, and what there is to say is said beside the question.
+            log.warning("a press could not be acknowledged: %s", problem)
+            line = (await receiving).line
+            if line and message:
+                await self._say(*reading.whereabouts(message), line)
+            return
+        heard = await receiving
+        if heard.line and not line:
             await self._call(
                 "POST",
                 "/webhooks/{webhook_id}/{webhook_token}",
@@ -188,8 +207,7 @@ class Discord:
                 await self._respond(interaction, {"type": OPEN, "data": form})
                 return
             line = self._words["no_question"] if view is None else view.outcome or ""
-        told = messages.plain(line) | {"flags": messages.EPHEMERAL}
-        await self._respond(interaction, {"type": REPLY, "data": told})
+        await self._respond(interaction, _whispered(line))
 
     async def _respond(self, interaction: discord.Interaction, reply: Mapping[str, Any]) -> None:
         await self._call(
@@ -273,6 +291,11 @@ def _failure(error: Exception) -> Refused | Unavailable:
             return Unavailable(f"Discord cannot do it now: {error.status}")
         case _:
             return Unavailable(f"Discord cannot be reached: {type(error).__name__}")
+
+
+def _whispered(line: str) -> dict[str, Any]:
+    """A reply to a press that only the person who pressed sees."""
+    return {"type": REPLY, "data": messages.plain(line) | {"flags": messages.EPHEMERAL}}
 
 
 def _nonce(*parts: str) -> str:

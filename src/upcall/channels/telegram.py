@@ -43,6 +43,7 @@ from upcall.channels.telegram_draft import Draft
 from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
+from upcall.domain.display import shortened
 from upcall.domain.errors import StorageError
 from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
 
@@ -289,7 +290,7 @@ class Telegram:
 
     async def _toast(self, query: str, line: str) -> None:
         """Acknowledge a press; what there is to say is shown until the person has read it."""
-        text = messages.shortened(line, messages.LONGEST_TOAST)
+        text = shortened(line, messages.LONGEST_TOAST)
         await self._call(self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text)))
 
     async def _call(self, calling: Awaitable[T]) -> T:
