@@ -46,6 +46,7 @@ class FakeDiscord(Changing):
         self.resumed = 0
         self.flags = CONTENT_FLAG
         self.intent_granted = True
+        self.takes_components = True
         self.acknowledging = True
         """Whether what acknowledges a press is taken; if not, Discord has given up on it."""
         self.names_channels = True
@@ -130,6 +131,11 @@ class FakeDiscord(Changing):
         components = [each for row in self._posted[message]["components"] for each in row["components"]]
         (button,) = [each for each in components if each["custom_id"].startswith("own:")]
         await self._fill(user, message, button, [[words]])
+
+    async def own_form(self, user: str, message: str) -> None:
+        """Press what opens the form, whatever comes of it."""
+        (row,) = self._posted[message]["components"]
+        await self._press(user, message, row["components"][0])
 
     async def press_what_is_gone(self, user: str, message: str, custom_id: str) -> None:
         """Press what somebody's screen still shows."""
@@ -216,6 +222,8 @@ class FakeDiscord(Changing):
         if self._failing is not None:
             status, code = self._failing
             return wire.no(status, code, "no")
+        if sent.get("components") and not self.takes_components:
+            return wire.no(400, 50035, "Invalid Form Body")
         if problem := problem_with(sent):
             return wire.no(400, 50035, problem)
         if message is not None and f"{channel}/{message}" not in self._posted:
@@ -239,6 +247,8 @@ class FakeDiscord(Changing):
             return wire.no(400, 40060, "Interaction has already been acknowledged.")
         user = self._users[interaction]
         if sent["type"] == 9:
+            if not self.takes_components:
+                return wire.no(400, 50035, "Invalid Form Body")
             if problem := problem_with_form(sent["data"]):
                 return wire.no(400, 50035, problem)
             self._forms[user] = sent["data"]

@@ -27,7 +27,7 @@ GROUP = -1001
 ENTITIES = {"bold", "pre", "code", "blockquote"}
 EXACT = {"pre", "code"}
 FOUND_BY_TELEGRAM = re.compile(
-    r"(?<!\w)(?:@\w{2,}|[#$/][A-Za-z]\w*)|\w+://\S+|[\w.-]+@[\w-]+\.\w+|(?:[a-z0-9-]+\.)+[a-z]{2,}\S*",
+    r"(?<!\w)(?:@\w{2,}|[#$][A-Za-z]\w*)|(?<![\w/<>])/[A-Za-z]\w*|\w+://\S+|[\w.-]+@[\w-]+\.\w+|(?:[a-z0-9-]+\.)+[a-z]{2,}\S*",
     re.IGNORECASE,
 )
 OURS = re.compile(r"https?://(?:x|upcall\.example|127\.0\.0\.1(?::\d+)?)/")
@@ -115,6 +115,8 @@ class FakeTelegram(Changing):
         self._asking = 0
         self._last: Json | None = None
         self._numbers = itertools.count(1)
+        self.takes_entities = True
+        """Whether anything but plain text is taken."""
         self._failing: Literal["unavailable", "refused"] | None = None
         self._busy = 0
 
@@ -282,6 +284,8 @@ class FakeTelegram(Changing):
         chat = int(sent["chat_id"])
         if self._failing == "refused" or chat not in {GROUP, int(self.known), int(self.stranger)}:
             return _no(400, "Bad Request: chat not found")
+        if (sent.get("entities") or keyboard(sent)) and not self.takes_entities:
+            return _no(400, "Bad Request: can't parse entities: unsupported type")
         if problem := problem_with(sent):
             return _no(400, f"Bad Request: {problem}")
         name = f"{chat}/{sent['message_id'] if method == 'editMessageText' else next(self._numbers)}"

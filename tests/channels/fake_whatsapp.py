@@ -108,6 +108,7 @@ class FakeWhatsApp(Changing):
         """Whether everybody's 24 hours are over, and when we are told so."""
         self.phones = True
         """Whether people show their numbers."""
+        self.takes_buttons = True
         self._reachable = ""
         self._posted: dict[str, Json] = {}
         self._said: dict[str, str] = {}
@@ -233,6 +234,8 @@ class FakeWhatsApp(Changing):
         to = str(sent.get("to") or sent.get("recipient"))
         if sent["messaging_product"] != "whatsapp" or not re.fullmatch(r"1555\d{7}|US\.\d+", to):
             return _no(400, 100, "Invalid parameter")
+        if sent["type"] == "interactive" and not self.takes_buttons:
+            return _no(400, 131009, "Parameter value is not valid")
         if problem := problem_with(sent):
             return _no(400, 100, f"Invalid parameter: {problem}")
         quoted = sent.get("context", {}).get("message_id")

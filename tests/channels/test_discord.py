@@ -181,6 +181,27 @@ async def test_a_press_counts_though_it_cannot_be_acknowledged_or_names_no_chann
         assert not any("None" in path for _, path, _ in discord.calls)
 
 
+@pytest.mark.promise("trust/63")
+async def test_where_discord_refuses_the_components_the_options_are_sent_by_number(
+    discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_house(discord, tmp_path) as house:
+        formed = await house.ask(question="What name?", kind="text")
+        await discord.until(lambda: len(discord.messages()) == 1)
+        discord.takes_components = False
+        await discord.own_form(discord.known, discord.messages()[0].name)
+        assert discord.told(discord.known)[-1].endswith(f"answer in the inbox: http://x/i/{formed.id}")
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await discord.until(lambda: len(discord.messages()) == 2)
+        message = discord.messages()[1]
+        assert "1. Redis\n2. Memcached" in message.text
+        assert WORDS["reply.one.custom"] in message.text
+        assert caplog.text.count(f"{inquiry.ref} is sent to Discord as plain text") == 1
+        await discord.reply(discord.known, message.name, "2")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        await discord.until(lambda: "✓ Answered: Memcached" in discord.messages()[1].text)
+
+
 def view_of(**fields: Any) -> View:
     return view(an_inquiry(**fields), Discord.capabilities, WORDS)
 

@@ -37,7 +37,7 @@ def shown(**fields: Any) -> View:
 │ [Cache] Which cache?
 │ 1. Redis — has pub/sub
 │ 2. Memcached
-Choose with one of the reactions below.
+Choose by reacting with 1️⃣ 2️⃣, or reply in words.
 Or reply to this message in your own words.""",
         ),
         (
@@ -49,7 +49,7 @@ Or reply to this message in your own words.""",
 │
 │ Deploy?
 ✅ Approve   ❌ Deny
-Choose with one of the reactions below.""",
+Choose by reacting with ✅ ❌, or reply in words.""",
         ),
         (
             {"options": [f"o{number}" for number in range(7)], "custom": False},

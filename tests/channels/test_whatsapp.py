@@ -221,6 +221,27 @@ async def test_after_24_hours_a_template_carries_the_question(tmp_path: Path) ->
             assert delivery["error"] == "an approval cannot be shown in a template"
 
 
+@pytest.mark.promise("trust/63")
+async def test_where_whatsapp_refuses_buttons_or_they_do_not_fit_the_options_are_sent_by_number(
+    whatsapp: FakeWhatsApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whatsapp.takes_buttons = False
+    async with a_house(whatsapp, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 1)
+        message = whatsapp.messages()[0]
+        assert "1. Redis\n2. Memcached\n\nReply with a number" in message.text
+        assert caplog.text.count(f"{inquiry.ref} is sent to WhatsApp as plain text") == 1
+        await whatsapp.reply(whatsapp.known, message.name, "2")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        whatsapp.takes_buttons = True
+        # So many backticks have to be kept apart that no room is left for buttons.
+        ticks = await house.ask(question="`" * 600, options=["Redis", "Memcached"])
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 2)
+        await whatsapp.reply(whatsapp.known, whatsapp.messages()[1].name, "1")
+        assert await house.answers(ticks) == [["Redis"]]
+
+
 @pytest.mark.promise("trust/55")
 async def test_a_command_with_a_fence_of_its_own_is_shown_to_the_letter(
     whatsapp: FakeWhatsApp, tmp_path: Path

@@ -16,10 +16,12 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import FormRefused, Inbox, Refused, Unavailable
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
+from upcall.domain.degrading import plain
+from upcall.domain.errors import StorageError
 from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
 
 FORM_SECONDS = 2.0
@@ -33,6 +35,9 @@ LONGEST_WAIT = 30.0
 
 INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
 DEFER, REPLY, OPEN = 6, 4, 9
+INVALID_FORM = 50035
+"""What Discord says about a message or a form that it does not take as it is."""
+
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
 HINTS = {
     4004: "bot_token is the one under Bot, Token",
@@ -67,24 +72,17 @@ class Discord:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place that begins with @ is a person, in their direct messages."""
         channel = await self._direct(place[1:]) if place.startswith("@") else place
-        body = messages.message(view, self._words)
-        if len(body["content"]) > messages.LONGEST:
-            raise Refused(f"it is longer than the {messages.LONGEST} characters that Discord takes")
         # The same message again within a few minutes is that message, whatever became of the first reply.
-        body |= {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
-        sent = await self._call("POST", "/channels/{channel_id}/messages", body, channel_id=channel)
+        once = {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
+        path = "/channels/{channel_id}/messages"
+        sent = await self._write(view, "POST", path, once, channel_id=channel)
         return Reference(place=place, message=reading.name_of(channel, str(sent["id"])))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         channel, message = reading.whereabouts(reference.message)
-        await self._call(
-            "PATCH",
-            "/channels/{channel_id}/messages/{message_id}",
-            messages.message(view, self._words),
-            channel_id=channel,
-            message_id=message,
-        )
+        path = "/channels/{channel_id}/messages/{message_id}"
+        await self._write(view, "PATCH", path, {}, channel_id=channel, message_id=message)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
@@ -201,13 +199,32 @@ class Discord:
                 view = await inbox.view(inbound.inquiry or "")
         except TimeoutError:
             pass
+        except StorageError:
+            log.exception("a form could not be made")
         else:
             if view is not None and view.outcome is None:
                 form = messages.form(view, self._words, own=own)
-                await self._respond(interaction, {"type": OPEN, "data": form})
-                return
-            line = self._words["no_question"] if view is None else view.outcome or ""
+                try:
+                    await self._respond(interaction, {"type": OPEN, "data": form})
+                    return
+                except Refused as problem:
+                    log.warning("the form of %s could not be opened: %s", view.ref, problem)
+                    line = self._words["form_failed"].format(link=view.page)
+            else:
+                line = self._words["no_question"] if view is None else view.outcome or ""
         await self._respond(interaction, _whispered(line))
+
+    async def _write(
+        self, view: View, method: str, path: str, more: dict[str, Any], **parameters: str
+    ) -> Any:
+        """Have a message show a view; where Discord does not take what there is to press, as text with numbers."""
+        try:
+            return await self._call(method, path, _body(view, self._words) | more, **parameters)
+        except FormRefused as problem:
+            log.warning("%s is sent to Discord as plain text: %s", view.ref, problem)
+        return await self._call(
+            method, path, _body(plain(view, self._words), self._words) | more, **parameters
+        )
 
     async def _respond(self, interaction: discord.Interaction, reply: Mapping[str, Any]) -> None:
         await self._call(
@@ -284,6 +301,8 @@ def _failure(error: Exception) -> Refused | Unavailable:
             return Unavailable("Discord is busy", after=error.retry_after)
         case discord.LoginFailure():
             return Refused(f"Discord says 401: {HINTS[4004]}")
+        case discord.HTTPException() if error.code == INVALID_FORM:
+            return FormRefused(f"Discord says {error.code} {error.text}")
         case discord.HTTPException() if error.status < 500 and error.status != 429:
             hint = f": {HINTS[error.code]}" if error.code in HINTS else ""
             return Refused(f"Discord says {error.code or error.status} {error.text}{hint}")
@@ -291,6 +310,13 @@ def _failure(error: Exception) -> Refused | Unavailable:
             return Unavailable(f"Discord cannot do it now: {error.status}")
         case _:
             return Unavailable(f"Discord cannot be reached: {type(error).__name__}")
+
+
+def _body(view: View, words: Mapping[str, str]) -> dict[str, Any]:
+    body = messages.message(view, words)
+    if len(body["content"]) > messages.LONGEST:
+        raise Refused(f"it is longer than the {messages.LONGEST} characters that Discord takes")
+    return body
 
 
 def _whispered(line: str) -> dict[str, Any]:

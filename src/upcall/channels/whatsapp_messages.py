@@ -32,6 +32,10 @@ class Unshowable(Exception):
     """It cannot be shown as it is, with the reason."""
 
 
+class TooMuchToPress(Unshowable):
+    """It leaves no room for anything to press."""
+
+
 def fenced(text: str) -> str:
     """Text to the letter, in a block that it cannot leave: no two backticks of its own, or it and the fence, touch."""
     inner = _BACKTICKS.sub(f"`{_APART}", text)
@@ -144,5 +148,5 @@ def _row(view: View, index: int) -> Body:
 
 def _pressable(kind: str, text: str, action: Body) -> Body:
     if units(text) > LONGEST_PRESSABLE:
-        raise Unshowable("this is too long for a message with buttons in WhatsApp")
+        raise TooMuchToPress("this is too long for a message with buttons in WhatsApp")
     return {"type": "interactive", "interactive": {"type": kind, "body": {"text": text}, "action": action}}
