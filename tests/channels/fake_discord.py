@@ -158,6 +158,28 @@ class FakeDiscord(Changing):
         """Write in the channel."""
         await self._say(user, self.place, words, guild_id=GUILD, **more)
 
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message; what is said about that is said in reply to the same one."""
+        channel, _, number = message.partition("/")
+        self._writers[number] = user
+        about = {"user_id": user, "channel_id": channel, "message_id": number, "burst": False, "type": 0}
+        await self.until(self.listening)
+        await self._dispatch("MESSAGE_REACTION_ADD", about | {"emoji": {"id": None, "name": emoji}})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice message."""
+        channel, _, number = message.partition("/")
+        reference = {"message_id": number, "channel_id": channel, "guild_id": GUILD}
+        voice = {
+            "id": "1",
+            "filename": "voice-message.ogg",
+            "size": 1,
+            "url": "https://x",
+            "proxy_url": "https://x",
+        }
+        more = {"message_reference": reference, "type": 19, "attachments": [voice], "flags": 1 << 13}
+        await self._say(user, channel, "", guild_id=GUILD, **more)
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._dispatch(*self._last)

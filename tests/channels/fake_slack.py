@@ -135,6 +135,25 @@ class FakeSlack(Changing):
     async def write(self, user: str, words: str) -> None:
         await self._say(user, f"D{user}", words, channel_type="im")
 
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message."""
+        channel, ts = message.split("/")
+        item = {"type": "message", "channel": channel, "ts": ts}
+        event = {
+            "type": "reaction_added",
+            "user": user,
+            "reaction": emoji,
+            "item": item,
+            "event_ts": self._ts(),
+        }
+        await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a clip."""
+        channel, ts = message.split("/")
+        clip = {"id": "F1", "subtype": "slack_audio", "mimetype": "audio/mp4"}
+        await self._say(user, channel, "", thread_ts=ts, subtype="file_share", files=[clip])
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._send(*self._last)
@@ -279,7 +298,7 @@ class FakeSlack(Changing):
             self._lines.append((user, line))
             self._changed.set()
 
-    async def _say(self, user: str, channel: str, words: str, **more: str) -> None:
+    async def _say(self, user: str, channel: str, words: str, **more: Any) -> None:
         text = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         event = {"type": "message", "user": user, "channel": channel, "text": text, "ts": self._ts(), **more}
         await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})

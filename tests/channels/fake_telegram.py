@@ -220,6 +220,24 @@ class FakeTelegram(Changing):
     async def write(self, user: str, words: str, chat: int | None = None) -> None:
         await self._say(user, chat or int(user), words)
 
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message."""
+        chat, _, number = message.partition("/")
+        reaction = {
+            "chat": {"id": int(chat), "type": "supergroup"},
+            "message_id": int(number),
+            "user": _person(user),
+            "date": int(time.time()),
+            "old_reaction": [],
+            "new_reaction": [{"type": "emoji", "emoji": emoji}],
+        }
+        await self.deliver({"message_reaction": reaction})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
+        await self._say(user, GROUP, None, reply_to_message=self._seen(message), voice=voice)
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._deliver(self._last, self._repeated)
@@ -295,6 +313,10 @@ class FakeTelegram(Changing):
             kept = self._posted[name]
             if kept["text"] == sent["text"] and keyboard(kept) == keyboard(sent):
                 return _no(400, "Bad Request: message is not modified")
+        elif "reply_parameters" in sent and "message_reaction" in (self._last or {}):
+            # In reply to what somebody has reacted to, so it is for them.
+            assert self._last is not None
+            self._lines.append((str(self._last["message_reaction"]["user"]["id"]), sent["text"]))
         elif (
             "reply_parameters" in sent
             and f"{chat}/{sent['reply_parameters']['message_id']}" not in self._posted
@@ -327,9 +349,10 @@ class FakeTelegram(Changing):
 
     # People.
 
-    async def _say(self, user: str, chat: int, words: str, **more: Any) -> None:
+    async def _say(self, user: str, chat: int, words: str | None, **more: Any) -> None:
         where = {"id": chat, "type": "supergroup" if chat == GROUP else "private"}
-        said = {"message_id": next(self._numbers), "date": int(time.time()), "chat": where, "text": words}
+        said: Json = {"message_id": next(self._numbers), "date": int(time.time()), "chat": where}
+        said |= {} if words is None else {"text": words}
         await self.deliver({"message": said | {"from": _person(user)} | more})
 
     async def deliver(self, update: Json) -> None:

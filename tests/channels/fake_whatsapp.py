@@ -112,6 +112,8 @@ class FakeWhatsApp(Changing):
         self._reachable = ""
         self._posted: dict[str, Json] = {}
         self._said: dict[str, str] = {}
+        self._reacted: dict[str, str] = {}
+        self._reactions: set[str] = set()
         self._lines: list[tuple[str, str]] = []
         self._numbers = itertools.count(1)
         self._failing: Literal["unavailable", "refused"] | None = None
@@ -192,6 +194,17 @@ class FakeWhatsApp(Changing):
     async def write(self, user: str, words: str) -> None:
         await self._do(user, {"type": "text", "text": {"body": words}})
 
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message; what is said about that is said in reply to the same one."""
+        self._reacted[message] = user
+        await self._do(user, {"type": "reaction", "reaction": {"message_id": message, "emoji": emoji}})
+        del self._reacted[message]
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        context = {"from": "15550000000", "id": message}
+        await self._do(user, {"type": "audio", "audio": {"id": "1", "voice": True}, "context": context})
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._deliver(self._last)
@@ -245,7 +258,9 @@ class FakeWhatsApp(Changing):
         if over and self.over == "at once":
             return _no(400, OVER["code"], OVER["title"])
         name = f"wamid.{next(self._numbers)}"
-        if quoted in self._said:
+        if quoted in self._reactions:
+            return _no(400, 131009, "Parameter value is not valid")
+        if quoted in self._said or quoted in self._reacted:
             self._lines.append((to, sent["text"]["body"]))
         if not over:
             self._posted[name] = sent
@@ -268,6 +283,8 @@ class FakeWhatsApp(Changing):
     async def _do(self, user: str, done: Json) -> None:
         name = f"wamid.u{next(self._numbers)}"
         self._said[name] = user
+        if done["type"] == "reaction":
+            self._reactions.add(name)
         who = {"from": _phone(user), "from_user_id": user} if self.phones else {"from_user_id": user}
         contact = {"profile": {"name": "Ana"}, "user_id": user}
         said = {"id": name, "timestamp": str(int(time.time())), **who, **done}

@@ -114,6 +114,12 @@ class MatrixHouse(Changing):
         event = await self.send(user, "m.reaction", {"m.relates_to": relation})
         self._reacted[user, message, key] = event
 
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        relation = {"m.in_reply_to": {"event_id": _event(message)}}
+        voice = {"msgtype": "m.audio", "body": "yes.ogg", "url": "mxc://localhost/1"}
+        await self.send(user, "m.room.message", voice | {"m.relates_to": relation})
+
     # What the contract suite does here.
 
     def channel(self) -> Matrix:

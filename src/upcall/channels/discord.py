@@ -22,7 +22,7 @@ from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
 from upcall.domain.degrading import plain
 from upcall.domain.errors import StorageError
-from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
+from upcall.domain.showing import Capabilities, Finding, Inbound, Odd, Reference, View
 
 FORM_SECONDS = 2.0
 """How long a form may take to open; Discord gives up after three seconds."""
@@ -33,7 +33,14 @@ ACKNOWLEDGE_SECONDS = 2.0
 LONGEST_WAIT = 30.0
 """A rate limit up to so many seconds is waited for by the library, in order; of a longer one we are told."""
 
-INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+INTENTS = discord.Intents(
+    guilds=True,
+    guild_messages=True,
+    dm_messages=True,
+    message_content=True,
+    guild_reactions=True,
+    dm_reactions=True,
+)
 DEFER, REPLY, OPEN = 6, 4, 9
 INVALID_FORM = 50035
 """What Discord says about a message or a form that it does not take as it is."""
@@ -169,7 +176,7 @@ class Discord:
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
         """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
         # A person cannot share a bot's account, so whatever a bot or a hook writes is nobody's answer.
-        if message.author.bot or message.webhook_id is not None:
+        if message.author.bot or message.webhook_id is not None or message.is_system():
             return
         channel, replied = str(message.channel.id), message.reference and message.reference.message_id
         words = message.content
@@ -184,11 +191,27 @@ class Discord:
             place=channel,
             message=None if replied is None else reading.name_of(channel, str(replied)),
             words=words.strip(),
+            # A sticker, a voice message or a picture: without words it says nothing.
+            odd=None if words.strip() else Odd.MESSAGE,
             at=message.created_at.timestamp(),
         )
         heard = await inbox.receive(inbound)
         if heard.line:
             await self._say(channel, str(message.id), heard.line)
+
+    async def notice(self, reaction: discord.RawReactionActionEvent, inbox: Inbox) -> None:
+        """Take a reaction, which is no answer."""
+        channel, message = str(reaction.channel_id), str(reaction.message_id)
+        inbound = Inbound(
+            id=f"reaction:{message}:{reaction.user_id}:{reaction.emoji}",
+            user=str(reaction.user_id),
+            place=channel,
+            message=reading.name_of(channel, message),
+            odd=Odd.REACTION,
+        )
+        heard = await inbox.receive(inbound)
+        if heard.line:
+            await self._say(channel, message, heard.line)
 
     async def _open(
         self, interaction: discord.Interaction, inbox: Inbox, inbound: Inbound, *, own: bool
@@ -293,6 +316,12 @@ class _Ears(discord.Client):
             await self._channel.hear(message, self.user.id if self.user else 0, self._inbox)
         except (Refused, Unavailable) as problem:
             log.warning("somebody could not be told: %s", problem)
+
+    async def on_raw_reaction_add(self, reaction: discord.RawReactionActionEvent) -> None:
+        try:
+            await self._channel.notice(reaction, self._inbox)
+        except (Refused, Unavailable) as problem:
+            log.warning("a person could not be told: %s", problem)
 
 
 def _failure(error: Exception) -> Refused | Unavailable:

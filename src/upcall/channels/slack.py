@@ -36,7 +36,7 @@ from upcall.channels.slack_reading import (
 )
 from upcall.channels.words import sentences
 from upcall.domain.errors import StorageError
-from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
+from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Odd, Reference, View
 
 CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
@@ -304,7 +304,7 @@ class Slack:
         if not line:
             return
         more = {}
-        if inbound.message is not None and inbound.words:
+        if inbound.message is not None and (inbound.words or inbound.odd is Odd.MESSAGE):
             more["thread_ts"] = whereabouts(inbound.message)[1]
         said: dict[str, Any] = {"channel": inbound.place, "text": blocks.escape(line), "parse": "none"}
         try:

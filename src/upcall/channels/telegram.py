@@ -50,7 +50,7 @@ from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, 
 
 CALL_SECONDS = 15
 POLL_SECONDS = 50
-HEARD = ["message", "callback_query"]
+HEARD = ["message", "callback_query", "message_reaction"]
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
@@ -205,8 +205,10 @@ class Telegram:
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
         """Words in reply to a message that asks one question after the other are about the one that it is at."""
-        view = None if note.draft is None else await inbox.view(note.draft.inquiry)
-        if note.draft is None or note.draft.draft.step is None or view is None or view.outcome is not None:
+        if note.draft is None or note.inbound.odd is not None:
+            return await inbox.receive(note.inbound)
+        view = await inbox.view(note.draft.inquiry)
+        if note.draft.draft.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
         draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
         if len(view.questions) != len(draft.given):

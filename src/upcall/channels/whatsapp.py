@@ -21,7 +21,7 @@ from upcall.channels.whatsapp_api import Graph, WindowOver, failure
 from upcall.channels.whatsapp_reading import Receipt, done, receipts
 from upcall.channels.words import sentences
 from upcall.domain.degrading import plain
-from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
+from upcall.domain.showing import Capabilities, Finding, Inbound, Odd, Reference, View
 
 RECEIPT_SECONDS = 5.0
 """How long a receipt is waited for. Without one, that the message was taken has to do."""
@@ -159,6 +159,9 @@ class WhatsApp:
         heard = await inbox.receive(inbound)
         if heard.line and not heard.again:
             name = inbound.id.partition(":")[2]
+            if inbound.odd is Odd.REACTION:
+                # A reaction cannot be quoted; what it was to can.
+                name = inbound.message or ""
             try:
                 await self._post(inbound.place, messages.said(heard.line), quoting=name)
             except (Refused, Unavailable) as problem:
