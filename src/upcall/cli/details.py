@@ -34,7 +34,7 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
 def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     """How an approval can be remembered, where it can."""
     ways: list[str] = (inquiry["action"] or {}).get("remember", [])
-    if not ways:
+    if not ways or inquiry["secret"]:
         return []
     command = f"{answer_command(inquiry)} --always {'|'.join(ways)}"
     lines = [f"  and remember it: {paint.name(command)}"]
@@ -53,7 +53,8 @@ def run_lines(
         lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
         lines += question_lines(inquiry, paint, room)
         name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
-        command = f'upcall answer {name} "your response"' if tasks else answer_command(inquiry, name)
+        plain = tasks and not inquiry["secret"]
+        command = f'upcall answer {name} "your response"' if plain else answer_command(inquiry, name)
         lines += ["", f"  Answer with: {paint.name(command)}"]
     return lines if asked else [*lines, "", next_steps(run, paint)]
 

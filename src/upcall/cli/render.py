@@ -64,7 +64,12 @@ def is_a_run(document: dict[str, Any]) -> bool:
 
 
 def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
-    """A command that answers with each question's first option, safe to be pasted into a shell."""
+    """A command that answers with each question's first option, safe to be pasted into a shell.
+
+    A secret has no place in a command, and so in the shell's history: without a value, `upcall answer` asks for it.
+    """
+    if inquiry["secret"]:
+        return f"upcall answer {name or inquiry['ref']}"
     values = " ".join(_value(question) for question in inquiry["questions"])
     return f"upcall answer {name or inquiry['ref']} {values}"
 
