@@ -17,7 +17,7 @@ from typing import TextIO
 from upcall import __version__
 from upcall.background import Background
 from upcall.domain.delivery import NOTICE
-from upcall.domain.display import one_line
+from upcall.domain.display import inert, one_line
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.lifecycle import ACTIVATED
@@ -29,6 +29,7 @@ WITHIN = 10.0
 """Seconds that a notifier may take."""
 
 LONGEST_QUESTION = 300
+SUPPRESS_EMBEDS = 4
 OSASCRIPT = (
     "osascript",
     *("-e", "on run argv"),
@@ -211,13 +212,21 @@ async def notify_macos(notice: Notice) -> None:
 
 
 def webhook(url: str) -> Notifier:
-    """Posts JSON to an address, under the names that chats look for: `text` and `content`."""
+    """Posts JSON to an address, under the names that chats look for: `text` and `content`.
+
+    Chats read these as markup, each in a way of its own: nothing in them mentions, links or hides anything, whichever
+    chat it is. What a program is to read is under the other names, as it was asked.
+    """
 
     def post(notice: Notice) -> None:
-        told = f"{notice.text}: {notice.question}"
+        told = inert(f"{notice.text}: {notice.question}")
         body = {
-            "text": told,
+            # In Slack, Teams and the markdown of Mattermost these three signs are entities; in Discord they are not.
+            "text": told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
             "content": told,
+            # These two are Discord's: mention nobody, and embed nothing.
+            "allowed_mentions": {"parse": []},
+            "flags": SUPPRESS_EMBEDS,
             "title": notice.title,
             "question": notice.question,
             "ref": notice.ref,

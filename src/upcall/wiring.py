@@ -109,7 +109,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             refreshing = Background("reading the tokens", partial(_refresh, access), log)
             refreshing.start()
             leaving.push_async_callback(refreshing.close)
-        agent_token = home.agent_token_file.read_text().strip()
+        agent_token = home.read_secret(home.agent_token_file)
         routing = channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
@@ -353,15 +353,26 @@ async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> No
     """The owner's credentials and the ask-only ones of local agents: made once, found in the home's files.
 
     Where homes share a database, each has its own: a name that is another home's gets something added.
+
+    Raises:
+        InvalidSetting: if a file holds no secret, or both hold the same one.
     """
     known = {token.name: token.digest for token in await access.tokens()}
+    taken: dict[str, Path] = {}
     for path, name, role in (
         (home.owner_token_file, _owner(), Role.ADMIN),
         (home.agent_token_file, LOCAL_AGENT, Role.AGENT),
     ):
         if not path.exists():
             home.write_private(path, f"upcall_{role.value}_{secrets.token_urlsafe(32)}\n")
-        secret = path.read_text().strip()
+        secret = home.read_secret(path)
+        other = taken.setdefault(secret, path)
+        if other != path:
+            # Agents would be let in as the owner.
+            raise InvalidSetting(
+                f"{path}: the secret in it is that of {other} as well",
+                hint=f"delete {path}, or mount another",
+            )
         if shared and known.get(name, digest(secret)) != digest(secret):
             name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):

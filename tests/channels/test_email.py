@@ -14,6 +14,7 @@ from upcall.channel_ports import Refused, Unavailable
 from upcall.channels.email import TOLD_MOST
 from upcall.channels.email_letters import Tag, reply_address, tag_in
 from upcall.channels.email_mailbox import Mailbox, Server
+from upcall.domain.inquiry import Answered
 from upcall.domain.showing import Reference, View
 from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import House, a_house
@@ -259,3 +260,60 @@ def test_a_folder_that_is_not_there_is_refused(dovecot: Dovecot) -> None:
     gone = Mailbox(replace(server, port=1), "INBOX")
     with pytest.raises(Unavailable):
         gone.open()
+
+
+@pytest.mark.promise("trust/45", "trust/46")
+async def test_a_reply_below_the_quotation_decides_as_its_word_says(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        for introduction, word, verdict in (
+            ("On 15/11/2026 18:00, Upcall wrote:", "yes", "Approve"),
+            ("Le 15/11/2026 à 18:00, Upcall a écrit :", "yes", "Approve"),
+            ("Am 15.11.26 um 18:00 schrieb Upcall:", "no", "Deny"),
+        ):
+            inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+            await reply_below(office, name, introduction, word)
+            settled = await house.settled(await house.broker.store.get(inquiry))
+            assert isinstance(settled.state, Answered)
+            assert settled.state.answer.values == ((verdict,),)
+
+
+@pytest.mark.promise("trust/46")
+@pytest.mark.parametrize("words", ["sure", "yes, but not today", "yes\n\nno", "Ana hat geschrieben:\nyes"])
+async def test_an_approval_that_is_answered_with_more_than_the_word_is_asked_back(
+    office: PostOffice, tmp_path: Path, words: str
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+        await office.reply("ana@example.test", name, words)
+        await until_told(office, 1)
+        assert "neither a clear yes nor a clear no" in office.told("ana@example.test")[0]
+        assert (await house.broker.store.get(inquiry)).is_open
+        # What is asked back can be replied to as well.
+        back = next(letter for letter in office.letters if letter["Auto-Submitted"] == "auto-replied")
+        await office.post("ana@example.test", back["Reply-To"], "yes\n", thread=back["Message-ID"])
+        settled = await house.settled(await house.broker.store.get(inquiry))
+        assert isinstance(settled.state, Answered)
+        assert settled.state.answer.values == (("Approve",),)
+
+
+@pytest.mark.promise("trust/46")
+async def test_text_below_the_quotation_keeps_a_word_above_it_from_deciding(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+        letter = office.letter(name)
+        text = "yes\n\nOn 15/11/2026 18:00, Upcall wrote:\n> Deploy?\n\nonly on Monday\n"
+        await office.post("ana@example.test", letter["Reply-To"], text, thread=name)
+        await until_told(office, 1)
+        assert (await house.broker.store.get(inquiry)).is_open
+
+
+async def reply_below(office: PostOffice, name: str, introduction: str, words: str) -> None:
+    """Reply below what was written, as Thunderbird has it."""
+    letter = office.letter(name)
+    quoted = "\n".join(f"> {line}" for line in letter.get_content().splitlines())
+    text = f"{introduction}\n{quoted}\n\n{words}\n"
+    await office.post("ana@example.test", letter["Reply-To"], text, thread=name)

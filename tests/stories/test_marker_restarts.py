@@ -30,7 +30,8 @@ from pathlib import Path
 
 folder = Path(sys.argv[1])
 if sys.argv[2] == "resume":
-    (folder / "heard").write_text(sys.argv[3])
+    (folder / "heard.new").write_text(sys.argv[3])
+    (folder / "heard.new").rename(folder / "heard")
     sys.exit(0)
 for number, piece in enumerate(json.loads((folder / "pieces.json").read_text())):
     while not (folder / f"go-{number}").exists():

@@ -164,6 +164,7 @@ class Email:
                 if tag is not None and proven
                 else None,
                 words=letter.words,
+                rest=letter.rest,
                 proven=proven,
             )
         )
@@ -171,9 +172,10 @@ class Email:
             # It stays unread, and is read again.
             raise Unavailable("what was written could not be kept")
         if heard.line and self._may_tell(letter.sender):
-            await self._reply(letter, heard.line)
+            await self._reply(letter, heard.line, tag.inquiry if tag is not None and proven else None)
 
-    async def _reply(self, letter: Letter, line: str) -> None:
+    async def _reply(self, letter: Letter, line: str, inquiry: str | None) -> None:
+        """Answer a letter. A reply to that answer is about the same question."""
         message = letters.letter(
             self._address,
             letter.sender,
@@ -184,6 +186,8 @@ class Email:
         )
         if letter.message_id:
             letters.in_thread(message, letter.message_id)
+        if inquiry is not None:
+            message = await self._answerable(message, inquiry, letter.sender)
         try:
             await self._send(message)
         except (Refused, Unavailable) as problem:

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import FormRefused, Refused, Unavailable
 
 PRODUCTION = "https://graph.facebook.com/v24.0"
 CALL_SECONDS = 8.0
@@ -15,6 +15,9 @@ BUSY = {4, 80007, 130429, 131056}
 
 PASSING = {1, 2, 131000, 131016, 131048, 131057, 133004, 133005, 133016}
 """What WhatsApp says when the same request may work later."""
+
+INVALID = {100, 131008, 131009}
+"""What WhatsApp says about a message that is not of the form that it takes."""
 
 WINDOW_OVER = 131047
 HINTS = {
@@ -95,4 +98,6 @@ def failure(code: int, details: str, *, passing: bool = False, busy: bool = Fals
         return Unavailable(f"WhatsApp cannot do it now: {said}")
     if code == WINDOW_OVER:
         return WindowOver(f"WhatsApp says {code}: {HINTS[code]}")
+    if code in INVALID:
+        return FormRefused(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")
     return Refused(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")

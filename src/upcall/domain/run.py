@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from upcall.domain.api_errors import next_try
 from upcall.domain.program import (
     Asked,
     Deferred,
@@ -60,8 +61,9 @@ class Run:
 
     `starts` counts processes, and is the fence of the newest; `alive` says whether one of them is thought to run.
     `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
-    `read` is how much of the output has been counted, and `words` what its latest process has said up to there. Cost and tokens are of all processes together. `messages` are
-    for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
+    `read` is how much of the output has been counted, and `words` what its latest process has said up to there. Cost and
+    tokens are of all processes together. `messages` are for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
+    `refusals` counts processes in a row that the service of the model has refused, the last of them at `refused_at`.
     """
 
     number: int
@@ -95,6 +97,8 @@ class Run:
     messages: tuple[str, ...] = ()
     saying: tuple[str, ...] = ()
     ending: str = ""
+    refusals: int = 0
+    refused_at: float | None = None
 
     @property
     def caller(self) -> Caller:
@@ -103,6 +107,13 @@ class Run:
         return Caller(
             name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner, autonomous=autonomous
         )
+
+    @property
+    def next_try(self) -> float | None:
+        """When the service of the model is tried again, if that is what an answer for this run waits for."""
+        if self.state is not RunState.WAITING or self.alive or self.refused_at is None:
+            return None
+        return next_try(self.refusals, self.refused_at)
 
     @property
     def is_over(self) -> bool:
@@ -154,7 +165,7 @@ def noted(run: Run, noticed: Noticed) -> Run:
         case SessionSeen(id=session):
             return replace(run, session=session)
         case TurnTaken():
-            return replace(run, turns=run.turns + 1)
+            return replace(run, turns=run.turns + 1, refusals=0, refused_at=None)
         case ToolCalled(name=name):
             return replace(run, tool=name)
         case ToolReturned():

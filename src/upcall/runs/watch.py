@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
-from upcall.domain.program import Noticed, SessionSeen, ToolReturned, TurnTaken
+from upcall.domain.program import Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
@@ -40,6 +40,8 @@ class Watch:
         self._clock = clock
         self._delivers = delivers
         self._has_spoken = False
+        self._returned: list[ToolReturned] = []
+        """Results that the program has handed to its model, which has not spoken since."""
         self._saved_at = clock()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
@@ -52,9 +54,10 @@ class Watch:
             log.exception("run %s: what it has got cannot be written down", self.live.number)
 
     def mark(self, read: int) -> None:
-        """Everything up to there has been taken in."""
-        self.live = replace(self.live, read=read)
-        self._save_soon()
+        """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
+        if not self._returned:
+            self.live = replace(self.live, read=read)
+            self._save_soon()
 
     async def take(self, noticed: Noticed) -> None:
         """Take in what was noticed."""
@@ -67,11 +70,10 @@ class Watch:
 
     async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
-            case ToolReturned(id=call, text=text):
-                await self._deliveries.evidence(self.live, call, text)
-            case TurnTaken() if not self._has_spoken:
-                self._has_spoken = True
-                await self._deliveries.arrived(self._delivers, self.live)
+            case Finished(ok=True) | TurnTaken():
+                await self.spoke()
+            case ToolReturned():
+                self._returned.append(noticed)
             case _:
                 pass
         # Without its session's id a run cannot be brought back, so that is never left for later.
@@ -83,6 +85,15 @@ class Watch:
     def _save_soon(self) -> None:
         if self._saving is None:
             self._saving = asyncio.create_task(self._save_later())
+
+    async def spoke(self) -> None:
+        """The model has spoken, so it has what it was started with and every result before that."""
+        returned, self._returned = self._returned, []
+        for each in returned:
+            await self._deliveries.evidence(self.live, each.id, each.text)
+        if not self._has_spoken:
+            self._has_spoken = True
+            await self._deliveries.arrived(self._delivers, self.live)
 
     async def close(self) -> None:
         """Note how far it came."""
@@ -128,4 +139,6 @@ class Watch:
             output_tokens=live.output_tokens,
             read=live.read,
             words=live.words,
+            refusals=live.refusals,
+            refused_at=live.refused_at,
         )

@@ -9,7 +9,7 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports import Records
 from upcall.stores import codec
-from upcall.stores.unreadable import readable
+from upcall.stores.damage import readable
 
 _RECORD = "kind, key, state, at, body"
 _JOB = "id, kind, subject, due, runner, attempts, fence, body"
@@ -52,8 +52,7 @@ def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | 
     if cursor is not None:
         where, values = f"{where} AND (at, key) < (?, ?)", [*values, *position(cursor)]
     sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608 - see above
-    rows = db.execute(sql, (*values, limit + 1)).fetchall()
-    return page(rows, limit, record_in)
+    return page(db.execute(sql, (*values, limit + 1)).fetchall(), limit, record_in)
 
 
 class Prepared(NamedTuple):
@@ -96,7 +95,7 @@ def claim(
         db.execute(_NEXT_FENCE)
         claimed.append(db.execute(_CLAIM, (now + lease, holder, name)).fetchone())
     # One that cannot be read is out of the way of the others until its lease ends.
-    return readable(claimed, job_in, "job")
+    return readable(claimed, job_in)
 
 
 def take(db: sqlite3.Connection, job: Job) -> bool:
@@ -123,7 +122,7 @@ def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:
 
 def jobs(db: sqlite3.Connection, kind: str, subject: str) -> list[Job]:
     """The jobs about a subject."""
-    return readable(db.execute(_ABOUT, (kind, subject)), job_in, "job")
+    return readable(db.execute(_ABOUT, (kind, subject)), job_in)
 
 
 def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float | None:
@@ -135,7 +134,9 @@ def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float
 def record_in(row: Sequence[Any]) -> Record:
     """The record in a row."""
     kind, key, state, at, body = row
-    return Record(kind=kind, key=key, state=state, at=at, body=codec.loads(body))
+    return Record(
+        kind=kind, key=key, state=state, at=at, body=codec.data_in(body, f"the record {kind}/{key}")
+    )
 
 
 def job_in(row: Sequence[Any]) -> Job:
@@ -149,7 +150,7 @@ def job_in(row: Sequence[Any]) -> Job:
         runner=runner,
         attempts=attempts,
         fence=fence,
-        body=codec.loads(body),
+        body=codec.data_in(body, f"the job {name}"),
     )
 
 
@@ -158,20 +159,15 @@ def _job_out(job: Job) -> tuple[object, ...]:
 
 
 def page(
-    found: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[Any]],
     limit: int,
     read: Callable[[Sequence[Any]], Record],
     plain: Callable[[str], str] = str,
 ) -> Records:
-    """A page of the rows that were found, which are one more than wanted where there are more.
-
-    `plain` makes of a key in a row what it is called.
-    """
-    more: str | None = None
-    if len(found) > limit:
-        _, key, _, at, _ = found[limit - 1]
-        more = json.dumps([at, plain(key)])
-    return Records(items=tuple(readable(found[:limit], read, "record", at=1)), next=more)
+    """A page of the rows that were found, which are one more than wanted where there are more."""
+    _, key, _, at, _ = rows[:limit][-1] if rows else ("", "", "", 0.0, "")
+    more = json.dumps([at, plain(key)]) if len(rows) > limit else None
+    return Records(items=tuple(readable(rows[:limit], read)), next=more)
 
 
 def position(cursor: str) -> tuple[float, str]:

@@ -15,6 +15,7 @@ from upcall.domain.records import Happening
 from upcall.domain.roles import Token
 from upcall.ports import Added, Event, Updated
 from upcall.stores import codec
+from upcall.stores.damage import readable
 from upcall.stores.postgres.book import Book, Prepared, prepared
 from upcall.stores.postgres.rows import Found, Row, decode
 from upcall.stores.postgres.work import (
@@ -35,7 +36,6 @@ from upcall.stores.postgres.work import (
     Work,
 )
 from upcall.stores.tail import EVENT_WEIGHT, Logged
-from upcall.stores.unreadable import readable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Group:
         self._refs = refs
         self._found = Found(known.named)
         self._keys: dict[Key, str] = {}
-        for row in readable(known.asked_before, _row, "inquiry", at=1):
+        for row in readable(known.asked_before, lambda row: Row(row[0], decode(row[1:]), len(row[-1]))):
             self._remember(row)
         self._token_names = set(known.tokens)
 

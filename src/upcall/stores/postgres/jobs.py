@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from upcall.domain.delivery import BY_STATE, WAITING
+from upcall.stores.damage import readable
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
 from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Releasing, Renewing, Settling
-from upcall.stores.unreadable import readable
 
 # What is put into these statements is a constant of ours; values are always bound.
 CLAIM = f"""
@@ -76,8 +76,7 @@ class Errands:
         for (work, _), result in zip(self._sent, results, strict=False):
             if isinstance(work, Claiming):
                 rows = sorted(result.rows, key=lambda row: (row[0], row[1]))
-                # One that cannot be read is out of the way of the others until its lease ends.
-                made[work] = readable([row[1:] for row in rows], job_in, "job")
+                made[work] = readable([row[1:] for row in rows], job_in)
             else:
                 made[work] = made.get(work, 0) + result.concerned
         taken = set(results[-1].rows) if self._settling else set()

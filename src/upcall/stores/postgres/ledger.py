@@ -6,11 +6,11 @@ from typing import Any
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Job, Record
 from upcall.ports import Records
+from upcall.stores.damage import readable
 from upcall.stores.ledger import page, position
 from upcall.stores.postgres.book import JOB, RECORD, job_in, record_in
 from upcall.stores.postgres.reads import MOST, Reads
 from upcall.stores.postgres.rows import keep, plain
-from upcall.stores.unreadable import readable
 
 # What is put into these statements is a constant of ours; values are always bound.
 LOOK_UP = f"SELECT {RECORD} FROM upcall.record WHERE kind = %s AND key = %s"  # noqa: S608 - see above
@@ -38,7 +38,7 @@ async def records(reads: Reads, kind: str, state: str | None, cursor: str | None
 
 async def jobs(reads: Reads, kind: str, subject: str) -> list[Job]:
     """The jobs about a subject."""
-    return readable(await reads.rows(ABOUT, (keep(kind), keep(subject))), job_in, "job")
+    return readable(await reads.rows(ABOUT, (keep(kind), keep(subject))), job_in)
 
 
 async def next_due(reads: Reads, kinds: Sequence[str], runner: str) -> float | None:

@@ -4,18 +4,19 @@ A read changes nothing, so one whose connection was lost is simply done again on
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, LiteralString, TypeVar
 
 from psycopg import Error
 
-from upcall.domain.errors import InvalidRequest, StorageError, UnknownInquiry
+from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
+from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
@@ -25,10 +26,11 @@ from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, p
 from upcall.stores.reads import token_in
 from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
-from upcall.stores.unreadable import readable
 
 T = TypeVar("T")
 CONNECTIONS = 4
+UNREADABLE = "unreadable"
+"""What an event is in memory if its row cannot be read."""
 MOST = 2**63 - 1
 
 DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s ORDER BY expires_at LIMIT %s"
@@ -59,6 +61,7 @@ class Reads:
         self._closed = False
         self._wanted: dict[str, list[asyncio.Future[Inquiry]]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._catching_up = asyncio.Lock()
 
     def get(self, name: str) -> asyncio.Future[Inquiry]:
         """One inquiry."""
@@ -72,13 +75,16 @@ class Reads:
 
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
-        while is_search(query) and await self._catch_up():
-            pass
+        if is_search(query):
+            # A second search of this daemon waits for the words that the first one is writing.
+            async with self._catching_up:
+                while await self._catch_up():
+                    pass
         sql, values = statement(query)
         rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
         return Page(
-            items=tuple(readable(shown, lambda row: decode(row[2:]), "inquiry", at=2)),
+            items=tuple(readable(shown, lambda row: decode(row[2:]))),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -87,7 +93,9 @@ class Reads:
         rows = await self.rows(search.UNSEARCHED, (search.AT_ONCE,))
         if not rows:
             return False
-        ((written,),) = await self.rows(search.CATCH_UP, search.words(rows))
+        # Reading long texts for their words takes a while, and agents decide how long these are.
+        found = await asyncio.to_thread(search.words, rows)
+        ((written,),) = await self.rows(search.CATCH_UP, found)
         # Those that another daemon is at are left to it.
         return len(rows) == search.AT_ONCE and written > 0
 
@@ -115,17 +123,23 @@ class Reads:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [_event(row) for row in await self.rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+        while rows := await self.rows(EVENTS, (min(after, MOST), min(limit, MOST))):
+            if found := readable(rows, _event):
+                return found
+            after = rows[-1][0]
+        return []
 
     async def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
         """The items of a thread."""
         most = min(limit, MOST)
         if before is None:
-            return [
-                _event(row) for row in await self.rows(ITEMS_AFTER, (keep(thread), min(after, MOST), most))
-            ]
+            while rows := await self.rows(ITEMS_AFTER, (keep(thread), min(after, MOST), most)):
+                if found := readable(rows, _event):
+                    return found
+                after = rows[-1][0]
+            return []
         rows = await self.rows(ITEMS_BEFORE, (keep(thread), min(before, MOST), most))
-        return [_event(row) for row in rows][::-1]
+        return readable(rows, _event)[::-1]
 
     async def news(self, after: int, limit: int) -> list[Logged]:
         """The log after that number, for memory: inquiries that are at hand come with their last event."""
@@ -136,7 +150,7 @@ class Reads:
 
     async def tokens(self) -> list[Token]:
         """Every token."""
-        return readable(await self.rows(TOKENS), lambda row: token_in((plain(row[0]), *row[1:])), "token")
+        return readable(await self.rows(TOKENS), lambda row: token_in((plain(row[0]), *row[1:])))
 
     async def rows(
         self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
@@ -184,11 +198,11 @@ class Reads:
             except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
             for name, futures in wanted.items():
+                row, problem = None, failure or UnknownInquiry(name)
                 try:
-                    row, problem = found.get(name), failure or UnknownInquiry(name)
-                # A row that cannot be read concerns those who wait for it.
-                except Exception as error:  # noqa: BLE001 - a future carries it on
-                    row, problem = None, error
+                    row = found.get(name)
+                except DamagedRow as damage:
+                    problem = damage
                 for future in futures:
                     if future.done():
                         continue
@@ -245,18 +259,27 @@ def statement(query: Query) -> tuple[bytes, list[object]]:
     return sql.encode(), [*values, *found, min(query.limit + 1, MOST)]
 
 
-def _event(row: tuple[Any, ...]) -> Event:
+def _event(row: Sequence[Any]) -> Event:
     seq, kind, about, at, data = row
     return Event(
-        seq=seq, type=kind, inquiry=None if about is None else plain(about), at=at, data=codec.loads(data)
+        seq=seq,
+        type=kind,
+        inquiry=None if about is None else plain(about),
+        at=at,
+        data=codec.event_data(seq, kind, data),
     )
 
 
 def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
-    event, weight = _event(row[:5]), EVENT_WEIGHT + len(row[4])
-    # One that cannot be read is not at hand: it is the trouble of those who ask for it.
-    for about in readable([row[5:]], decode, "inquiry") if subject and row[5] is not None else ():
-        return Logged(replace(event, subject=about), row[4], weight + len(row[-1]))
+    weight = EVENT_WEIGHT + len(row[4])
+    try:
+        event = _event(row[:5])
+        if subject and row[5] is not None:
+            return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    except DamagedRow as problem:
+        tell(problem)
+        # The log in memory has no gaps.
+        event = Event(seq=row[0], type=UNREADABLE, inquiry=None, at=row[3], data={})
     return Logged(event, row[4], weight)
 
 
