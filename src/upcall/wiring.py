@@ -301,7 +301,10 @@ async def open_store(home: Home, config: Config) -> Store:
         StorageError: if it cannot be opened.
     """
     if not is_postgres(config.database):
-        return await SqliteStore.open(database_path(home, config))
+        store = await SqliteStore.open(database_path(home, config))
+        # We have the home's lock, so a daemon that had jobs under a lease is gone.
+        await store.end_leases()
+        return store
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415

@@ -272,6 +272,10 @@ class Resuming:
         )
         if not await self._store.settle(job, effects):
             return
+        for kept in await self._store.jobs(RESUME, attempt.subject):
+            if kept.id == attempt.id:
+                # Under our name: if we die before the start, it is due as soon as that is known.
+                await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)
