@@ -15,7 +15,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Inbox, Refused, SignedOut, Unavailable
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
@@ -30,8 +30,9 @@ LONGEST_WAIT = 30.0
 INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
 DEFER, REPLY, OPEN = 6, 4, 9
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
+AUTHENTICATION_FAILED = 4004
 HINTS = {
-    4004: "bot_token is the one under Bot, Token",
+    AUTHENTICATION_FAILED: "bot_token is the one under Bot, Token",
     4014: INTENT,
     10003: "use the channel's id: switch on Developer Mode, then Copy Channel ID",
     50001: "let the bot see that channel: View Channel",
@@ -94,6 +95,8 @@ class Discord:
         try:
             await ears.start(self._token, reconnect=False)
         except discord.ConnectionClosed as error:
+            if error.code == AUTHENTICATION_FAILED:
+                raise SignedOut(f"Discord says {error.code}: {HINTS[error.code]}") from error
             if error.code in HINTS:
                 raise Refused(f"Discord says {error.code}: {HINTS[error.code]}") from error
             raise Unavailable(f"Discord has closed the connection: {error.code}") from error
@@ -247,6 +250,12 @@ class _Ears(discord.Client):
         self._channel = channel
         self._inbox = inbox
 
+    async def on_ready(self) -> None:
+        await self._inbox.connected()
+
+    async def on_resumed(self) -> None:
+        await self._inbox.connected()
+
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         try:
             await self._channel.press(interaction, self._inbox)
@@ -265,7 +274,9 @@ def _failure(error: Exception) -> Refused | Unavailable:
         case discord.RateLimited():
             return Unavailable("Discord is busy", after=error.retry_after)
         case discord.LoginFailure():
-            return Refused(f"Discord says 401: {HINTS[4004]}")
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
+        case discord.HTTPException() if error.status == 401:
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
         case discord.HTTPException() if error.status < 500 and error.status != 429:
             hint = f": {HINTS[error.code]}" if error.code in HINTS else ""
             return Refused(f"Discord says {error.code or error.status} {error.text}{hint}")

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import httpx2
 from typing_extensions import override
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.one_way import OneWay, summary
 from upcall.channels.words import sentences
 from upcall.domain.showing import Capabilities, Finding, Reference, View
@@ -18,6 +18,7 @@ MOST_ANSWERS = 2
 """A message has three buttons at most, and one of them opens the page."""
 
 BUSY = 429
+NOT_LET_IN = {401, 403}
 
 
 class Ntfy(OneWay):
@@ -76,6 +77,10 @@ class Ntfy(OneWay):
             raise Unavailable("ntfy is busy", after=5.0)
         if reply.status_code >= 500:
             raise Unavailable(f"ntfy cannot do it now: {reply.status_code}")
+        if reply.status_code in NOT_LET_IN:
+            raise SignedOut(
+                f"ntfy says {reply.status_code}: check `token`, and that it may publish to the topic"
+            )
         if not reply.is_success:
             raise Refused(f"ntfy says {reply.status_code}: {reply.text[:200]}")
         read: dict[str, object] = reply.json()

@@ -37,7 +37,7 @@ from aiogram.types import (
     Update,
 )
 
-from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, SignedOut, Unavailable
 from upcall.channels import telegram_messages as messages
 from upcall.channels.telegram_draft import Draft
 from upcall.channels.telegram_messages import Content
@@ -113,8 +113,10 @@ class Telegram:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
             )
+            await inbox.connected()
             await asyncio.Event().wait()
         await self._call(self._bot.delete_webhook())
+        await inbox.connected()
         offset: int | None = None
         while True:
             updates = await self._call(
@@ -339,6 +341,7 @@ def _failure(error: AiogramError) -> Refused | Unavailable:
             return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
         case TelegramUnauthorizedError() | TelegramNotFound():
             said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
+            return SignedOut(f"Telegram says {said}: {HINTS[said]}")
         case _:
             pass
     hint = next((hint for part, hint in HINTS.items() if part in said), "")

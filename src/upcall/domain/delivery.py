@@ -28,7 +28,7 @@ BY_STATE = (KIND, MESSAGE, HEARD, NOTICE)
 class Delivery:
     """An inquiry in one place. `stage` is what its message shows; `copies` are messages that a crash left behind.
 
-    `refused` means that it will never be shown there.
+    `refused` means that it will never be shown there, `begun` that a message may be there of which nothing is known.
     """
 
     inquiry: str
@@ -38,6 +38,7 @@ class Delivery:
     updated_at: float | None = None
     error: str | None = None
     refused: bool = False
+    begun: bool = False
     stage: str = ""
     copies: tuple[str, ...] = ()
     at: float = 0.0
@@ -69,6 +70,7 @@ def record(delivery: Delivery) -> Record:
         "updated_at": delivery.updated_at,
         "error": delivery.error,
         "refused": delivery.refused,
+        "begun": delivery.begun,
         "stage": delivery.stage,
         "copies": list(delivery.copies),
     }
@@ -133,6 +135,7 @@ def delivery_in(kept: Record) -> Delivery:
         updated_at=_moment(body["updated_at"]),
         error=_text(body["error"]),
         refused=body.get("refused") is True,
+        begun=body.get("begun") is True,
         stage=str(body["stage"]),
         copies=tuple(str(copy) for copy in copies),
     )
