@@ -172,7 +172,8 @@ class Worker:
         except Refused as problem:
             await self._undelivered(job, inquiry, known, str(problem), again=False)
         except Unavailable as problem:
-            if not await self._paused(job, inquiry, problem):
+            busy = Effects(records=(record(replace(known, error=str(problem), busy=True)),))
+            if not await self._paused(job, inquiry, problem, busy):
                 await self._undelivered(job, inquiry, known, str(problem), again=True)
         else:
             if reference is None:
@@ -203,6 +204,7 @@ class Worker:
             shown_at=now,
             error=None,
             begun=False,
+            busy=False,
             stage=degrading.stage(inquiry) if not known.begun else "",
             at=now,
         )
@@ -237,6 +239,7 @@ class Worker:
             known,
             error=error,
             refused=not again,
+            busy=False,
             begun=again and isinstance(self._post.channel, Finds),
             at=self._clock(),
         )
