@@ -102,6 +102,6 @@ COMMANDS = {
   upcall channels list
   upcall channels test slack
   upcall channels test slack --place U0123456789
-Exit code 1 if something does not work, or the question is not shown in time.""",
+Exit code 1 if something does not work, or the question is not shown in time""",
     )
 }
