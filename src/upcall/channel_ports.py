@@ -29,6 +29,10 @@ class Refused(Exception):
     """The channel will not take this, now or later: a wrong address, a missing right, a message that is gone."""
 
 
+class FormRefused(Refused):
+    """The channel will not take it with what there is to press or how it looks; in plain text it may."""
+
+
 class Inbox(Protocol):
     """Where a channel hands over what people do."""
 

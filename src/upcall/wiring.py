@@ -19,13 +19,14 @@ from upcall import __version__
 from upcall.access import Access, digest
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
+from upcall.background import Background
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.forgetting import forget
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting, StorageError
+from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
@@ -105,8 +106,10 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
-            leaving.callback(asyncio.create_task(_refresh(access)).cancel)
-        agent_token = home.agent_token_file.read_text().strip()
+            refreshing = Background("reading the tokens", partial(_refresh, access), log)
+            refreshing.start()
+            leaving.push_async_callback(refreshing.close)
+        agent_token = home.read_secret(home.agent_token_file)
         routing = channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
@@ -339,27 +342,34 @@ def _web_settings(config: Config) -> WebSettings:
 
 async def _refresh(access: Access) -> None:
     """Learn of tokens that other daemons on the same database have made or revoked."""
-    while True:
-        await asyncio.sleep(TOKENS_EVERY)
-        try:
-            await access.load()
-        except StorageError as error:
-            log.warning("the tokens cannot be read: %s", error.message)
+    await asyncio.sleep(TOKENS_EVERY)
+    await access.load()
 
 
 async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> None:
     """The owner's credentials and the ask-only ones of local agents: made once, found in the home's files.
 
     Where homes share a database, each has its own: a name that is another home's gets something added.
+
+    Raises:
+        InvalidSetting: if a file holds no secret, or both hold the same one.
     """
     known = {token.name: token.digest for token in await access.tokens()}
+    taken: dict[str, Path] = {}
     for path, name, role in (
         (home.owner_token_file, _owner(), Role.ADMIN),
         (home.agent_token_file, LOCAL_AGENT, Role.AGENT),
     ):
         if not path.exists():
             home.write_private(path, f"upcall_{role.value}_{secrets.token_urlsafe(32)}\n")
-        secret = path.read_text().strip()
+        secret = home.read_secret(path)
+        other = taken.setdefault(secret, path)
+        if other != path:
+            # Agents would be let in as the owner.
+            raise InvalidSetting(
+                f"{path}: the secret in it is that of {other} as well",
+                hint=f"delete {path}, or mount another",
+            )
         if shared and known.get(name, digest(secret)) != digest(secret):
             name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):

@@ -115,10 +115,54 @@ def test_the_picker_tells_who_was_faster(home: Program) -> None:
     with Terminal(home, "answer", ref) as terminal:
         terminal.until("Who is first?")
         home("answer", ref, "you")
-        terminal.until("settled meanwhile")
+        terminal.until(f"#{ref} was answered by")
+        terminal.type("\x1b")
+        terminal.until("Nothing is waiting.")
         terminal.type("q")
         assert terminal.end() == 0
     assert home.json("show", ref)["answer"]["text"] == "you"
+
+
+@pytest.mark.promise("trust/6")
+def test_what_is_typed_into_a_question_that_closes_rejects_no_other(home: Program) -> None:
+    first, second = home.parked("Which runner?"), home.parked("And which branch?")
+    with Terminal(home, "answer", first) as terminal:
+        terminal.until("Which runner?")
+        terminal.type("use the ")
+        terminal.until("use the")
+        home("answer", first, "all of them")
+        terminal.until(f"#{first} was answered by")
+        terminal.type("first runner\r")
+        # The screen is drawn anew after each key, and still says the same.
+        terminal.until("Not sent:")
+        terminal.until("Esc back to the list")
+        terminal.type("\x1b")
+        terminal.until("And which branch?")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", second)["state"] == "open"
+
+
+@pytest.mark.promise("trust/8")
+def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Program) -> None:
+    command = "\n".join(f"step {number}" for number in range(60))
+    ref = home.parked(command, "--approval")
+    with Terminal(home, "answer") as terminal:
+        terminal.until("step 0")
+        # Both before anything of the action was drawn.
+        terminal.type("\r\r")
+        terminal.until("more: PgDn")
+        terminal.type("1")
+        terminal.until("Read it to its end")
+        for _ in range(8):
+            terminal.type("\x1b[6~")
+        terminal.until("(the end; PgUp)")
+        assert home.json("show", ref)["state"] == "open"
+        terminal.type("\x1b[B\r")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["answer"]["answers"] == [["Approve"]]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -61,7 +61,7 @@ async def test_a_name_that_is_no_id_is_set_aside(served: Served, name: str, kept
         (b"", "not JSON, or not all of it"),
         (TASK[:40], "not JSON, or not all of it"),
         (b"\xff\xfe\x00", "not JSON, or not all of it"),
-        (b"[" * 100_000, "not JSON, or not all of it"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"[1, 2]", "a JSON object, got list"),
         (b"null", "a JSON object, got NoneType"),
         (b'{"request_id": "r1"}', "type: one of ask_user, wait, notify, collected; got None"),

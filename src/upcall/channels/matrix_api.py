@@ -115,11 +115,6 @@ class Homeserver:
             if "M_DUPLICATE_ANNOTATION" not in str(problem):
                 raise
 
-    async def redact(self, room: str, event: str) -> None:
-        """Take an event away."""
-        name = _transaction(("gone", event))
-        _good(await _tried(self._nio.room_redact(room, event, tx_id=name)))
-
     async def event(self, room: str, event: str) -> Event | None:
         """An event; None if there is none that we may see."""
         found = await _tried(self._nio.room_get_event(room, event))
@@ -131,20 +126,6 @@ class Homeserver:
             return None
         source: Event = _good(found).event.source
         return source
-
-    async def reactions(self, room: str, event: str) -> Sequence[Event]:
-        """Everybody's reactions to an event that are still there."""
-        kind = nio.api.RelationshipType.annotation
-        related = self._nio.room_get_event_relations(room, event, kind, "m.reaction")
-
-        async def collected() -> list[Event]:
-            return [each.source async for each in related]
-
-        try:
-            return list(await _tried(collected()))
-        except AttributeError as error:
-            # The library takes a refusal for the last page, and looks in it for where the next one begins.
-            raise Unavailable("Matrix does not say which reactions there are") from error
 
     async def alone_with_us(self, room: str) -> bool:
         """Whether there is only one other in a room."""

@@ -18,7 +18,9 @@ from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Signed
 from upcall.channels import webhook_signing as signing
 from upcall.domain.degrading import VERDICTS
 from upcall.domain.document import timestamp
+from upcall.domain.errors import InvalidRequest
 from upcall.domain.showing import Capabilities, Choice, Control, Finding, Given, Inbound, Reference, View
+from upcall.json_reading import NotJson, read_json
 
 CAPABILITIES = Capabilities(
     radio=100, checkboxes=100, option_label=200, form=10, text_input=True, link=True, body=12_000
@@ -149,9 +151,11 @@ def _document(view: View) -> dict[str, object]:
 async def _inbound(name: str, body: bytes, inbox: Inbox) -> Inbound:
     """What a program says that somebody did."""
     try:
-        sent: object = json.loads(body)
-    except (ValueError, RecursionError):
+        sent = read_json(body)
+    except NotJson:
         raise NotUnderstood("the body is not JSON") from None
+    except InvalidRequest as problem:
+        raise NotUnderstood(problem.message) from None
     if not isinstance(sent, dict):
         raise NotUnderstood("the body is not a JSON object")
     document = cast("Mapping[str, object]", sent)

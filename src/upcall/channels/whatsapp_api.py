@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from upcall.channel_ports import Refused, SignedOut, Unavailable
+from upcall.channel_ports import FormRefused, Refused, SignedOut, Unavailable
 
 PRODUCTION = "https://graph.facebook.com/v24.0"
 CALL_SECONDS = 8.0
@@ -18,6 +18,9 @@ PASSING = {1, 2, 131000, 131016, 131048, 131057, 133004, 133005, 133016}
 
 CREDENTIAL = {3, 10, 102, 190, *range(200, 300), 131005, 131031, 131042, 131045, 133010}
 """What WhatsApp says about the token, its rights or the account: nothing works before that is mended."""
+
+INVALID = {100, 131008, 131009}
+"""What WhatsApp says about a message that is not of the form that it takes."""
 
 WINDOW_OVER = 131047
 HINTS = {
@@ -101,5 +104,7 @@ def failure(
         return Unavailable(f"WhatsApp cannot do it now: {said}")
     if code == WINDOW_OVER:
         return WindowOver(f"WhatsApp says {code}: {HINTS[code]}")
+    if code in INVALID:
+        return FormRefused(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")
     no = SignedOut if signed_out or code in CREDENTIAL else Refused
     return no(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")

@@ -7,7 +7,7 @@ from upcall.cli.render import HIDDEN, Inquiry, answer_command, takes_force, vote
 from upcall.cli.run_render import Run, next_steps, run_facts
 from upcall.cli.task_render import task_facts
 from upcall.cli.terminal import Paint
-from upcall.cli.times import moment, since, span
+from upcall.cli.times import clock, moment, since, span
 from upcall.domain.display import escaped, one_line, visible
 
 WIDEST = 100
@@ -167,6 +167,9 @@ def _on_its_way(inquiry: Inquiry) -> str:
         return "the agent has not collected it yet"
     if resume["state"] == "by_hand":
         return f"no sign yet that the agent has it; its session: {one_line(resume['command'] or '', 500)}"
+    if resume["next_try"]:
+        now = f"; try it now with: upcall retry {resume['run']}"
+        return f"{one_line(resume['error'], 200)}, next try {clock(resume['next_try'])}{now}"
     tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""
     trouble = f": {one_line(resume['error'], 200)}" if resume["error"] else ""
     again = f"; try again with: upcall retry {resume['run']}" if trouble and resume["run"] else ""

@@ -13,7 +13,7 @@ from upcall.cli.findings import FAILED, NOTE, OK, Finding
 from upcall.cli.wire import Wire
 from upcall.config import Config, load
 from upcall.domain.display import one_line
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import InvalidSetting, UpcallError
 from upcall.home import Home, Running
 
 REPLY_SECONDS = 10.0
@@ -117,7 +117,10 @@ def _answers(url: str, token: str, who: str) -> Finding:
 
 def _owner(home: Home, running: Running) -> Finding:
     try:
-        status, _ = _get(running.url, "/v1/inquiries?limit=1", home.owner_token_file.read_text().strip())
+        secret = home.read_secret(home.owner_token_file)
+        status, _ = _get(running.url, "/v1/inquiries?limit=1", secret)
+    except InvalidSetting as error:
+        return Finding("tokens", FAILED, error.message, error.hint or "")
     except OSError as error:
         status = 0
         says = f"{home.owner_token_file} cannot be read: {error.strerror}"

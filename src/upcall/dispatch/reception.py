@@ -37,7 +37,7 @@ from upcall.domain.inquiry import Inquiry, Kind
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import Place, Routing, refresh_job
-from upcall.domain.showing import Heard, Inbound, View
+from upcall.domain.showing import Heard, Inbound, Odd, View
 from upcall.domain.wording import resolution_text
 
 REMEMBERED = 2000
@@ -133,6 +133,8 @@ class Reception:
         if await self._is_code(inbound, person):
             return await self._enrol(inbound)
         inquiry = await self._meant(inbound)
+        if inbound.odd is not None:
+            return await self._not_understood(inbound, inquiry, person)
         if inquiry is None and inbound.message is not None:
             # Somebody else's conversation, or a message that is older than our memory.
             return self._no("" if inbound.given is None else self._words["no_question"])
@@ -147,6 +149,18 @@ class Reception:
         if inbound.message is not None and inbound.inquiry is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, inbound.words, person)
+
+    async def _not_understood(self, inbound: Inbound, inquiry: Inquiry | None, person: str | None) -> Heard:
+        """Say that a voice note, a sticker or a reaction decides nothing, to a person who may think that it does."""
+        if person is None:
+            return self._no("")
+        about = [inquiry] if inquiry is not None else []
+        if _is_bare(inbound):
+            about = [each.inquiry for each in await self._open_here(inbound)]
+        # A reaction to a question that can be answered in words is a remark; on an approval it looks like a decision.
+        decides = inbound.odd is Odd.MESSAGE
+        meant = any(each.is_open and (decides or each.kind is Kind.APPROVAL) for each in about)
+        return self._no(self._words["not_understood"] if meant else "")
 
     async def _take_bare(self, inbound: Inbound, person: str) -> Heard:
         """Take words that name nothing. They may mean another question each time they come, so they count once."""

@@ -298,7 +298,8 @@ class Worker:
             return
         effects = NOTHING
         try:
-            await self._call(job, partial(self._post.channel.tell, references[0], self._post.words["remind"]))
+            line = await self._bounded(partial(self._reminder, inquiry, place))
+            await self._call(job, partial(self._post.channel.tell, references[0], line))
         except Refused as problem:
             log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
         except Unavailable as problem:
@@ -357,6 +358,11 @@ class Worker:
             return degrading.view(inquiry, post.channel.capabilities, post.words, link)
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
+
+    async def _reminder(self, inquiry: Inquiry, place: Place) -> str:
+        post = self._post
+        link = await post.link(inquiry, place.address)
+        return degrading.reminder(inquiry, post.channel.capabilities, post.words, link)
 
     async def _paused(
         self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING

@@ -20,7 +20,10 @@ HEARD = "heard"
 NOTICE = "notice"
 """The records of what an address was told of, so that of several daemons only one tells it."""
 
-BY_STATE = (KIND, MESSAGE, HEARD, NOTICE)
+ASKED = "asked"
+"""The records by which something that is asked again finds its inquiry."""
+
+BY_STATE = (KIND, MESSAGE, HEARD, NOTICE, ASKED)
 """The records whose state is an inquiry, and which are forgotten with it; a waiting one has it in its key."""
 
 

@@ -223,6 +223,15 @@ class Inquiry:
         return isinstance(self.state, Open) and self.state.queued is not None
 
     @property
+    def is_approved(self) -> bool:
+        """Whether it is an approval that was given."""
+        match self.state:
+            case Answered(answer=answer):
+                return self.kind is Kind.APPROVAL and answer.values == ((APPROVE,),)
+            case _:
+                return False
+
+    @property
     def votes(self) -> tuple[Closing, ...]:
         """Who has approved, the one who settled it included."""
         match self.state:

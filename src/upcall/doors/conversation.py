@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
+    `client` is what tells it from others when it does not name its session.
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
     where these are not proof enough. `identify` raises once the token with which it came is good no more.
@@ -38,6 +39,7 @@ class Peer:
     session: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    client: str = ""
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
@@ -102,7 +104,8 @@ class Conversation:
             else:
                 self._request(request_id, method, message.get("params"))
         except Refused as refusal:
-            self.send(wire.error(request_id, refusal.code, refusal.message, refusal.data))
+            known = refusal.request_id if request_id is None else request_id
+            self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
         except Exception:
             log.exception("a message could not be handled")
             self.send(wire.error(request_id, wire.INTERNAL_ERROR, "Internal error"))
@@ -243,6 +246,7 @@ class Conversation:
             thread=thread_of(meta),
             wait=peer.wait,
             program=program,
+            client=peer.client,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")
@@ -255,6 +259,11 @@ class Conversation:
             told = still_known(
                 await self._tools.call(name, call.taken(), asker, watching), self._peer.identify
             )
+        except Exception:
+            # A call that gets no reply keeps its agent waiting for ever.
+            log.exception("a call of %r could not be served", name)
+            self.send(wire.error(call.request_id, wire.INTERNAL_ERROR, "Internal error"))
+            return
         finally:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))

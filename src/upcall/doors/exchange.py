@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from upcall.domain.errors import InvalidRequest
+from upcall.json_reading import NotJson, read_json
+
 TASKS: Final = "tasks"
 """What is asked, until the daemon takes it."""
 
@@ -247,9 +250,11 @@ def decoded(data: bytes) -> Fields:
         Refused: if it is none.
     """
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
+        document = read_json(data, "the file")
+    except NotJson:
         raise Refused("not JSON, or not all of it: write it elsewhere, then rename it into place") from None
+    except InvalidRequest as problem:
+        raise Refused(problem.message) from None
     if not isinstance(document, dict):
         raise Refused(f"a JSON object, got {type(document).__name__}")
     return document

@@ -28,11 +28,16 @@ def meta_of(params: object) -> Meta:
 
 
 def session_of(meta: Meta) -> str | None:
-    """The session that the client names: Codex tells its thread, which is what it can be resumed by."""
+    """The session that the client names: Codex tells its thread, which is what it can be resumed by.
+
+    A helper of Codex's has a thread of its own, which is not resumed: its question belongs to the session that it helps.
+    """
     turn = meta.get(CODEX_TURN)
     if isinstance(turn, Mapping):
         codex = cast("Meta", turn)
-        return _name(codex.get("thread_id")) or _name(codex.get("session_id"))
+        own, whole = _name(codex.get("thread_id")), _name(codex.get("session_id"))
+        parent = _name(codex.get("parent_thread_id"))
+        return (whole or parent or own) if parent else (own or whole)
     return _name(meta.get(SESSION))
 
 

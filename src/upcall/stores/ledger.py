@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports import Records
 from upcall.stores import codec
+from upcall.stores.damage import readable
 
 _RECORD = "kind, key, state, at, body"
 _JOB = "id, kind, subject, due, runner, attempts, fence, body"
@@ -51,8 +52,7 @@ def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | 
     if cursor is not None:
         where, values = f"{where} AND (at, key) < (?, ?)", [*values, *position(cursor)]
     sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608 - see above
-    found = [record_in(row) for row in db.execute(sql, (*values, limit + 1))]
-    return page(found, limit)
+    return page(db.execute(sql, (*values, limit + 1)).fetchall(), limit, record_in)
 
 
 class Prepared(NamedTuple):
@@ -83,11 +83,11 @@ def claim(
     """Take jobs that are due."""
     sql = _AVAILABLE.format(kinds=_marks(kinds))
     available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
-    claimed: list[Job] = []
+    claimed: list[Sequence[Any]] = []
     for (name,) in available:
         db.execute(_NEXT_FENCE)
-        claimed.append(job_in(db.execute(_CLAIM, (now + lease, name)).fetchone()))
-    return claimed
+        claimed.append(db.execute(_CLAIM, (now + lease, name)).fetchone())
+    return readable(claimed, job_in)
 
 
 def take(db: sqlite3.Connection, job: Job) -> bool:
@@ -108,7 +108,7 @@ def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:
 
 def jobs(db: sqlite3.Connection, kind: str, subject: str) -> list[Job]:
     """The jobs about a subject."""
-    return [job_in(row) for row in db.execute(_ABOUT, (kind, subject))]
+    return readable(db.execute(_ABOUT, (kind, subject)), job_in)
 
 
 def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float | None:
@@ -120,7 +120,9 @@ def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float
 def record_in(row: Sequence[Any]) -> Record:
     """The record in a row."""
     kind, key, state, at, body = row
-    return Record(kind=kind, key=key, state=state, at=at, body=codec.loads(body))
+    return Record(
+        kind=kind, key=key, state=state, at=at, body=codec.data_in(body, f"the record {kind}/{key}")
+    )
 
 
 def job_in(row: Sequence[Any]) -> Job:
@@ -134,7 +136,7 @@ def job_in(row: Sequence[Any]) -> Job:
         runner=runner,
         attempts=attempts,
         fence=fence,
-        body=codec.loads(body),
+        body=codec.data_in(body, f"the job {name}"),
     )
 
 
@@ -142,12 +144,16 @@ def _job_out(job: Job) -> tuple[object, ...]:
     return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, codec.dumps(job.body)
 
 
-def page(found: Sequence[Record], limit: int) -> Records:
-    """A page of what was found, which is one more than wanted where there are more."""
-    shown = tuple(found[:limit])
-    return Records(
-        items=shown, next=json.dumps([shown[-1].at, shown[-1].key]) if len(found) > limit else None
-    )
+def page(
+    rows: Sequence[Sequence[Any]],
+    limit: int,
+    read: Callable[[Sequence[Any]], Record],
+    plain: Callable[[str], str] = str,
+) -> Records:
+    """A page of the rows that were found, which are one more than wanted where there are more."""
+    _, key, _, at, _ = rows[:limit][-1] if rows else ("", "", "", 0.0, "")
+    more = json.dumps([at, plain(key)]) if len(rows) > limit else None
+    return Records(items=tuple(readable(rows[:limit], read)), next=more)
 
 
 def position(cursor: str) -> tuple[float, str]:

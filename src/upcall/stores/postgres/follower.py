@@ -98,6 +98,9 @@ class Follower:
                 await self._follow(connection)
             except (Error, StorageError) as error:
                 log.warning("%s; trying again", in_our_words(error, self._link.where).message)
+            except Exception:
+                # A fault of ours, or a row that cannot be read, must not end the only task that hears of news.
+                log.exception("following the log of %s failed; trying again", self._link.where)
             await self._let_go()
             await pauses.pause()
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from upcall.domain.delivery import BY_STATE, WAITING
+from upcall.stores.damage import readable
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
@@ -56,6 +57,7 @@ class Errands:
             *((work, _claim(work)) for work in works if isinstance(work, Claiming)),
             *((work, _renew(work)) for work in works if isinstance(work, Renewing)),
         ]
+        self.wrote = False
         self._settling = [work for work in works if isinstance(work, Settling)]
 
     def statements(self) -> list[Statement]:
@@ -66,12 +68,13 @@ class Errands:
         return made
 
     def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
-        """What became of each, by the results of those statements."""
+        """What became of each, by the results of those statements; `wrote` then tells whether they changed anything."""
+        self.wrote = any(result.rows or result.concerned for result in results)
         made: dict[Outright, Any] = {}
         for (work, _), result in zip(self._sent, results, strict=False):
             if isinstance(work, Claiming):
                 rows = sorted(result.rows, key=lambda row: (row[0], row[1]))
-                made[work] = [job_in(row[1:]) for row in rows]
+                made[work] = readable([row[1:] for row in rows], job_in)
             else:
                 made[work] = made.get(work, 0) + result.concerned
         taken = set(results[-1].rows) if self._settling else set()
