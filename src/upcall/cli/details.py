@@ -76,6 +76,8 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
         facts.append(f"Expires: in {span(moment(inquiry['expires_at']) - now)}{_at_expiry(inquiry)}")
         if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
             facts.append(f"Snoozed: for {span(moment(inquiry['snoozed_until']) - now)}")
+    if inquiry["state"] == "open":
+        facts += [_delivered(delivery, paint) for delivery in inquiry["delivery"]]
     if inquiry["approvals"]:
         names = ", ".join(one_line(vote["by"]) for vote in inquiry["approvals"]["given"])
         facts.append(f"Approved: {votes(inquiry)}{f' ({names})' if names else ''}")
@@ -84,6 +86,14 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
     if inquiry["redacted"]:
         facts.append(f"Masked: {inquiry['redacted']} secret(s) in the question")
     return facts
+
+
+def _delivered(delivery: dict[str, Any], paint: Paint) -> str:
+    """Where an open question is shown, or why it is not."""
+    place = f"{delivery['channel']}:{one_line(delivery['place'])}"
+    if delivery["error"]:
+        return paint.bad(f"Not shown: {place}: {one_line(delivery['error'])}")
+    return f"Shown: {place}" if delivery["shown_at"] else f"Being shown: {place}"
 
 
 def _at_expiry(inquiry: Inquiry) -> str:

@@ -104,6 +104,7 @@ def _given() -> dict[str, Schema]:
                 "shown_at": MOMENT_OR_NULL,
                 "updated_at": MOMENT_OR_NULL,
                 "error": TEXT_OR_NULL,
+                "busy": FLAG,
             }
         ),
         "Inquiry": _inquiry(),
