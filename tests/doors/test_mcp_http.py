@@ -252,7 +252,7 @@ async def test_unfit_json_is_an_error_of_its_sender_at_every_door(
     body = f'{{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {params}}}'
     if path == "/v1/pipe":
         body = f'{{"upcall": "pipe", "protocol": 2, "pipe": "p"}}\n{body}'
-    reply = await http.post(path.split()[0], content=body, headers=headers)
+    reply = await http.post(path.split(maxsplit=1)[0], content=body, headers=headers)
     assert reply.status_code < 500, reply.text
     assert "Internal" not in reply.text
     assert (await http.get("/livez")).status_code == 200
