@@ -35,7 +35,7 @@ def _setup(args: Namespace) -> int:
     if not changes:
         state = "nothing of Upcall's is in its files" if args.remove else "it is set up already"
         print(f"Nothing to do for {args.agent}: {state}.")
-        return 0 if args.remove else _look(args.agent, place, door)
+        return 0 if args.remove else _look(args.agent, place, door, is_news=False)
     _show(changes)
     if args.dry_run:
         print("\nNothing was written: this was a dry run.", file=sys.stderr)
@@ -48,11 +48,11 @@ def _setup(args: Namespace) -> int:
     if args.remove:
         print(f"{args.agent} does not know Upcall any more.")
         return 0
-    return _look(args.agent, place, door)
+    return _look(args.agent, place, door, is_news=True)
 
 
-def _look(agent: str, place: Place, door: Door) -> int:
-    """Say whether the agent can ask now, and what keeps it from that."""
+def _look(agent: str, place: Place, door: Door, *, is_news: bool) -> int:
+    """Say what keeps the agent from asking, and, if that is news, whether it can ask now."""
     from upcall.agents.catalogue import agent_named
     from upcall.setup.denials import denials
 
@@ -66,9 +66,9 @@ def _look(agent: str, place: Place, door: Door) -> int:
             f"upcall: {known.program()!r} is not installed, or not on PATH. Next: {known.install_hint}",
             file=sys.stderr,
         )
-    elif not found:
+    elif is_news and not found:
         print(f"{agent} can ask you now, in sessions that begin from here on.")
-    if not found:
+    if is_news and not found:
         print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
     return 1 if found else 0
 
