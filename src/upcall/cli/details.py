@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from upcall.cli.render import HIDDEN, Inquiry, answer_command, takes_force, votes
+from upcall.cli.render import HIDDEN, Inquiry, answer_command, asker, takes_force, votes
 from upcall.cli.run_render import Run, next_steps, run_facts
 from upcall.cli.task_render import task_facts
 from upcall.cli.terminal import Paint
@@ -60,11 +60,12 @@ def run_lines(
 
 
 def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
-    header = inquiry["questions"][0]["header"] or inquiry["agent"]
+    header = inquiry["questions"][0]["header"] or asker(inquiry)
     facts = [paint.bold(f"Inquiry #{inquiry['ref']}: {one_line(header)}")]
     facts.append(f"Status: {'waiting for input' if inquiry['state'] == 'open' else inquiry['state']}")
     facts.append(f"Kind: {inquiry['kind']}")
-    facts.append(f"Agent: {one_line(inquiry['agent'])}")
+    token = "" if asker(inquiry) == inquiry["agent"] else f" (token {one_line(inquiry['agent'])})"
+    facts.append(f"Agent: {one_line(asker(inquiry))}{token}")
     if inquiry["session"] and inquiry["session"] != inquiry["agent"]:
         facts.append(f"Session: {one_line(inquiry['session'])}")
     if inquiry["run"] is not None:

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 class Asker:
     """Who is calling: the credentials, and what the connection says about itself.
 
-    `client` tells one client from another where it does not name its session. `wait` is how many seconds the client said it can wait; None when nobody knows.
+    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when nobody knows.
     """
 
     caller: Caller
@@ -62,6 +62,7 @@ class Asker:
     wait: float | None = None
     program: str = ""
     client: str = ""
+    client_name: str = ""
 
     @property
     def scope(self) -> str:
@@ -355,6 +356,7 @@ def _origin(asker: Asker, runner: str) -> Origin:
         program=asker.program,
         runner=asker.caller.runner or runner,
         request_key=asker.request_key,
+        client=asker.client_name,
     )
 
 

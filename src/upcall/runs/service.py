@@ -23,7 +23,7 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, complaints, readable
+from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
@@ -238,14 +238,15 @@ class Runs:
         seen = await self._store.last_seq()
         while True:
             run = await self._book.get(number)
-            begins, data = await asyncio.to_thread(folder.read_lines, after, cut=not run.alive)
+            stream = stream_of(folder, raw=raw)
+            begins, data = await asyncio.to_thread(folder.read_lines, after, stream, cut=not run.alive)
             left = deadline - self._broker.now()
             if data or run.is_over or left <= 0:
                 break
             # Progress is written into the log of events, so nobody has to look at files all the time.
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
-        lines = readable(reader, begins, data, raw=raw)
+        lines = lines_of(stream, reader, begins, data, raw=raw)
         over = run.is_over and not data
         if over and not raw and run.state is RunState.FAILED:
             lines += await asyncio.to_thread(complaints, folder, begins)
@@ -254,9 +255,11 @@ class Runs:
     async def tail(self, number: int) -> LogPage:
         """The end of what a run has written, and where to read on."""
         run = await self._book.get(number)
-        data, end = await asyncio.to_thread(self._premises.folder(number).last_lines, TAIL)
+        folder = self._premises.folder(number)
+        stream = stream_of(folder, raw=False)
+        data, end = await asyncio.to_thread(folder.last_lines, TAIL, stream)
         reader = self._premises.agents(run.agent).reader()
-        lines = readable(reader, end - len(data), data, raw=False)
+        lines = lines_of(stream, reader, end - len(data), data, raw=False)
         return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
 
     async def attach(self, number: int) -> Command:

@@ -185,6 +185,7 @@ def _inquiry() -> Schema:
             "context": TEXT,
             "attachments": list_of(ref("Attachment")),
             "agent": TEXT,
+            "asker": TEXT,
             "workspace": TEXT_OR_NULL,
             "session": TEXT,
             "thread": TEXT_OR_NULL,
