@@ -11,7 +11,9 @@ from urllib.parse import parse_qs
 
 from upcall.channel_ports import Callback
 from upcall.channels.slack_blocks import FIELD, OWN_WORDS, PICK
+from upcall.domain.errors import InvalidRequest
 from upcall.domain.showing import Given, Inbound, Odd
+from upcall.json_reading import read_json
 
 Payload = Mapping[str, Any]
 
@@ -40,8 +42,8 @@ def called_with(callback: Callback) -> Payload:
         text = callback.body.decode()
         if callback.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             text = parse_qs(text)["payload"][0]
-        read = json.loads(text)
-    except (KeyError, UnicodeDecodeError, ValueError):
+        read = read_json(text)
+    except (KeyError, UnicodeDecodeError, InvalidRequest):
         return {}
     return read if isinstance(read, dict) else {}
 

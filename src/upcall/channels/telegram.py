@@ -5,11 +5,10 @@ What was delivered is confirmed once it is kept, so whatever a crash interrupts 
 
 import asyncio
 import hmac
-import json
 import logging
 import re
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
@@ -37,7 +36,15 @@ from aiogram.types import (
     Update,
 )
 
-from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
+from upcall.channel_ports import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Refused,
+    SignedOut,
+    Unavailable,
+)
 from upcall.channels import telegram_messages as messages
 from upcall.channels.plain import numbered
 from upcall.channels.telegram_draft import Draft
@@ -45,8 +52,9 @@ from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
 from upcall.domain.display import shortened, units
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
+from upcall.json_reading import read_json
 
 CALL_SECONDS = 15
 POLL_SECONDS = 50
@@ -119,8 +127,10 @@ class Telegram:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
             )
+            await inbox.connected()
             await asyncio.Event().wait()
         await self._call(self._bot.delete_webhook())
+        await inbox.connected()
         offset: int | None = None
         while True:
             updates = await self._call(
@@ -143,8 +153,8 @@ class Telegram:
         if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
             return CallbackReply(status=403)
         try:
-            done = understood(json.loads(callback.body))
-        except (ValueError, TypeError, KeyError, AttributeError):
+            done = understood(cast("dict[str, Any]", read_json(callback.body)))
+        except (InvalidRequest, ValueError, TypeError, KeyError, AttributeError):
             log.exception("Telegram has sent something that is no update")
             return CallbackReply(status=400)
         return CallbackReply(status=503 if await self._take(done, inbox) else 200)
@@ -367,6 +377,7 @@ def _failure(error: AiogramError) -> Refused | Unavailable:
             return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
         case TelegramUnauthorizedError() | TelegramNotFound():
             said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
+            return SignedOut(f"Telegram says {said}: {HINTS[said]}")
         case _:
             pass
     if isinstance(error, TelegramBadRequest) and RICH.search(said):

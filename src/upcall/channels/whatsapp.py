@@ -7,13 +7,12 @@ that it was sent: a receipt says so, and it is waited for.
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
 from upcall.channels import whatsapp_messages as messages
@@ -21,7 +20,9 @@ from upcall.channels.whatsapp_api import Graph, WindowOver, failure
 from upcall.channels.whatsapp_reading import Receipt, done, receipts
 from upcall.channels.words import sentences
 from upcall.domain.degrading import plain
+from upcall.domain.errors import InvalidRequest
 from upcall.domain.showing import Capabilities, Finding, Inbound, Odd, Reference, View
+from upcall.json_reading import read_json
 
 RECEIPT_SECONDS = 5.0
 """How long a receipt is waited for. Without one, that the message was taken has to do."""
@@ -89,6 +90,7 @@ class WhatsApp:
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait: we are called."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -98,14 +100,14 @@ class WhatsApp:
         if not self._signed(callback):
             return CallbackReply(status=401)
         try:
-            payload = json.loads(callback.body)
+            payload = cast("dict[str, Any]", read_json(callback.body))
             failures = [
                 receipt
                 for receipt in list(receipts(payload, self._number))
                 if not self._receipts.note(receipt) and receipt.code
             ]
             inbounds = list(done(payload, self._number))
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (InvalidRequest, ValueError, TypeError, KeyError, AttributeError):
             log.exception("WhatsApp has sent something that cannot be read")
             return CallbackReply(status=400)
         again = [await self._lost(receipt, inbox) for receipt in failures]

@@ -7,6 +7,8 @@ services that look for names and addresses in any text and offer no way to tell 
 import re
 import unicodedata
 
+from upcall.domain.invisible import is_blank_glyph, is_hidden
+
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # colours, cursor movement
     r"|\x1b\][^\x07\x1b]*+(?:\x07|\x1b\\)"  # titles, links
@@ -15,12 +17,7 @@ _ANSI = re.compile(
 )
 _LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_ODD = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters other than tab and newline
-    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # bidirectional controls, separators
-    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # no width
-    r"\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"  # annotations, half characters, tags
-)
+
 _JOINER = re.compile(r"[\u200c\u200d]")
 _LOOKED_FOR = re.compile(
     r"(?<=:)(?=//)"  # https://evil.example
@@ -32,28 +29,46 @@ _LOOKED_FOR = re.compile(
     r"|(?<![\w/.]/)(?<=/)(?=[A-Za-z])"  # /command
 )
 _BREAK = "\u200b"
-_JOINABLE = {"Ll", "Lu", "Lo", "Lm", "Mn", "Mc", "So", "Sk"}
+_JOINABLE = frozenset({"Ll", "Lu", "Lo", "Lm", "Mn", "Mc", "So", "Sk"})
+_SELECTOR = re.compile(r"[\ufe00-\ufe0f]")
+_SELECTABLE = frozenset({"Lo", "Po", "Pd", "Sm", "So", "Sk"})
+_KEYCAP = "\N{COMBINING ENCLOSING KEYCAP}"
+_SHAPING = frozenset(map(chr, (0x200C, 0x200D, *range(0xFE00, 0xFE10))))
+"""The joiners and selectors that change how the characters beside them are drawn."""
 
 
 def visible(text: str) -> str:
-    """The text without control characters (newline and tab stay), terminal escapes, bidi and zero-width characters.
+    """The text without control characters (newline and tab stay), terminal escapes and invisible characters.
 
     The two joiners U+200C and U+200D stay between characters that can need them: letters of scripts such as
-    Persian and parts of an emoji. Next to ASCII, or to each other, they only hide and go.
+    Persian and parts of an emoji. Next to ASCII, or to each other, they only hide and go. A variation selector stays
+    after a symbol whose look it chooses.
     """
     if text.isascii() and text.isprintable():
         return text
     text = _LINE_END.sub("\n", _ANSI.sub("", text))
-    text = _ODD.sub("", _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
+    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    hidden = {character for character in set(text) if is_hidden(character)}
+    if not hidden:
+        return text
+    text = text.translate(dict.fromkeys(map(ord, hidden - _SHAPING)))
+    text = _SELECTOR.sub(lambda found: found[0] if _selects(found) else "", text)
     return _JOINER.sub(lambda found: found[0] if _joins(found) else "", text)
 
 
 def escaped(text: str) -> str:
-    """The text with every character that `visible` leaves out written out by its number."""
+    """The text with each character that is invisible, or looks like a plain blank, written out by its number.
+
+    A character that this version of Unicode does not know may be drawn as nothing, and is written out as well.
+    """
     if text.isascii() and text.isprintable():
         return text
-    text = _JOINER.sub(lambda found: found[0] if _joins(found) else _escape(found), text)
-    return _ODD.sub(_escape, text)
+    odd = {
+        character
+        for character in set(text)
+        if is_hidden(character) or is_blank_glyph(character) or unicodedata.category(character) == "Cn"
+    }
+    return text.translate({ord(character): _escape(character) for character in odd}) if odd else text
 
 
 def one_line(text: str, width: int | None = None) -> str:
@@ -104,8 +119,18 @@ def _joins(found: re.Match[str]) -> bool:
     return all(side > "\x7f" and unicodedata.category(side) in _JOINABLE for side in (before, after))
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _selects(found: re.Match[str]) -> bool:
+    at = found.start()
+    base = found.string[at - 1 : at]
+    if base in {"", *_SHAPING}:
+        return False
+    if base in "0123456789#*":
+        return found.string[at + 1 : at + 2] == _KEYCAP
+    return base > "\x7f" and unicodedata.category(base) in _SELECTABLE
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

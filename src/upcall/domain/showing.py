@@ -47,6 +47,8 @@ class Capabilities:
     """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     caseless: bool = False
     """Whether addresses and ids of people are the same in capital letters: then they are kept in small ones."""
+    letters: bool = False
+    """Whether words come out of letters, from among quotations and signatures: then nothing but the word decides an approval."""
     body: int = 3000
     pressable: int = 0
     """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""
@@ -149,6 +151,8 @@ class Inbound:
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None
     words: str = ""
+    rest: str = ""
+    """Words that came with these, and that may be the person's or a footer: an approval is not decided beside them."""
     odd: Odd | None = None
     at: float | None = None
     proven: bool = True
