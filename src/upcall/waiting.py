@@ -39,6 +39,9 @@ class Waiters:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
 
+    def __contains__(self, inquiry: object) -> bool:
+        return bool(self._waiting.get(str(inquiry)))
+
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
 

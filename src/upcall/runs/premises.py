@@ -79,7 +79,7 @@ class Premises:
     def rested_at(self, run: Run) -> float:
         """From when on the session of a run may be resumed."""
         try:
-            return (run.started_at or 0.0) + self.agents(run.agent).rest
+            return (run.started_at or run.created_at) + self.agents(run.agent).rest
         except UpcallError:
             return 0.0  # whoever starts it is told why it cannot be
 

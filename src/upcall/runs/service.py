@@ -12,6 +12,7 @@ from upcall.access import Access, digest
 from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
+from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
@@ -21,6 +22,7 @@ from upcall.runs.affairs import Affairs
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, complaints, readable
@@ -78,6 +80,7 @@ class Runs:
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
+        self._fate = Fate(self._forwarding, self._book, held, premises.runner)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
         self._tidying = Tidying(broker.store, self._book, premises, broker.now)
         self._listening = Listening(
@@ -280,6 +283,10 @@ class Runs:
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
         return await self._forwarding.state(await self._store.get(inquiry))
+
+    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        """Where an answer goes that was given just now; `awaited` says that a call waited for it."""
+        return await self._fate.of(inquiry, awaited=awaited)
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         # Whatever is tried again has them already.
