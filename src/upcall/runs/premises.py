@@ -93,6 +93,14 @@ class Premises:
         )
         return self.agents(run.agent).driver(subject, told.message)
 
+    def loses_touch(self, run: Run) -> bool:
+        """Whether a process that another daemon talked to cannot be gone on with, and is ended when it is found."""
+        try:
+            driver = self.driver_of(run, Told(resumes=True), is_new=False)
+        except (UpcallError, OSError):
+            return False
+        return bool(getattr(driver, "loses_touch", False))
+
     def prepare(self, run: Run, told: Told) -> None:
         """Leave everything that the next keeper of a run needs.
 
