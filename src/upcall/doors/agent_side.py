@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from upcall.doors.acknowledging import Acknowledging, can_tell
+from upcall.doors.broken_line import id_in
 from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -46,7 +47,9 @@ class Request:
         self.method = message["method"]
         self.line = line
         self.tool = params.get("name") if self.method == "tools/call" else None
-        self.thread = _part(meta, "x-codex-turn-metadata").get("thread_id")
+        turn = _part(meta, "x-codex-turn-metadata")
+        # A helper of Codex's has a thread of its own, and belongs to the session that it helps.
+        self.thread = turn.get("session_id" if "parent_thread_id" in turn else "thread_id")
         self.modern = VERSION_KEY in meta
         self.token = meta.get("progressToken")
         self.beats = 0
@@ -59,10 +62,11 @@ class Link:
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
-    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer.
+    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer;
+    `foretell` is the result of a request where that is known before the daemon is reached.
     """
 
-    __slots__ = ("acknowledge", "notify", "request", "run")
+    __slots__ = ("acknowledge", "foretell", "notify", "request", "run")
 
     def __init__(
         self,
@@ -70,7 +74,9 @@ class Link:
         request: Callable[[str, Request], None],
         notify: Callable[[bytes], None],
         acknowledge: Callable[[str], None],
+        foretell: Callable[[Message, bytes], Message | None] = lambda message, line: None,
     ) -> None:
+        self.foretell = foretell
         self.run = run
         self.request = request
         self.notify = notify
@@ -86,6 +92,8 @@ class Pipe:
         self.changed = threading.Condition()
         """Guards everything below; notified when there is something new to send or everything was answered."""
         self.outstanding: dict[str, Request] = {}
+        self.client: object = None
+        """What the agent's program calls itself."""
         self.thread: object = None
         """The thread of Codex that speaks through us, once it has said so."""
         self.handshake: bytes | None = None
@@ -129,8 +137,11 @@ class Pipe:
         """One message of the agent's."""
         try:
             message = json.loads(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             self.complain(-32700, "Parse error: a message is one line of JSON")
+            return
+        except RecursionError:
+            self.complain(-32600, "the message is nested too deeply", id_in(line))
             return
         if not isinstance(message, dict):
             self.complain(-32600, "a message is one JSON object; batches are not supported")
@@ -160,7 +171,7 @@ class Pipe:
                     # Together with the above: what the agent gives up from now on was not given up before.
                     self._taking.writing(name, inquiry)
                 if request is not None and request.method == "initialize" and "result" in message:
-                    self.handshake = _as_handshake(request.line)
+                    self.handshake = as_handshake(request.line)
                 self.changed.notify_all()
             # One that is not outstanding was answered before or taken back.
             if request is not None:
@@ -184,9 +195,9 @@ class Pipe:
         for request in requests:
             self.write(dumped({"jsonrpc": "2.0", "id": request.id, **reply(request)}))
 
-    def complain(self, code: int, message: str) -> None:
-        """Reply to something that has no id to reply to."""
-        self.write(dumped({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}))
+    def complain(self, code: int, message: str, request_id: str | int | None = None) -> None:
+        """Reply to something that has no id to reply to, or none that could be read for sure."""
+        self.write(dumped({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}))
 
     def write(self, line: bytes) -> None:
         """Hand a line to the agent."""
@@ -220,7 +231,14 @@ class Pipe:
                 key += f":{len(self._used)}:{os.urandom(4).hex()}"
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
-        request = Request(message, dumped(message))
+        if message["method"] == "initialize":
+            self.client = _part(_part(message, "params"), "clientInfo").get("name")
+        line = dumped(message)
+        foretold = link.foretell(message, line)
+        if foretold is not None:
+            self.write(dumped({"jsonrpc": "2.0", "id": message["id"], "result": foretold}))
+            return
+        request = Request(message, line)
         self.thread = request.thread or self.thread
         link.request(name, request)
 
@@ -279,6 +297,7 @@ def introduction(pipe: Pipe) -> Message:
         "program": program,
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
+        "client": pipe.client,
     }
 
 
@@ -304,7 +323,8 @@ def _settled_in(message: Message) -> str | None:
     return inquiry if told.get("status") in {"answered", "rejected"} and isinstance(inquiry, str) else None
 
 
-def _as_handshake(line: bytes) -> bytes:
+def as_handshake(line: bytes) -> bytes:
+    """The handshake as it is said to a daemon that the agent does not have to hear of."""
     message = json.loads(line)
     message["id"] = HANDSHAKE_ID
     return dumped(message)

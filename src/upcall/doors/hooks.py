@@ -5,7 +5,6 @@ without losing the call; anybody else is told no. Only a clear yes becomes an `a
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Self, cast
@@ -20,6 +19,7 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import Guarded, caller_of, respond, token_of
 from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+from upcall.json_reading import read_json
 
 PATH = "/hooks/claude"
 DOOR = "claude-hook"
@@ -236,9 +236,9 @@ def _error(problem: InvalidRequest) -> Reply:
 
 def _object(body: bytes) -> Fields | Decision:
     try:
-        sent = cast("object", json.loads(body))
-    except (ValueError, RecursionError):
-        return denied("what the hook sent is not JSON")
+        sent = read_json(body, "what the hook sent")
+    except InvalidRequest as problem:
+        return denied(problem.message)
     if not isinstance(sent, dict):
         return denied("what the hook sent is not an object")
     return cast("Fields", sent)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 
+from upcall.background import Background
 from upcall.domain import lifecycle
 from upcall.domain.api_errors import MOST_REFUSALS, waiting_for
 from upcall.domain.errors import StorageError, UpcallError
@@ -91,18 +92,16 @@ class Resuming:
         self._without_room: set[str] = set()
         self._began = 0.0
         self._woken = asyncio.Event()
-        self._working: asyncio.Task[None] | None = None
+        self._working = Background("looking for sessions to resume", self._work, log)
 
     def start(self) -> None:
         """Begin to look for work."""
         self._began = time.monotonic()
-        self._working = asyncio.create_task(self._work())
+        self._working.start()
 
     async def close(self) -> None:
         """Stop; what was claimed is somebody's again when its lease ends."""
-        if self._working is not None:
-            self._working.cancel()
-            await asyncio.gather(self._working, return_exceptions=True)
+        await self._working.close()
 
     @property
     def without_room(self) -> int:
@@ -167,19 +166,14 @@ class Resuming:
                 return
 
     async def _work(self) -> None:
-        while True:
-            try:
-                self._woken.clear()
-                jobs = await self._store.claim(
-                    [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
-                )
-                for job in jobs:
-                    await self._consider_alone(job)
-                if not jobs:
-                    await self._nap()
-            except StorageError:
-                log.exception("cannot look for sessions to resume; trying again in a second")
-                await asyncio.sleep(1)
+        self._woken.clear()
+        jobs = await self._store.claim(
+            [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
+        )
+        for job in jobs:
+            await self._consider_alone(job)
+        if not jobs:
+            await self._nap()
 
     async def _nap(self) -> None:
         due = await self._store.next_due([RESUME], self._runner)
@@ -278,6 +272,10 @@ class Resuming:
         )
         if not await self._store.settle(job, effects):
             return
+        for kept in await self._store.jobs(RESUME, attempt.subject):
+            if kept.id == attempt.id:
+                # Under our name: if we die before the start, it is due as soon as that is known.
+                await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)

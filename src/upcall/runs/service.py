@@ -24,7 +24,7 @@ from upcall.runs.deliveries import Deliveries
 from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, complaints, readable
+from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
@@ -100,7 +100,7 @@ class Runs:
         await self._supervisor.open()
         await self._listening.review()
         self._resuming.start()
-        _ = self._chores.add(self._listening.follow(seen), "listening to runs' questions")
+        self._listening.start(seen)
         _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
         await self._pump()
 
@@ -110,6 +110,7 @@ class Runs:
         self._held.released = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
+        await self._listening.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Run:
@@ -244,14 +245,15 @@ class Runs:
         seen = await self._store.last_seq()
         while True:
             run = await self._book.get(number)
-            begins, data = await asyncio.to_thread(folder.read_lines, after, cut=not run.alive)
+            stream = stream_of(folder, raw=raw)
+            begins, data = await asyncio.to_thread(folder.read_lines, after, stream, cut=not run.alive)
             left = deadline - self._broker.now()
             if data or run.is_over or left <= 0:
                 break
             # Progress is written into the log of events, so nobody has to look at files all the time.
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
-        lines = readable(reader, begins, data, raw=raw)
+        lines = lines_of(stream, reader, begins, data, raw=raw)
         over = run.is_over and not data
         if over and not raw and run.state is RunState.FAILED:
             lines += await asyncio.to_thread(complaints, folder, begins)
@@ -260,9 +262,11 @@ class Runs:
     async def tail(self, number: int) -> LogPage:
         """The end of what a run has written, and where to read on."""
         run = await self._book.get(number)
-        data, end = await asyncio.to_thread(self._premises.folder(number).last_lines, TAIL)
+        folder = self._premises.folder(number)
+        stream = stream_of(folder, raw=False)
+        data, end = await asyncio.to_thread(folder.last_lines, TAIL, stream)
         reader = self._premises.agents(run.agent).reader()
-        lines = readable(reader, end - len(data), data, raw=False)
+        lines = lines_of(stream, reader, end - len(data), data, raw=False)
         return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
 
     async def attach(self, number: int) -> Command:

@@ -4,7 +4,7 @@ import signal
 from dataclasses import dataclass, replace
 
 from upcall.domain.api_errors import awaited
-from upcall.domain.program import LOST_TOUCH, Deferred, Finished
+from upcall.domain.program import LOST_TOUCH, Deferred, Finished, LastWords
 from upcall.domain.resume import RESTARTED
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Step
@@ -39,6 +39,7 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
         tool="",
         saying=(),
         messages=(*run.saying, *run.messages) if ending.never_began else run.messages,
+        words=LastWords(),
         exit_code=ending.code,
         deferred="" if ending.deferred is None else ending.deferred.id,
         result=run.result if ending.finished is None else ending.finished.text,

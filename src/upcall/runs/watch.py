@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
-from upcall.domain.program import Asked, Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
+from upcall.domain.program import Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
@@ -20,6 +20,9 @@ SAVE_EVERY = 1.0
 class Watch:
     """Counts, and keeps the book up to date. `live` is the run as it is at this moment.
 
+    What the process has said is kept in the book together with how far its output was read, so that a daemon that goes
+    on from there knows all of it.
+
     `delivers` are the inquiries that the process was started with, whose ends its model has once it speaks.
     """
 
@@ -32,9 +35,6 @@ class Watch:
         delivers: Sequence[str],
     ) -> None:
         self.live = run
-        self.finished: Finished | None = None
-        self.deferred: Deferred | None = None
-        self.asked: Asked | None = None
         self._book = book
         self._deliveries = deliveries
         self._clock = clock
@@ -57,6 +57,7 @@ class Watch:
         """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
         if not self._returned:
             self.live = replace(self.live, read=read)
+            self._save_soon()
 
     async def take(self, noticed: Noticed) -> None:
         """Take in what was noticed."""
@@ -69,24 +70,20 @@ class Watch:
 
     async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
-            case Finished(ok=ok):
-                self.finished = noticed
-                if ok:
-                    await self.spoke()
-            case Deferred():
-                self.deferred = noticed
-            case Asked() if self.asked is None:
-                self.asked = noticed
+            case Finished(ok=True) | TurnTaken():
+                await self.spoke()
             case ToolReturned():
                 self._returned.append(noticed)
-            case TurnTaken():
-                await self.spoke()
             case _:
                 pass
         # Without its session's id a run cannot be brought back, so that is never left for later.
         if isinstance(noticed, SessionSeen) or self._clock() - self._saved_at >= SAVE_EVERY:
             await self.save()
-        elif self._saving is None:
+        else:
+            self._save_soon()
+
+    def _save_soon(self) -> None:
+        if self._saving is None:
             self._saving = asyncio.create_task(self._save_later())
 
     async def spoke(self) -> None:
@@ -141,6 +138,7 @@ class Watch:
             input_tokens=live.input_tokens,
             output_tokens=live.output_tokens,
             read=live.read,
+            words=live.words,
             refusals=live.refusals,
             refused_at=live.refused_at,
         )

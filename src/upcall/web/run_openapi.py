@@ -123,8 +123,10 @@ def run_schemas() -> dict[str, Schema]:
                     "description": "Where to work: an absolute path on the daemon's machine.",
                 },
                 "permission": {**PERMISSION, "description": "The agent's setting unless given."},
-                "arguments": list_of(TEXT, maxItems=200, description="More of the program's own arguments."),
-                "environment": {**VARIABLES, "description": "Instead of the daemon's own."},
+                "arguments": list_of(
+                    TEXT, maxItems=200, description="More of the program's own arguments. For admins."
+                ),
+                "environment": {**VARIABLES, "description": "Instead of the daemon's own. For admins."},
             },
             required=("agent", "task", "cwd"),
         ),
