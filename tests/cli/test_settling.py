@@ -165,7 +165,7 @@ def test_status_shows_what_waits_first_with_a_command_that_answers_it(upcall: Pr
 
 @pytest.mark.promise("spec/111")
 def test_status_as_json_has_three_lists(upcall: Program) -> None:
-    assert upcall.json("status") == {"waiting": [], "running": [], "done": []}
+    assert upcall.json("status") == {"waiting": [], "running": [], "done": [], "channels": []}
     ref = upcall.parked("One?")
     other = upcall.parked("Two?")
     upcall("reject", other)

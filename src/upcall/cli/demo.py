@@ -186,7 +186,7 @@ class Demo:
         running = self._home.running()
         if running is None:
             raise LookupError("the daemon is not up")
-        return running.url, self._home.owner_token_file.read_text().strip()
+        return running.url, self._home.read_secret(self._home.owner_token_file)
 
     def _sum_up(self, ids: list[str], seconds: float) -> int:
         asked, collected = self._log_of(set(ids))

@@ -28,6 +28,7 @@
     ├── RateLimited         too many asks in too short a time
     └── StorageError        the store could not keep what it was given
         ├── StorageFull         no room left
+        ├── DamagedRow          one row cannot be read; all others can
         └── NewerDatabase       written by a later version
 
 Each carries a stable `code` for machines, a sentence for people and, where there is one, the next step.
@@ -289,6 +290,16 @@ class StorageFull(StorageError):
     """There is no room left where the database lives."""
 
     code = "storage_full"
+
+
+class DamagedRow(StorageError):
+    """A row of the database that holds something else than what was written there."""
+
+    def __init__(self, what: str, error: Exception) -> None:
+        super().__init__(
+            f"{what} in the database cannot be read: {type(error).__name__}: {error}"[:300],
+            hint="`upcall restore` puts a backup in its place; everything else can be used meanwhile",
+        )
 
 
 class NewerDatabase(StorageError):

@@ -6,7 +6,6 @@ line. Lines with a key `upcall` are between the two of us and never reach the ag
 
 import asyncio
 import itertools
-import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -21,11 +20,12 @@ from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.meta import wait_of
+from upcall.doors.meta import client_in, wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
 from upcall.holding import Held, is_resumable, session_name
 from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
+from upcall.json_reading import NotJson, read_json
 
 LONGEST_LINE = 8 * 1024 * 1024
 HELLO_WITHIN = 10.0
@@ -251,6 +251,8 @@ class _Connection(asyncio.Protocol):
                 session=name_of(hello.get("session")),
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
+                client=name_of(hello.get("pipe")) or "",
+                client_name=client_in(hello.get("client")),
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
@@ -301,8 +303,8 @@ def hello_of(line: bytes) -> Mapping[str, object]:
         InvalidRequest: if it is none, or one of a pipe that is too old.
     """
     hello: object = None
-    with suppress(ValueError, RecursionError):
-        hello = cast("object", json.loads(line))
+    with suppress(NotJson):
+        hello = read_json(line, "the first line")
     if not isinstance(hello, dict):
         raise InvalidRequest("this is the door for `upcall mcp`", hint=HELLO_EXAMPLE)
     fields = cast("Mapping[str, object]", hello)

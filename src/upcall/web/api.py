@@ -11,7 +11,7 @@ from starlette.responses import Response
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain.actions import action_in, approval
 from upcall.domain.asking import Draft, draft
-from upcall.domain.errors import InvalidRequest, UnknownAgent, UpcallError
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.roles import Caller, Role
@@ -58,11 +58,14 @@ class Inquiries:
         agent = sent.get("agent") or None
         if agent is not None and call.caller.is_agent and agent != call.caller.name:
             raise UnknownAgent(agent)
+        run = _run(sent)
+        if call.caller.run is not None and run not in {None, call.caller.run}:
+            raise UnknownRun(run)
         query = Query(
             state=sent.get("state") or None,
             agent=agent,
             workspace=sent.get("workspace") or None,
-            run=_run(sent),
+            run=run,
             kind=_kind(sent.get("kind")),
             text=_words(sent.get("q", "")),
             limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),

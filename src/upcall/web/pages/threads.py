@@ -181,7 +181,7 @@ class ThreadLive:
         known = await self._threads.get(visit.name, visit.caller)
         made: list[str] = []
         for event in events:
-            if event.type == ITEM and event.data["thread"] == known.id:
+            if event.type == ITEM and event.data.get("thread") == known.id:
                 item = await self._pages.item(visit, event, known)
                 made.append(frame("item", self._site.part(visit, "thread-item.html", item=item), event.seq))
             elif event.inquiry is not None and await self._is_here(event, known):
