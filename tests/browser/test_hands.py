@@ -193,7 +193,7 @@ def test_a_page_that_missed_too_much_waits_until_the_writer_has_left_the_field(d
 
 @pytest.mark.promise("trust/4")
 @pytest.mark.parametrize("change", ["asked", "answered"])
-def test_within_800_ms_of_a_change_that_somebody_else_made_no_key_decides(desk: Desk, change: str) -> None:
+def test_within_800_ms_of_a_change_by_another_person_no_key_decides(desk: Desk, change: str) -> None:
     inquiry, other, approval = desk.ask(), desk.ask(question="Why?"), desk.ask(**APPLY)
     page = desk.page(clocked(desk, height=2000))
     chosen, verdict = card(page, inquiry), card(page, approval).get_by_role("button", name="Approve")

@@ -54,7 +54,7 @@ export function take(fresh, { mine = false } = {}) {
     watch(fresh);
     return;
   }
-  // What this person has sent is on its way: its own reply comes first, whatever the stream says meanwhile.
+  // What this person has sent is on its way: its own reply comes first; news of the stream wait for it.
   if (!mine && isSending(old)) {
     later.set(old, fresh);
     return;
