@@ -4,12 +4,13 @@ import secrets
 from collections.abc import AsyncIterator
 
 from upcall.broker import Broker
-from upcall.domain import rules
+from upcall.domain import actions, rules
 from upcall.domain.errors import UnknownRule
 from upcall.domain.program import Action
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.rules import Rule
+from upcall.unhurried import unhurried
 
 PAGE = 200
 
@@ -23,8 +24,11 @@ class Rulebook:
     async def allowing(self, action: Action, agent: str) -> Rule | None:
         """The newest rule that lets an agent do this."""
         now = self._broker.now()
+        size = actions.size(action)
+        # What is too large to be shown was never approved, so no rule is for exactly that.
+        exact = "" if size > actions.MOST_SHOWN else await unhurried(size, lambda: actions.exactly(action))
         async for rule in self._all():
-            if rules.allows(rule, action, agent, now):
+            if rules.allows(rule, action, agent, now, exact):
                 return rule
         return None
 

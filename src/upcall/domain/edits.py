@@ -11,8 +11,11 @@ _OLD = ("old_string", "oldString", "old_text", "oldText", "old_str")
 _NEW = ("new_string", "newString", "new_text", "newText", "new_str")
 _WHOLE = ("content", "contents", "file_text")
 _DIFFS = ("diff", "patch", "unified_diff")
-_COMPARED = 2000
-"""Lines up to which the same ones are looked for; finding them takes the square of that."""
+_COMPARED = 200
+"""Lines of a change up to which the same ones are looked for; finding them takes more than the square of that."""
+
+_STEPS = 8
+"""How many changes of one call are compared that closely."""
 
 Input = Mapping[str, object]
 
@@ -78,7 +81,9 @@ def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
     if not isinstance(steps, list) or not steps:
         return None
     diffs: list[str] = []
-    for step in cast("Sequence[object]", steps):
+    changes = cast("Sequence[object]", steps)
+    closely = len(changes) <= _STEPS
+    for step in changes:
         if not isinstance(step, Mapping):
             return None
         fields = cast("Input", step)
@@ -86,7 +91,7 @@ def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
         if old is None or new is None:
             return None
         rest = {name: value for name, value in fields.items() if name not in {old[0], new[0]}}
-        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1]))
+        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1], closely=closely))
     return FileChange(diff="\n".join(diffs), paths=(path[1],), fields=frozenset({path[0], "edits"}))
 
 
@@ -110,12 +115,15 @@ def _change(diff: str, paths: Sequence[tuple[str, str]], *fields: tuple[str, str
     )
 
 
-def _diff(path: str, old: str, new: str) -> str:
-    """Every line that goes and comes, with those that stay between them."""
+def _diff(path: str, old: str, new: str, *, closely: bool = True) -> str:
+    """Every line that goes and comes, with those that stay between them.
+
+    What is large, or one of many changes, is compared in one pass: the lines at both ends that stay are found.
+    """
     before, after = _lines(old, beside=new), _lines(new, beside=old)
     head = [f"--- {path}", f"+++ {path}"]
-    if len(before) + len(after) > _COMPARED:
-        return "\n".join([*head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
+    if not closely or len(before) + len(after) > _COMPARED:
+        return "\n".join([*head, *_ends_compared(before, after)])
     body: list[str] = []
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for tag, at, to, new_at, new_to in matcher.get_opcodes():
@@ -125,6 +133,22 @@ def _diff(path: str, old: str, new: str) -> str:
         body += [f"-{line}" for line in before[at:to]]
         body += [f"+{line}" for line in after[new_at:new_to]]
     return "\n".join([*head, *body])
+
+
+def _ends_compared(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    shorter = min(len(before), len(after))
+    top = 0
+    while top < shorter and before[top] == after[top]:
+        top += 1
+    bottom = 0
+    while bottom < shorter - top and before[-1 - bottom] == after[-1 - bottom]:
+        bottom += 1
+    return [
+        *(f" {line}" for line in before[:top]),
+        *(f"-{line}" for line in before[top : len(before) - bottom]),
+        *(f"+{line}" for line in after[top : len(after) - bottom]),
+        *(f" {line}" for line in before[len(before) - bottom :]),
+    ]
 
 
 def _lines(text: str, *, beside: str) -> list[str]:

@@ -75,12 +75,12 @@ class Remember:
     prefix: str | None = None
 
 
-def allows(rule: Rule, action: Action, agent: str, now: float) -> bool:
-    """Whether a rule lets an agent do this."""
+def allows(rule: Rule, action: Action, agent: str, now: float, exact: str) -> bool:
+    """Whether a rule lets an agent do this; `exact` is what recognises the action (`actions.exactly`)."""
     if now >= rule.expires_at or rule.agent not in (None, agent):
         return False
     if rule.exact is not None:
-        return actions.exactly(action) == rule.exact
+        return exact == rule.exact
     if rule.tool is None and rule.directory is None and not rule.prefix:
         return False
     if rule.tool not in (None, action.tool):

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
+from upcall.domain.limits import has_too_many_values
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import Guarded, caller_of, respond, token_of
 from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
@@ -218,6 +219,8 @@ def _error(problem: InvalidRequest) -> Reply:
 
 
 def _object(body: bytes) -> Fields | Decision:
+    if has_too_many_values(body):
+        return denied("what the hook sent holds too many values")
     try:
         sent = cast("object", json.loads(body))
     except (ValueError, RecursionError):

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.limits import has_too_many_values
 from upcall.domain.roles import Caller, Role
 from upcall.web.errors import MethodNotAllowed
 
@@ -148,6 +149,8 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _object(raw: bytes) -> Body:
+    if has_too_many_values(raw):
+        raise InvalidRequest("the body holds too many values", hint="send less at once")
     try:
         sent = cast("object", orjson.loads(raw))
     except ValueError:
