@@ -22,10 +22,9 @@ Input = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A diff, of which files where that is told, and which fields of the input it already shows."""
+    """A diff, and which fields of the input it already shows."""
 
     diff: str
-    paths: tuple[str, ...]
     fields: frozenset[str]
 
 
@@ -59,7 +58,6 @@ def _several(changes: object) -> FileChange | None:
     else:
         return None
     diffs: list[str] = []
-    paths: list[str] = []
     for named, change in each:
         if not isinstance(change, Mapping):
             return None
@@ -71,10 +69,9 @@ def _several(changes: object) -> FileChange | None:
         known = {diff[0], *_PATHS}
         rest = {name: value for name, value in fields.items() if name not in known}
         diffs.append(f"{where}{_remark(rest)}\n{diff[1]}")
-        paths.append(where)
     if not diffs:
         return None
-    return FileChange(diff="\n".join(diffs), paths=tuple(paths), fields=frozenset({"changes"}))
+    return FileChange(diff="\n".join(diffs), fields=frozenset({"changes"}))
 
 
 def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
@@ -92,7 +89,7 @@ def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
             return None
         rest = {name: value for name, value in fields.items() if name not in {old[0], new[0]}}
         diffs.append(_diff(path[1] + _remark(rest), old[1], new[1], closely=closely))
-    return FileChange(diff="\n".join(diffs), paths=(path[1],), fields=frozenset({path[0], "edits"}))
+    return FileChange(diff="\n".join(diffs), fields=frozenset({path[0], "edits"}))
 
 
 def _remark(rest: Input) -> str:
@@ -110,7 +107,6 @@ def _first(given: Input, names: Sequence[str]) -> tuple[str, str] | None:
 def _change(diff: str, paths: Sequence[tuple[str, str]], *fields: tuple[str, str]) -> FileChange:
     return FileChange(
         diff=diff,
-        paths=tuple(path for _, path in paths),
         fields=frozenset(name for name, _ in (*paths, *fields)),
     )
 
