@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, Role, Token
+from upcall.home import flaw_of
 from upcall.ports import Ledger, Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
@@ -144,9 +145,10 @@ class Access:
             Unauthenticated: if nobody does.
         """
         caller = self._seen.get(secret)
-        if caller is None:
+        if caller is None and secret:
             hashed = digest(secret)
-            caller = self._callers.get(hashed) or self._lent.get(hashed)
+            # A secret that is lent was made here. One that is kept may have come from a file without content.
+            caller = self._lent.get(hashed) or (None if flaw_of(secret) else self._callers.get(hashed))
             if caller is not None:
                 self._seen[secret] = caller
         if caller is None:
@@ -266,7 +268,14 @@ class Access:
         return secret
 
     async def adopt(self, name: str, role: Role, secret: str) -> None:
-        """Keep a token whose secret is already known, replacing the one of that name."""
+        """Keep a token whose secret is already known, replacing the one of that name.
+
+        Raises:
+            InvalidRequest: if the secret protects nothing.
+        """
+        flaw = flaw_of(secret)
+        if flaw:
+            raise InvalidRequest(f"the secret of {name!r} {flaw}", hint="use 40 random letters and digits")
         await self._store.put_token(
             Token(name=name, role=role, digest=digest(secret), created_at=self._clock())
         )

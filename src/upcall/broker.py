@@ -13,7 +13,13 @@ from functools import partial
 from upcall.domain import consent, lifecycle, prompts
 from upcall.domain.asking import Draft
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import InvalidRequest, NotAllowed, NotItsTurn, UnknownInquiry
+from upcall.domain.errors import (
+    InvalidRequest,
+    KeyConflict,
+    NotAllowed,
+    NotItsTurn,
+    UnknownInquiry,
+)
 from upcall.domain.inquiry import (
     Answered,
     Cancelled,
@@ -38,6 +44,7 @@ from upcall.ids import Ids
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
 from upcall.presence import Presence, end_the_past
+from upcall.repeats import Repeats, Scope
 from upcall.replies import Reply, Settled, read, settled
 from upcall.turns import Turns
 from upcall.waiting import Waiters
@@ -87,6 +94,7 @@ class Broker:
         self._pacing = pacing or Pacing()
         clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
+        self.repeats = Repeats(store, clock)
         self._follow_up = follow_up = both(prompts.consequences, follow_up)
         self._presence: Presence | None = None
         if installation:
@@ -124,8 +132,10 @@ class Broker:
         if self._presence is not None:
             await self._presence.close()
 
-    async def ask(self, draft: Draft, origin: Origin, *, named_session: bool = False) -> Added:
-        """Put a question, or rejoin the same one asked before under the same key.
+    async def ask(
+        self, draft: Draft, origin: Origin, *, named_session: bool = False, scope: Scope | None = None
+    ) -> Added:
+        """Put a question, or rejoin the same one asked before under the same key, or in the same scope.
 
         Raises:
             KeyConflict: if the key was used for another question.
@@ -134,18 +144,23 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
+        if scope is not None and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
+            return Added(inquiry=earlier, created=False)
         if origin.thread is not None:
             await self.turns.enter(origin, draft.kind)
         if named_session:
-            earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
-            if earlier is not None:
-                return Added(inquiry=await self.store.get(earlier), created=False)
+            looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
+            if looping is not None:
+                return Added(inquiry=await self.store.get(looping), created=False)
         inquiry = self._inquiry(draft, origin, now)
         added = await self.store.add(
             inquiry,
             [upload.content for upload in draft.uploads],
-            self._follow_up(lifecycle.asked(inquiry)),
+            self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope),
         )
+        if added.inquiry.origin.run != origin.run:
+            # Another run of the same agent has used this key, and its question is its own.
+            raise KeyConflict(str(origin.request_key))
         if added.created:
             if named_session:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
@@ -163,6 +178,10 @@ class Broker:
         """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""
         return await self._waiters.wait(inquiry, timeout, in_line=True)
 
+    def is_awaited(self, inquiry: Inquiry) -> bool:
+        """Whether a call waits for an inquiry at this daemon."""
+        return inquiry.id in self._waiters
+
     async def get(self, name: str, caller: Caller) -> Inquiry:
         """An inquiry by id or ref, if the caller may see it.
 
@@ -175,8 +194,9 @@ class Broker:
         return inquiry
 
     async def find(self, query: Query, caller: Caller) -> Page:
-        """A page of the inquiries that the caller may see."""
-        return await self.store.find(replace(query, agent=caller.name) if caller.is_agent else query)
+        """A page of the inquiries that the caller may see; a run has its own, whichever it asks for."""
+        own = replace(query, agent=caller.name, run=caller.run or query.run)
+        return await self.store.find(own if caller.is_agent else query)
 
     async def receive(self, name: str, reply: Reply, caller: Caller) -> Settled:
         """Take a person's answer. The first one wins; any other is told the one that stands.
@@ -252,7 +272,8 @@ class Broker:
         closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
 
         def decide(inquiry: Inquiry) -> Change | None:
-            _check_own(inquiry, caller, name)
+            if not caller.may_see(inquiry):
+                raise UnknownInquiry(name)
             return lifecycle.cancel(inquiry, closing)
 
         return settled(await self._update(name, decide), closing, Cancelled)
@@ -294,7 +315,7 @@ class Broker:
         now = self._clock()
 
         def decide(inquiry: Inquiry) -> Change | None:
-            if inquiry.origin.agent != caller.name:
+            if not caller.asked(inquiry):
                 raise UnknownInquiry(name)
             return lifecycle.collect(inquiry, evidence, now)
 
@@ -312,6 +333,8 @@ class Broker:
         """Tell people something without waiting for them."""
         self._pacing.spend(origin.agent, self._clock())
         data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
+        if origin.run is not None:
+            data["run"] = origin.run
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
     async def _asker(self, name: str) -> str:
@@ -382,8 +405,3 @@ class Broker:
         if updated.applied:
             self._expiry.expect(updated.inquiry.expires_at)
         return Settled(accepted=updated.applied, inquiry=updated.inquiry)
-
-
-def _check_own(inquiry: Inquiry, caller: Caller, name: str) -> None:
-    if not caller.may_see(inquiry):
-        raise UnknownInquiry(name)

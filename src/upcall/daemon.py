@@ -1,6 +1,7 @@
 """The one long-running process of a home: it claims the home, finds its port, and says when it is ready."""
 
 import gc
+import json
 import logging
 import os
 import socket
@@ -9,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from upcall import __version__
+from upcall import __version__, log_format
 from upcall.config import Config, load
 from upcall.domain.errors import UpcallError
 from upcall.home import Home
@@ -43,6 +44,8 @@ def serve(home: Home, start: Start) -> int:
     """
     try:
         home.create()
+        # Taken before they are read: a file that is changed meanwhile is then known to be another.
+        basis = home.reply_basis()
         config = _with(load(home), start)
         if start.replace:
             stop_running(home)
@@ -54,7 +57,7 @@ def serve(home: Home, start: Start) -> int:
             )
             return 0
         try:
-            _run(home, config, instance, start)
+            _run(home, config, instance, start, basis)
         finally:
             instance.release()
     except UpcallError as error:
@@ -63,15 +66,13 @@ def serve(home: Home, start: Start) -> int:
     return 0
 
 
-def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
+def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
     # Only whoever has become the daemon pays for importing one.
-    from upcall.server import run  # noqa: PLC0415
+    from upcall.doors.catalogue import definitions  # noqa: PLC0415 - see above
+    from upcall.doors.wire import first_replies  # noqa: PLC0415 - see above
+    from upcall.server import run  # noqa: PLC0415 - see above
 
-    logging.basicConfig(
-        level=config.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    log_format.install(config.log_level.upper())
     # It announces each step of its start and end; ours is the one line that matters.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     # It would log every address that it calls, and some vendors want their token in there.
@@ -94,6 +95,8 @@ def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
             f"Upcall {__version__} is listening at {url}\nInbox:       {inbox}\nAnswer with: upcall answer",
         )
 
+    replies = first_replies(definitions(config.limits, config.tool_aliases))
+    home.write_private(home.replies_file, json.dumps({"basis": basis, "replies": replies}))
     listening = _listen(home, config)
     try:
         run(home, config, listening, ready)

@@ -9,11 +9,19 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from upcall import __version__
+
 PIPE_PROTOCOL = 2
 """The version of what a pipe and a daemon say to each other; a newer daemon serves an older pipe."""
 
 ACKNOWLEDGING = 2
 """The version since which a pipe says that its agent has taken an answer."""
+
+SHORTEST_SECRET = 16
+"""Characters that a secret has at least; ours have more than 40."""
+
+SHAPING = ("UPCALL_PRESET", "UPCALL_TOOL_ALIASES", "UPCALL_LIMITS_")
+"""How the variables begin that change which tools are listed, and how."""
 
 
 class Running(NamedTuple):
@@ -83,6 +91,22 @@ class Home:
         return self.path / "daemon.log"
 
     @property
+    def replies_file(self) -> Path:
+        """What the latest daemon tells agents first, for pipes that are asked before they have met it."""
+        return self.path / "replies.json"
+
+    def reply_basis(self) -> list[object]:
+        """What those replies depend on: the version, the file of settings as it is now, and variables."""
+        try:
+            found = self.config_file.stat()
+        except OSError:
+            settings = None
+        else:
+            settings = [found.st_mtime_ns, found.st_size]
+        variables = sorted([name, value] for name, value in os.environ.items() if name.startswith(SHAPING))
+        return [__version__, settings, variables]
+
+    @property
     def ipc_folder(self) -> Path:
         """Where containers without network leave their questions, unless the settings name another place."""
         return self.path / "ipc"
@@ -111,7 +135,34 @@ class Home:
         descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
+            file.flush()
+            # Renamed before its content is on disk, a file may be empty after a power cut.
+            os.fsync(file.fileno())
         staged.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def read_secret(self, path: Path) -> str:
+        """The secret in a file of this home.
+
+        Raises:
+            InvalidSetting: if the file holds none that protects anything.
+            OSError: if it cannot be read.
+        """
+        secret = path.read_bytes().decode("utf-8", "replace").strip()
+        flaw = flaw_of(secret)
+        if flaw:
+            from upcall.domain.errors import InvalidSetting  # noqa: PLC0415 - pipes import this module, and read no secret
+
+            raise InvalidSetting(
+                f"{path}: the secret in it {flaw}",
+                hint=f"delete the file and run `upcall up --replace`, which makes a new secret; where it is mounted, "
+                f"mount one of at least {SHORTEST_SECRET} letters and digits",
+            )
+        return secret
 
     def running(self) -> Running | None:
         """The daemon that the runtime file tells of, if its process is alive."""
@@ -129,6 +180,18 @@ class Home:
             return self.down_mark.stat().st_mtime >= moment
         except OSError:
             return False
+
+
+def flaw_of(secret: str) -> str:
+    """Why a secret protects nothing; empty when there is no such reason."""
+    if not secret:
+        return "is empty"
+    # Zero bytes are what some file systems leave of a file after a power cut.
+    if not (secret.isascii() and secret.isprintable()) or " " in secret:
+        return "has characters that are neither letters, digits nor punctuation"
+    if len(secret) < SHORTEST_SECRET:
+        return f"has {len(secret)} characters, and needs at least {SHORTEST_SECRET}"
+    return ""
 
 
 def default_home() -> Home:

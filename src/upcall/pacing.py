@@ -35,7 +35,7 @@ class Pacing:
         self._same = same
         self._same_within = same_within
         self._buckets: dict[str, _Bucket] = {}
-        self._repeats: OrderedDict[tuple[str, str, str], _Repeats] = OrderedDict()
+        self._repeats: OrderedDict[tuple[str, int | None, str, str], _Repeats] = OrderedDict()
 
     def spend(self, agent: str, now: float) -> None:
         """Take one ask out of an agent's allowance.
@@ -59,7 +59,7 @@ class Pacing:
         Raises:
             RateLimited: if it is an approval, since an earlier yes is never given twice.
         """
-        seen = self._repeats.get((origin.agent, origin.session, digest))
+        seen = self._repeats.get((origin.agent, origin.run, origin.session, digest))
         if seen is None or now - seen.since > self._same_within or seen.count < self._same:
             return None
         if origin.request_key is not None and origin.request_key in seen.keys:
@@ -74,7 +74,7 @@ class Pacing:
 
     def asked(self, origin: Origin, digest: str, inquiry: str, now: float) -> None:
         """Remember that a session asked this."""
-        key = (origin.agent, origin.session, digest)
+        key = (origin.agent, origin.run, origin.session, digest)
         seen = self._repeats.get(key)
         if seen is None or now - seen.since > self._same_within:
             self._repeats[key] = _Repeats(inquiry, now, 1, {origin.request_key})

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 from uuid import uuid4
@@ -11,6 +11,7 @@ from uuid import uuid4
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain import prompts, thread
 from upcall.domain.errors import (
+    DamagedRow,
     InvalidRequest,
     PromptPending,
     RateLimited,
@@ -21,7 +22,7 @@ from upcall.domain.errors import (
 )
 from upcall.domain.inquiry import Answered, Inquiry, Origin
 from upcall.domain.redaction import redact
-from upcall.domain.roles import Caller, require_person
+from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.thread import ITEM, THREAD, Item, ItemType, Thread, thread_in
 from upcall.ports import Event
 
@@ -88,7 +89,7 @@ class Threads:
         if not agent or (caller.is_agent and agent != caller.name):
             raise UnknownAgent(agent)
         if permissions:
-            require_person(caller, "choose permissions")
+            _check_choice(caller, permissions)
         self._broker.spend(caller.name)
         name = thread.check_name(name or f"thr_{uuid4().hex[:20]}")
         made = Thread(
@@ -125,9 +126,14 @@ class Threads:
         return [thread_in(record) for record in found.items], found.next
 
     async def choose(self, name: str, caller: Caller, permissions: Permissions) -> Thread:
-        """Set what the agent may do in a thread without asking."""
+        """Set what the agent may do in a thread without asking.
+
+        Raises:
+            NotAllowed: if the caller is an agent, or is no admin and nothing would be asked any more.
+        """
         require_person(caller, "choose permissions")
         known = await self.get(name, caller)
+        _check_choice(caller, self._broker.turns.permission_in(replace(known, permissions=permissions)))
         decide = partial(thread.set_permissions, mode=permissions)
         record = await self._store.revise(THREAD, known.id, decide)
         return known if record is None else thread_in(record)
@@ -148,7 +154,7 @@ class Threads:
         while not found and (left := deadline - loop.time()) > 0:
             for event in await self._store.events(seen, wait=left):
                 seen = event.seq
-                if event.type == ITEM and event.data["thread"] == name:
+                if event.type == ITEM and event.data.get("thread") == name:
                     found = await self._store.thread_items(name, after=after, limit=limit)
         return found
 
@@ -300,7 +306,7 @@ class Threads:
 
     async def _repeated(self, name: str, caller: Caller, key: str) -> Posted | None:
         for event in await self._store.thread_items(name, before=2**62, limit=LOOK_BACK):
-            if (event.data.get("key"), event.data["by"]) == (key, caller.name):
+            if (event.data.get("key"), event.data.get("by")) == (key, caller.name):
                 about = cast("Mapping[str, Mapping[str, str]]", event.data["metadata"]).get("prompt", {})
                 return Posted(item=event, answered=about.get("prompt_id", ""))
         return None
@@ -312,8 +318,10 @@ class Threads:
             return known.active
         match inquiry.state:
             case Answered(collected_at=None) if (
-                inquiry.origin.door == DOOR or prompt == prompts.prompt_id(inquiry)
-            ) and caller.name == known.agent:
+                (inquiry.origin.door == DOOR or prompt == prompts.prompt_id(inquiry))
+                and caller.name == known.agent
+                and caller.asked(inquiry)
+            ):
                 inquiry = (await self._broker.collect(inquiry.id, caller, VIA)).inquiry
             case _:
                 pass
@@ -329,14 +337,21 @@ class Threads:
             return None
         try:
             return await self._store.get(known.active)
-        except UnknownInquiry:
+        except (UnknownInquiry, DamagedRow):
             return None
 
     async def _find(self, name: str, item: str) -> Event | None:
         for event in reversed(await self._store.thread_items(name, before=2**62, limit=LOOK_BACK)):
-            if event.data["id"] == item:
+            if event.data.get("id") == item:
                 return event
         return None
+
+
+def _check_choice(caller: Caller, permissions: str) -> None:
+    require_person(caller, "choose permissions")
+    if permissions == "autonomous":
+        # One person alone would decide what otherwise takes a quorum.
+        require_admin(caller, "let an agent act without asking")
 
 
 def _masked(value: object) -> object:

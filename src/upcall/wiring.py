@@ -19,14 +19,15 @@ from upcall import __version__
 from upcall.access import Access, digest
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
+from upcall.background import Background
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.forgetting import forget
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting, StorageError
-from upcall.domain.inquiry import OnExpiry
+from upcall.domain.errors import InvalidSetting
+from upcall.domain.inquiry import LOCAL_AGENT, OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
@@ -54,7 +55,6 @@ from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
 from upcall.wiring_channels import channel_routing, channels_at_work, follow_up, subscriptions
 
-LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
 DAY = 86400
@@ -105,8 +105,10 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
-            leaving.callback(asyncio.create_task(_refresh(access)).cancel)
-        agent_token = home.agent_token_file.read_text().strip()
+            refreshing = Background("reading the tokens", partial(_refresh, access), log)
+            refreshing.start()
+            leaving.push_async_callback(refreshing.close)
+        agent_token = home.read_secret(home.agent_token_file)
         routing = channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
@@ -298,7 +300,10 @@ async def open_store(home: Home, config: Config) -> Store:
         StorageError: if it cannot be opened.
     """
     if not is_postgres(config.database):
-        return await SqliteStore.open(database_path(home, config))
+        store = await SqliteStore.open(database_path(home, config))
+        # We have the home's lock, so a daemon that had jobs under a lease is gone.
+        await store.end_leases()
+        return store
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
@@ -339,27 +344,34 @@ def _web_settings(config: Config) -> WebSettings:
 
 async def _refresh(access: Access) -> None:
     """Learn of tokens that other daemons on the same database have made or revoked."""
-    while True:
-        await asyncio.sleep(TOKENS_EVERY)
-        try:
-            await access.load()
-        except StorageError as error:
-            log.warning("the tokens cannot be read: %s", error.message)
+    await asyncio.sleep(TOKENS_EVERY)
+    await access.load()
 
 
 async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> None:
     """The owner's credentials and the ask-only ones of local agents: made once, found in the home's files.
 
     Where homes share a database, each has its own: a name that is another home's gets something added.
+
+    Raises:
+        InvalidSetting: if a file holds no secret, or both hold the same one.
     """
     known = {token.name: token.digest for token in await access.tokens()}
+    taken: dict[str, Path] = {}
     for path, name, role in (
         (home.owner_token_file, _owner(), Role.ADMIN),
         (home.agent_token_file, LOCAL_AGENT, Role.AGENT),
     ):
         if not path.exists():
             home.write_private(path, f"upcall_{role.value}_{secrets.token_urlsafe(32)}\n")
-        secret = path.read_text().strip()
+        secret = home.read_secret(path)
+        other = taken.setdefault(secret, path)
+        if other != path:
+            # Agents would be let in as the owner.
+            raise InvalidSetting(
+                f"{path}: the secret in it is that of {other} as well",
+                hint=f"delete {path}, or mount another",
+            )
         if shared and known.get(name, digest(secret)) != digest(secret):
             name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):

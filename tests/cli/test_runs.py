@@ -32,7 +32,9 @@ def test_a_run_prints_its_number_alone_and_says_how_to_follow_and_to_answer_it(o
 
 def test_a_run_is_ordered_as_it_was_typed(office: Office) -> None:
     words = ("--permission", "autonomous", "--json", "--", "--model", "opus", "--json")
-    done = office.upcall("run", "scripted", "-", "--cwd", "/srv/shop", *words, stdin="Fix it,\nplease\n")
+    admin = {"UPCALL_TOKEN": office.house.secrets["root"]}
+    task = "Fix it,\nplease\n"
+    done = office.upcall("run", "scripted", "-", "--cwd", "/srv/shop", *words, stdin=task, **admin)
     assert json.loads(done.stdout)["task"] == "Fix it,\nplease"
     (order,) = office.runs.orders
     assert order.arguments == ("--model", "opus", "--json")

@@ -235,6 +235,29 @@ async def initialized(http: httpx2.AsyncClient, token: str = AGENT_TOKEN) -> dic
     return headers
 
 
+@pytest.mark.promise("trust/34")
+@pytest.mark.parametrize("path", ["/mcp", "/mcp in a session", "/hooks/claude", "/v1/pipe"])
+@pytest.mark.parametrize(
+    "value",
+    [r'"\ud800"', "NaN", "1e999", "1" + "0" * 5000, "[" * 600 + "]" * 600, "[" * 50_000 + "]" * 50_000],
+    ids=["half a character", "no number", "infinity", "digits", "deep", "deeper"],
+)
+async def test_unfit_json_is_an_error_of_its_sender_at_every_door(
+    http: httpx2.AsyncClient, path: str, value: str
+) -> None:
+    headers = bearer(AGENT_TOKEN) | MODERN_HEADERS
+    if path == "/mcp in a session":
+        headers = await initialized(http)
+    params = f'{{"name": "notify_human", "arguments": {{"message": "Done.", "n": {value}}}, "_meta": {{"x": {value}}}}}'
+    body = f'{{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {params}}}'
+    if path == "/v1/pipe":
+        body = f'{{"upcall": "pipe", "protocol": 2, "pipe": "p"}}\n{body}'
+    reply = await http.post(path.split(maxsplit=1)[0], content=body, headers=headers)
+    assert reply.status_code < 500, reply.text
+    assert "Internal" not in reply.text
+    assert (await http.get("/livez")).status_code == 200
+
+
 async def test_a_session_belongs_to_the_token_that_opened_it(http: httpx2.AsyncClient) -> None:
     headers = await initialized(http)
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -244,6 +244,41 @@ async def test_a_malformed_message_gets_an_error_and_the_connection_goes_on(
     await line.close()
 
 
+ODD_META = {
+    "half a character": rb'{"upcall/requestKey": "\ud800"}',
+    "half a character in a session": rb'{"upcall/session": "s\udfff"}',
+    "half a character as a name": rb'{"\ud800": 1}',
+    "a token that no encoder writes": b'{"progressToken": 1e999}',
+    "no number": b'{"progressToken": NaN}',
+    "deep": b'{"x": ' + b"[" * 600 + b"]" * 600 + b"}",
+    "deeper than any reader follows": b'{"x": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    "an id of its own": rb'{"id": 9, "x": "\ud800", "y": "\"id\": 8"}',
+}
+
+
+@pytest.mark.promise("trust/33")
+@pytest.mark.parametrize("meta", ODD_META.values(), ids=ODD_META.keys())
+async def test_a_call_is_answered_whatever_its_metadata_holds(server: PipeServer, meta: bytes) -> None:
+    line = await Line.to(server)
+    for message in starting("2025-11-25"):
+        line.say(message)
+    await line.hear()
+    params = b'"params": {"name": "notify_human", "arguments": {"message": "Done."}, "_meta": %b}' % meta
+    for sent in (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", %b}' % params,
+        b'{"jsonrpc": "2.0", %b, "method": "tools/call", "id": "one"}' % params,
+    ):
+        line.say_bytes(sent)
+        reply = await line.hear()
+        while "id" not in reply:
+            reply = await line.hear()
+        assert reply["id"] in {1, "one"}
+        assert reply.get("error", {}).get("code") != -32603
+    line.say(request(2, "ping"))
+    assert (await line.hear())["id"] == 2
+    await line.close()
+
+
 async def test_a_line_that_is_too_long_is_refused_and_hung_up_on(server: PipeServer) -> None:
     line = await Line.to(server)
     line.say_bytes(b"x" * (LONGEST_LINE + 1))

@@ -210,7 +210,7 @@ async def test_an_approval_that_is_open_when_the_worker_shuts_down_is_denied(tmp
 @pytest.mark.promise("blobhub/11")
 async def test_under_autonomous_no_prompt_is_raised(worker: House) -> None:
     """Under permissions: autonomous there is no approval gate, so the agent does not raise these prompts."""
-    await worker.as_("ana").post(
+    await worker.as_("root").post(
         "/v1/threads", json={"id": "t", "agent": "builder", "permissions": "autonomous"}
     )
     assert (await desk(worker.broker).approve(ACTION, "call_1")).allowed
@@ -235,7 +235,7 @@ async def test_permissions_are_the_threads_then_the_agents_then_the_default(tmp_
             ("builder", "autonomous", "autonomous"),
         ):
             body = {"agent": agent, **({"permissions": own} if own else {})}
-            made = (await house.as_("ana").post("/v1/threads", json=body)).json()
+            made = (await house.as_("root").post("/v1/threads", json=body)).json()
             assert (made["permissions"], made["own_permissions"]) == (resolved, own)
 
 

@@ -318,15 +318,16 @@ async def test_text_beyond_ascii_survives_the_round_trip(house: House) -> None:
     assert answered["answer"]["answers"] == [["Ⅷ — ça ira 👍"]]
 
 
-async def test_half_a_surrogate_pair_is_replaced_and_not_an_error(house: House) -> None:
+async def test_half_a_surrogate_pair_is_refused_with_what_to_do(house: House) -> None:
     body = b'{"question": "cut \\ud83d", "session": "s\\ud83d"}'
     asked = await house.as_("builder").post("/v1/inquiries", content=body)
-    assert asked.status_code == 201
-    assert asked.json()["session"] == "s?"
+    assert code(asked) == (400, "invalid_request")
+    assert "half of a character" in message(asked)
+    inquiry = await house.asked()
     answer = await house.as_("ana").post(
-        f"/v1/inquiries/{asked.json()['id']}/answer", content=b'{"text": "half \\udc00"}'
+        f"/v1/inquiries/{inquiry['id']}/answer", content=b'{"text": "half \\udc00"}'
     )
-    assert answer.json()["accepted"] is True
+    assert code(answer) == (400, "invalid_request")
 
 
 async def test_a_list_is_searched_and_narrowed(house: House) -> None:

@@ -16,8 +16,8 @@ ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd
 STEERING = ["cancel", "retry", "say", "attach"]
 
 
-async def begun(house: House, **more: Any) -> dict[str, Any]:
-    response = await house.as_("ana").post("/v1/runs", json=ORDER | more)
+async def begun(house: House, by: str = "ana", **more: Any) -> dict[str, Any]:
+    response = await house.as_(by).post("/v1/runs", json=ORDER | more)
     assert response.status_code == 201, response.text
     document: dict[str, Any] = response.json()
     return document
@@ -60,13 +60,14 @@ async def test_a_person_starts_a_run(house: House) -> None:
         "exit_code": None,
         "inquiries": [],
         "retry_of": None,
+        "next_try": None,
     }
     assert (await house.as_("ben").get("/v1/runs/1")).json() == run
 
 
 async def test_everything_that_can_be_ordered_arrives(house: House) -> None:
     variables = {"PATH": "/usr/bin", "EMPTY": ""}
-    await begun(house, permission="autonomous", arguments=["--model", "opus"], environment=variables)
+    await begun(house, "root", permission="autonomous", arguments=["--model", "opus"], environment=variables)
     assert house.runs.orders == [
         Order(
             agent="scripted",
@@ -80,7 +81,7 @@ async def test_everything_that_can_be_ordered_arrives(house: House) -> None:
 
 
 async def test_an_environment_is_never_told_again(house: House) -> None:
-    response = await house.as_("ana").post("/v1/runs", json=ORDER | {"environment": {"KEY": "hush-hush"}})
+    response = await house.as_("root").post("/v1/runs", json=ORDER | {"environment": {"KEY": "hush-hush"}})
     listed = await house.as_("ana").get("/v1/runs")
     assert "hush-hush" not in response.text + listed.text
 
@@ -269,3 +270,52 @@ async def test_a_session_is_taken_over_only_when_nobody_works_in_it(house: House
         "cwd": "/srv/shop",
         "environment": {"DOOR": "open"},
     }
+
+
+@pytest.mark.promise("trust/25")
+async def test_two_runs_of_one_agent_know_nothing_of_each_others_questions(house: House) -> None:
+    mine, other = lent(house, 1), lent(house, 2)
+    asked = await house.asked(mine, **CHOICE, session="s", request_key="k")
+    name = asked["id"]
+    for path in ("", "/wait?timeout=0", "/attachments/0"):
+        assert code(await house.as_(other).get(f"/v1/inquiries/{name}{path}")) == (404, "unknown_inquiry")
+    for action in ("cancel", "collect"):
+        assert code(await house.post(other, f"{name}/{action}")) == (404, "unknown_inquiry")
+    assert (await house.as_(other).get("/v1/inquiries")).json()["items"] == []
+    assert code(await house.as_(other).get("/v1/inquiries?run=1")) == (404, "unknown_run")
+    assert (await house.as_(other).get("/v1/events")).json()["items"] == []
+    again = CHOICE | {"session": "s", "request_key": "k"}
+    assert code(await house.as_(other).post("/v1/inquiries", json=again)) == (409, "key_conflict")
+    unnamed = await house.asked(other, **CHOICE, session="s")
+    assert unnamed["id"] != name
+    await house.answered(name)
+    assert code(await house.post(other, f"{name}/collect")) == (404, "unknown_inquiry")
+    # The run itself has all of it.
+    assert (await house.as_(mine).get(f"/v1/inquiries/{name}")).json()["state"] == "answered"
+    assert [each["id"] for each in (await house.as_(mine).get("/v1/inquiries")).json()["items"]] == [name]
+    told = (await house.as_(mine).get("/v1/events")).json()["items"]
+    assert {event["inquiry"] for event in told} == {name}
+    assert (await house.post(mine, f"{name}/collect")).json()["accepted"] is True
+
+
+@pytest.mark.promise("trust/27")
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"environment": {"PATH": "/home/ana/bin"}},
+        {"environment": {}},
+        {"arguments": ["--dangerously-skip-permissions"]},
+        {"permission": "autonomous"},
+    ],
+)
+async def test_only_an_admin_chooses_what_a_run_executes_and_how_freely(
+    house: House, choice: dict[str, Any]
+) -> None:
+    refused = await house.as_("ana").post("/v1/runs", json=ORDER | choice)
+    assert code(refused) == (403, "not_allowed")
+    assert "admin" in refused.json()["error"]["hint"]
+    assert house.runs.orders == []
+    assert (await house.as_("root").post("/v1/runs", json=ORDER | choice)).status_code == 201
+    assert (
+        await house.as_("ana").post("/v1/runs", json=ORDER | {"permission": "approval"})
+    ).status_code == 201

@@ -356,7 +356,7 @@ async def test_permissions_are_the_threads_or_else_the_agents(house: House) -> N
         403,
         "not_allowed",
     )
-    chosen = await house.as_("ana").patch(path, json={"permissions": "autonomous"})
+    chosen = await house.as_("root").patch(path, json={"permissions": "autonomous"})
     check(schema_of("/v1/threads/{name}", "patch", 200), chosen.json())
     assert (chosen.json()["permissions"], chosen.json()["own_permissions"]) == ("autonomous", "autonomous")
     ask = {"kind": "approval", "question": "rm -rf build", "thread": "t1"}
@@ -536,3 +536,26 @@ async def test_an_answer_that_nobody_waits_behind_is_not_hurried(house: House) -
     house.clock.now += 3600
     await house.broker.turns.look()
     assert types(await items(house)) == ["pending_prompt", "text"]
+
+
+@pytest.mark.promise("trust/26")
+async def test_only_an_admin_sets_a_thread_to_autonomous(tmp_path: Path) -> None:
+    free = Policy(permission=lambda agent: "autonomous" if agent == "painter" else "approval", quorum=2)
+    async with House.open(tmp_path, policy=free) as house:
+        await begun(house)
+        path = "/v1/threads/t1"
+        refused = await house.as_("ana").patch(path, json={"permissions": "autonomous"})
+        assert code(refused) == (403, "not_allowed")
+        assert "admin" in refused.json()["error"]["hint"]
+        new = {"id": "t2", "agent": "builder", "permissions": "autonomous"}
+        assert code(await house.as_("ana").post("/v1/threads", json=new)) == (403, "not_allowed")
+        assert (await thread_of(house))["permissions"] == "approval"
+        # Where the agent's own setting is free, taking the thread's setting back is the same choice.
+        await begun(house, "t3", by="painter")
+        for by, sent, status in (
+            ("ana", "approval", 200),
+            ("ana", None, 403),
+            ("root", None, 200),
+        ):
+            response = await house.as_(by).patch("/v1/threads/t3", json={"permissions": sent})
+            assert response.status_code == status

@@ -126,7 +126,7 @@ class Client:
         if self.role == ASKER:
             return given or ask_only
         try:
-            return self.home.owner_token_file.read_text().strip()
+            return self.home.read_secret(self.home.owner_token_file)
         except OSError:
             if given:
                 return given

@@ -1,6 +1,7 @@
 """Text that is safe to show: nothing in it moves the cursor, reorders what is read or hides.
 
-`visible` leaves such characters out, `escaped` shows them, for where a person approves exactly what they see.
+`visible` leaves such characters out, `escaped` shows them, for where a person approves exactly what they see. `inert` is for
+services that look for names and addresses in any text and offer no way to tell them not to.
 """
 
 import re
@@ -18,6 +19,16 @@ _LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 _JOINER = re.compile(r"[\u200c\u200d]")
+_LOOKED_FOR = re.compile(
+    r"(?<=:)(?=//)"  # https://evil.example
+    r"|(?<=[^\W_]\.)(?=[^\W_])"  # evil.example, which is a link without any scheme as well
+    r"|(?<=[@#$~!])(?=[\w(\[])"  # @channel, #tag, $TAG, ~channel, ![image]
+    r"|(?<=\])(?=[(\[:])"  # [words](address), [words][name]
+    r"|(?<=<)(?=[^\s])"  # <!channel>, <@U1>, <https://evil.example|words>
+    r"|(?<=[A-Za-z]:)(?=[\w+])"  # mailto:, tel:
+    r"|(?<![\w/.]/)(?<=/)(?=[A-Za-z])"  # /command
+)
+_BREAK = "\u200b"
 _JOINABLE = frozenset({"Ll", "Lu", "Lo", "Lm", "Mn", "Mc", "So", "Sk"})
 _SELECTOR = re.compile(r"[\ufe00-\ufe0f]")
 _SELECTABLE = frozenset({"Lo", "Po", "Pd", "Sm", "So", "Sk"})
@@ -75,6 +86,29 @@ def one_line(text: str, width: int | None = None) -> str:
     if used <= width and len(text) <= enough:
         return line
     return line[:fits].rstrip(" \u200c\u200d") + "…" if width > 0 else ""
+
+
+def inert(text: str) -> str:
+    """The text, looking the same, in which no service finds a mention, a command or a link.
+
+    A zero-width space stands where they would be recognised, so what is copied from it is not what was written: it is
+    for messages that only tell, and lead to the whole of it.
+    """
+    return _LOOKED_FOR.sub(_BREAK, text)
+
+
+def units(text: str) -> int:
+    """How long a text is in UTF-16, as most vendors count: an emoji is two, and nobody counts fewer of anything."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def shortened(text: str, most: int) -> str:
+    """A text within so many UTF-16 units, cut at its end; no character is cut in two."""
+    if units(text) <= most:
+        return text
+    # What is left of half a character at the end goes.
+    kept = text.encode("utf-16-le", "surrogatepass")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
+    return kept.rstrip(" \u200c\u200d") + "…"
 
 
 def _joins(found: re.Match[str]) -> bool:

@@ -26,6 +26,7 @@
     ├── UnreadableAnswer    not one of the choices, and free text is not allowed
     ├── KeyConflict         the same request key came with other content
     ├── RateLimited         too many asks in too short a time
+    ├── DamagedRow          one row cannot be read; all others can
     └── StorageError        the store could not keep what it was given
         ├── StorageFull         no room left
         └── NewerDatabase       written by a later version
@@ -289,6 +290,22 @@ class StorageFull(StorageError):
     """There is no room left where the database lives."""
 
     code = "storage_full"
+
+
+class DamagedRow(UpcallError):
+    """A row of the database that holds something else than what was written there.
+
+    No `StorageError`: that concerns every row, and is a reason to stop and try again later. This concerns one row, and is
+    no reason to leave the others.
+    """
+
+    code = "storage_error"
+
+    def __init__(self, what: str, error: Exception) -> None:
+        super().__init__(
+            f"{what} in the database cannot be read: {type(error).__name__}: {error}"[:300],
+            hint="`upcall restore` puts a backup in its place; everything else can be used meanwhile",
+        )
 
 
 class NewerDatabase(StorageError):

@@ -69,6 +69,10 @@ def weight(value: object, most: int) -> int:
     return found
 
 
-def has_too_many_values(raw: bytes) -> bool:
+def has_too_many_values(raw: bytes | str) -> bool:
     """Whether JSON may hold so many values that reading it alone would hold up all others."""
-    return raw.count(b"[") + raw.count(b"{") > _MOST_BRACKETS or raw.count(b",") > _MOST_COMMAS
+    if isinstance(raw, str):
+        opening, commas = raw.count("[") + raw.count("{"), raw.count(",")
+    else:
+        opening, commas = raw.count(b"[") + raw.count(b"{"), raw.count(b",")
+    return opening > _MOST_BRACKETS or commas > _MOST_COMMAS

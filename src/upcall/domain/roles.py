@@ -32,7 +32,12 @@ class Caller:
 
     def may_see(self, inquiry: Inquiry) -> bool:
         """People see everything; an agent what it asked itself."""
-        return not self.is_agent or inquiry.origin.agent == self.name
+        return not self.is_agent or self.asked(inquiry)
+
+    def asked(self, inquiry: Inquiry) -> bool:
+        """Whether this caller put that question: two runs of the same agent are two askers."""
+        origin = inquiry.origin
+        return origin.agent == self.name and self.run in {None, origin.run}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,4 +69,5 @@ def require_admin(caller: Caller, action: str) -> None:
         NotAllowed: if the caller is not one.
     """
     if caller.role is not Role.ADMIN:
-        raise NotAllowed(f"a {caller.role} token cannot {action}", hint="use an admin token")
+        article = "an" if caller.is_agent else "a"
+        raise NotAllowed(f"{article} {caller.role}'s token cannot {action}", hint="use an admin's token")

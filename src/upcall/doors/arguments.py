@@ -1,13 +1,13 @@
 """What models send to the tools: the fields, or an error that names one of them, its limit and a valid example."""
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import cast
 
-from upcall.domain.errors import InvalidInquiry
+from upcall.domain.errors import InvalidInquiry, InvalidRequest
 from upcall.domain.inquiry import Kind
 from upcall.domain.limits import Limits
+from upcall.json_reading import read_json
 
 CONFIRM_EXAMPLE = 'for example {"action": "git push --force origin main", "reason": "history was rewritten"}'
 WAIT_EXAMPLE = 'for example {"id": "a7"}, with the id or ref that a parked result named'
@@ -42,8 +42,8 @@ def fields_of(arguments: object) -> Fields:
     if arguments is None:
         return {}
     if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):
-            arguments = cast("object", json.loads(arguments))
+        with suppress(InvalidRequest):
+            arguments = read_json(arguments)
     if not isinstance(arguments, Mapping):
         raise InvalidInquiry(
             "arguments",

@@ -1,30 +1,39 @@
 """What a message must be like before anything is done about it. The refusals are the official SDK's own."""
 
-import json
 from collections.abc import Mapping
 from typing import cast
 
+from upcall.domain.errors import InvalidRequest
 from upcall.doors import wire
+from upcall.doors.broken_line import id_in
 from upcall.doors.meta import meta_of
 from upcall.doors.wire import Message, RequestId
+from upcall.json_reading import NotJson, read_json
 
 INVALID = "Invalid request parameters"
 
 
 class Refused(Exception):
-    """A request that gets a protocol error."""
+    """A request that gets a protocol error. Where the message could not be read, `request_id` is what it seems to be."""
 
-    def __init__(self, code: int, message: str, data: object = None) -> None:
+    def __init__(
+        self, code: int, message: str, data: object = None, *, request_id: RequestId | None = None
+    ) -> None:
         super().__init__(message)
         self.code, self.message, self.data = code, message, data
+        self.request_id = request_id
 
 
 def message_of(line: bytes) -> Mapping[str, object]:
     """The message on a line."""
     try:
-        message = cast("object", json.loads(line))
-    except (ValueError, RecursionError):
+        message = read_json(line, "the message")
+    except NotJson:
         raise Refused(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
+    except InvalidRequest as problem:
+        request_id = id_in(line)
+        code = wire.PARSE_ERROR if request_id is None else wire.INVALID_REQUEST
+        raise Refused(code, problem.message, request_id=request_id) from None
     if isinstance(message, list):
         raise Refused(wire.INVALID_REQUEST, "batches are not supported: send one message per line")
     if not isinstance(message, dict):

@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from upcall.domain.errors import InvalidRequest
+from upcall.json_reading import NotJson, read_json
+
 TASKS: Final = "tasks"
 """What is asked, until the daemon takes it."""
 
@@ -175,6 +178,12 @@ class Exchange:
             names = os.listdir(folder)  # noqa: PTH208
             if len(names) <= count:
                 return
+            if len(names) > 4 * count:
+                # Far more than were put there by us: which of them go first does not matter, but the time does.
+                for name in names[:count]:
+                    with suppress(OSError):
+                        os.unlink(name, dir_fd=folder)
+                return
             ages = [(os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns, name) for name in names]
             for _, name in sorted(ages)[: len(names) - count]:
                 # A folder that somebody left there is not worth more trouble.
@@ -247,9 +256,11 @@ def decoded(data: bytes) -> Fields:
         Refused: if it is none.
     """
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
+        document = read_json(data, "the file")
+    except NotJson:
         raise Refused("not JSON, or not all of it: write it elsewhere, then rename it into place") from None
+    except InvalidRequest as problem:
+        raise Refused(problem.message) from None
     if not isinstance(document, dict):
         raise Refused(f"a JSON object, got {type(document).__name__}")
     return document

@@ -5,7 +5,6 @@ without losing the call; anybody else is told no. Only a clear yes becomes an `a
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Self, cast
@@ -14,12 +13,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from upcall.access import Access
+from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
-from upcall.domain.limits import has_too_many_values
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import Guarded, caller_of, respond, token_of
 from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+from upcall.json_reading import read_json
 
 PATH = "/hooks/claude"
 DOOR = "claude-hook"
@@ -54,6 +54,7 @@ class HookDoor:
         self._desk_for = desk_for
         self._wait = broker.policy.block_timeout if wait is None else wait
         self._turns = Turns(clock)
+        self._unnamed = UnnamedCalls(broker.store)
 
     def routes(self) -> list[Route]:
         """The one path."""
@@ -93,6 +94,16 @@ class HookDoor:
             await asyncio.gather(deciding, gone, return_exceptions=True)
 
     async def _decided(self, sent: Fields, caller: Caller) -> Reply:
+        """What is said about a call, which Claude Code names by an id only before the tool is used."""
+        if sent.get("hook_event_name") != PERMISSION_REQUEST or sent.get("tool_use_id") is not None:
+            return await self._said(sent, caller)
+        async with self._unnamed.named(sent, caller) as call:
+            reply = await self._said({**sent, "tool_use_id": call.key}, caller)
+            if _is_allowed(reply):
+                await self._unnamed.decided(call, self._broker.now())
+            return reply
+
+    async def _said(self, sent: Fields, caller: Caller) -> Reply:
         """What is said about a call; nothing at all about calls of our own tools."""
         call = call_in(sent, "tool_input", sent.get("cwd"))
         session = sent.get("session_id")
@@ -202,6 +213,11 @@ def _told(sent: Fields, decision: Decision) -> Reply:
     return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
 
 
+def _is_allowed(reply: Reply) -> bool:
+    output = cast("Fields", reply.get("hookSpecificOutput", {}))
+    return cast("Fields", output.get("decision", {})).get("behavior") == "allow"
+
+
 def _pre_tool_use(decision: Decision) -> Reply:
     if decision.allowed:
         allow = {"permissionDecision": "allow", "updatedInput": decision.input}
@@ -219,12 +235,10 @@ def _error(problem: InvalidRequest) -> Reply:
 
 
 def _object(body: bytes) -> Fields | Decision:
-    if has_too_many_values(body):
-        return denied("what the hook sent holds too many values")
     try:
-        sent = cast("object", json.loads(body))
-    except (ValueError, RecursionError):
-        return denied("what the hook sent is not JSON")
+        sent = read_json(body, "what the hook sent")
+    except InvalidRequest as problem:
+        return denied(problem.message)
     if not isinstance(sent, dict):
         return denied("what the hook sent is not an object")
     return cast("Fields", sent)

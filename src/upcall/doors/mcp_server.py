@@ -282,6 +282,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
         program=program if is_resumable(program, session) else "",
+        client=request.headers.get("mcp-session-id", ""),
     )
 
 

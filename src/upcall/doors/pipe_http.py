@@ -6,7 +6,6 @@ again under the same key.
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -18,10 +17,11 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import token_of
 from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.meta import wait_of
+from upcall.doors.meta import client_in, wait_of
 from upcall.doors.pipe_server import LONGEST_LINE, greeting, hello_of, name_of, refusal
 from upcall.doors.tools import Tools
 from upcall.doors.wire import encoded
+from upcall.json_reading import NotJson, read_json
 
 SIGN_OF_LIFE = 15.0
 PATH = "/v1/pipe"
@@ -96,6 +96,8 @@ def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], ob
         session=name_of(hello.get("session")),
         workspace=name_of(hello.get("workspace")),
         wait=wait_of(hello.get("wait")),
+        client=name_of(hello.get("pipe")) or "",
+        client_name=client_in(hello.get("client")),
         identify=identify,
     )
 
@@ -104,9 +106,12 @@ def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:
     first, _, rest = body.partition(b"\n")
     hello, message = hello_of(first), rest.strip()
     try:
-        json.loads(message)
-    except (ValueError, RecursionError):
+        read_json(message)
+    except NotJson:
         raise InvalidRequest("the second line is no JSON", hint="send one MCP message") from None
+    except InvalidRequest:
+        # The conversation refuses it by its id.
+        pass
     return hello, message
 
 

@@ -83,4 +83,6 @@ class Deliveries:
 
     async def _collect(self, run: Run, inquiry: Inquiry, evidence: str) -> None:
         # A session that we adopted asked under another name, and it is still the one that has the answer.
-        await self._broker.collect(inquiry.id, replace(run.caller, name=inquiry.origin.agent), evidence)
+        await self._broker.collect(
+            inquiry.id, replace(run.caller, name=inquiry.origin.agent, run=inquiry.origin.run), evidence
+        )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from upcall.domain.errors import InvalidRequest
+from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.inquiry import (
     STATE_NAMES,
     Answer,
@@ -31,9 +31,17 @@ from upcall.domain.inquiry import (
     State,
     Subject,
 )
+from upcall.domain.thread import ITEM
+from upcall.stores.damage import DAMAGE
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """What `decode` reads, in its order."""
+
+STATE = 2
+"""Where among them the state is."""
+
+ITEM_FIELDS = ("id", "thread", "role", "by", "content", "metadata")
+"""What every item of a thread has."""
 
 QUEUED = "queued"
 """What the column says of an open inquiry that waits for its turn."""
@@ -86,6 +94,8 @@ def body(inquiry: Inquiry) -> str:
         made["program"] = origin.program
     if origin.runner:
         made["runner"] = origin.runner
+    if origin.client:
+        made["client"] = origin.client
     if inquiry.context:
         made["context"] = inquiry.context
     if inquiry.attachments:
@@ -152,7 +162,48 @@ def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
 
 
 def decode(values: Sequence[Any]) -> Inquiry:
-    """The inquiry that a row of `COLUMNS` holds."""
+    """The inquiry that a row of `COLUMNS` holds.
+
+    Raises:
+        DamagedRow: if it holds none.
+    """
+    try:
+        return _decoded(values)
+    except DAMAGE as error:
+        raise DamagedRow(f"the inquiry {values[0]!r} (ref {values[1]!r})", error) from error
+
+
+def data_in(text: str, what: str) -> Json:
+    """The object that a column holds as JSON.
+
+    Raises:
+        DamagedRow: if it holds none; `what` names it.
+    """
+    try:
+        found = loads(text)
+        if not isinstance(found, dict):
+            raise TypeError(f"an object, got {type(found).__name__}")
+    except DAMAGE as error:
+        raise DamagedRow(what, error) from error
+    return found
+
+
+def event_data(seq: int, kind: str, text: str) -> Json:
+    """What the log keeps about an event.
+
+    Raises:
+        DamagedRow: if it is nothing of that kind.
+    """
+    what = f"the event {seq}"
+    data = data_in(text, what)
+    if kind == ITEM:
+        missing = [name for name in ITEM_FIELDS if name not in data]
+        if missing or not isinstance(data["metadata"], dict) or "type" not in data["metadata"]:
+            raise DamagedRow(what, KeyError(", ".join(missing) or "metadata"))
+    return data
+
+
+def _decoded(values: Sequence[Any]) -> Inquiry:
     name, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, _, _, became, made = (
         values
     )
@@ -174,6 +225,7 @@ def decode(values: Sequence[Any]) -> Inquiry:
             runner=get("runner", ""),
             purpose=purpose,
             request_key=request_key,
+            client=get("client", ""),
         ),
         asked_at=asked_at,
         expires_at=expires_at,

@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports import Records
 from upcall.stores import codec
+from upcall.stores.damage import readable
 
 _RECORD = "kind, key, state, at, body"
 _JOB = "id, kind, subject, due, runner, attempts, fence, body"
@@ -23,13 +24,13 @@ _PUT = f"""
     INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, (SELECT last FROM fence), ?)
     ON CONFLICT (id) DO UPDATE SET
         kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
-        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body
+        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body, holder = ''
 """  # noqa: S608 - see above
 _DROP = "DELETE FROM job WHERE id = ?"
 _AVAILABLE = (
     "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
 )
-_CLAIM = f"UPDATE job SET due = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
+_CLAIM = f"UPDATE job SET due = ?, holder = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
 _NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
 _ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608 - see above
 _HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
@@ -51,8 +52,7 @@ def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | 
     if cursor is not None:
         where, values = f"{where} AND (at, key) < (?, ?)", [*values, *position(cursor)]
     sql = f"SELECT {_RECORD} FROM record WHERE {where} ORDER BY at DESC, key DESC LIMIT ?"  # noqa: S608 - see above
-    found = [record_in(row) for row in db.execute(sql, (*values, limit + 1))]
-    return page(found, limit)
+    return page(db.execute(sql, (*values, limit + 1)).fetchall(), limit, record_in)
 
 
 class Prepared(NamedTuple):
@@ -78,16 +78,24 @@ def prepared(effects: Effects) -> Prepared:
 
 
 def claim(
-    db: sqlite3.Connection, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    db: sqlite3.Connection,
+    holder: str,
+    kinds: Sequence[str],
+    *,
+    runner: str,
+    now: float,
+    lease: float,
+    limit: int,
 ) -> list[Job]:
-    """Take jobs that are due."""
+    """Take jobs that are due, for a process that is called `holder`."""
     sql = _AVAILABLE.format(kinds=_marks(kinds))
     available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
-    claimed: list[Job] = []
+    claimed: list[Sequence[Any]] = []
     for (name,) in available:
         db.execute(_NEXT_FENCE)
-        claimed.append(job_in(db.execute(_CLAIM, (now + lease, name)).fetchone()))
-    return claimed
+        claimed.append(db.execute(_CLAIM, (now + lease, holder, name)).fetchone())
+    # One that cannot be read is out of the way of the others until its lease ends.
+    return readable(claimed, job_in)
 
 
 def take(db: sqlite3.Connection, job: Job) -> bool:
@@ -95,10 +103,16 @@ def take(db: sqlite3.Connection, job: Job) -> bool:
     return db.execute("DELETE FROM job WHERE id = ? AND fence = ?", (job.id, job.fence)).rowcount > 0
 
 
-def renew(db: sqlite3.Connection, job: Job, until: float) -> bool:
+def renew(db: sqlite3.Connection, holder: str, job: Job, until: float) -> bool:
     """Hold a claimed job for longer; False if it was lost."""
-    sql = "UPDATE job SET due = ? WHERE id = ? AND fence = ?"
-    return db.execute(sql, (until, job.id, job.fence)).rowcount > 0
+    sql = "UPDATE job SET due = ?, holder = ? WHERE id = ? AND fence = ?"
+    return db.execute(sql, (until, holder, job.id, job.fence)).rowcount > 0
+
+
+def release(db: sqlite3.Connection, holder: str, due: float) -> int:
+    """End every lease that is not this holder's."""
+    sql = "UPDATE job SET due = min(due, ?), holder = '' WHERE holder NOT IN ('', ?)"
+    return db.execute(sql, (due, holder)).rowcount
 
 
 def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:
@@ -108,7 +122,7 @@ def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:
 
 def jobs(db: sqlite3.Connection, kind: str, subject: str) -> list[Job]:
     """The jobs about a subject."""
-    return [job_in(row) for row in db.execute(_ABOUT, (kind, subject))]
+    return readable(db.execute(_ABOUT, (kind, subject)), job_in)
 
 
 def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float | None:
@@ -120,7 +134,9 @@ def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float
 def record_in(row: Sequence[Any]) -> Record:
     """The record in a row."""
     kind, key, state, at, body = row
-    return Record(kind=kind, key=key, state=state, at=at, body=codec.loads(body))
+    return Record(
+        kind=kind, key=key, state=state, at=at, body=codec.data_in(body, f"the record {kind}/{key}")
+    )
 
 
 def job_in(row: Sequence[Any]) -> Job:
@@ -134,7 +150,7 @@ def job_in(row: Sequence[Any]) -> Job:
         runner=runner,
         attempts=attempts,
         fence=fence,
-        body=codec.loads(body),
+        body=codec.data_in(body, f"the job {name}"),
     )
 
 
@@ -142,12 +158,16 @@ def _job_out(job: Job) -> tuple[object, ...]:
     return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, codec.dumps(job.body)
 
 
-def page(found: Sequence[Record], limit: int) -> Records:
-    """A page of what was found, which is one more than wanted where there are more."""
-    shown = tuple(found[:limit])
-    return Records(
-        items=shown, next=json.dumps([shown[-1].at, shown[-1].key]) if len(found) > limit else None
-    )
+def page(
+    rows: Sequence[Sequence[Any]],
+    limit: int,
+    read: Callable[[Sequence[Any]], Record],
+    plain: Callable[[str], str] = str,
+) -> Records:
+    """A page of the rows that were found, which are one more than wanted where there are more."""
+    _, key, _, at, _ = rows[:limit][-1] if rows else ("", "", "", 0.0, "")
+    more = json.dumps([at, plain(key)]) if len(rows) > limit else None
+    return Records(items=tuple(readable(rows[:limit], read)), next=more)
 
 
 def position(cursor: str) -> tuple[float, str]:

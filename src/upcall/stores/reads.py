@@ -4,11 +4,12 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from upcall.domain.errors import UnknownInquiry
+from upcall.domain.errors import DamagedRow, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec, search
+from upcall.stores.damage import readable
 from upcall.stores.listing import cursor, listing
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class Reads:
         shown = rows[: query.limit]
         more = len(rows) > query.limit
         return Page(
-            items=tuple([codec.decode(row[2:]) for row in shown]),
+            items=tuple(readable(shown, lambda row: codec.decode(row[2:]))),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -113,21 +114,26 @@ class Reads:
 
     def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [_event(row) for row in self._db.execute(EVENTS, (after, limit))]
+        while rows := self._db.execute(EVENTS, (after, limit)).fetchall():
+            if found := readable(rows, _event):
+                return found
+            after = rows[-1][0]
+        return []
 
     def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
         """The items of a thread."""
         if before is None:
-            return [_event(row) for row in self._db.execute(ITEMS_AFTER, (thread, after, limit))]
-        return [_event(row) for row in self._db.execute(ITEMS_BEFORE, (thread, before, limit))][::-1]
+            while rows := self._db.execute(ITEMS_AFTER, (thread, after, limit)).fetchall():
+                if found := readable(rows, _event):
+                    return found
+                after = rows[-1][0]
+            return []
+        return readable(self._db.execute(ITEMS_BEFORE, (thread, before, limit)), _event)[::-1]
 
     def tokens(self) -> list[Token]:
         """Every token."""
         rows = self._db.execute("SELECT name, role, digest, created_at FROM token ORDER BY name")
-        return [
-            Token(name=name, role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in rows
-        ]
+        return readable(rows, token_in)
 
     def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """The answer to any other question."""
@@ -138,9 +144,22 @@ class Reads:
         self._db.close()
 
 
+def token_in(row: Sequence[Any]) -> Token:
+    """The token in a row.
+
+    Raises:
+        DamagedRow: if it holds none.
+    """
+    name, role, digest, created_at = row
+    try:
+        return Token(name=name, role=Role(role), digest=digest, created_at=created_at)
+    except ValueError as error:
+        raise DamagedRow(f"the token {name!r}", error) from error
+
+
 def _event(row: Sequence[Any]) -> Event:
     seq, kind, about, at, data = row
-    return Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.loads(data))
+    return Event(seq=seq, type=kind, inquiry=about, at=at, data=codec.event_data(seq, kind, data))
 
 
 def statement(query: Query) -> tuple[str, list[object]]:

@@ -3,8 +3,10 @@
 import sqlite3
 
 from upcall.domain import searching
+from upcall.domain.errors import DamagedRow
 from upcall.ports import Query
 from upcall.stores import codec
+from upcall.stores.damage import tell
 
 AT_ONCE = 200
 """How many inquiries are read for their words in one step; everybody else's writes go on in between."""
@@ -20,10 +22,15 @@ def catch_up(db: sqlite3.Connection, limit: int = AT_ONCE) -> bool:
     """Write down the words of some inquiries; whether there may be more of them."""
     rows = db.execute(UNSEARCHED, (limit,)).fetchall()
     for number, *columns in rows:
-        inquiry = codec.decode(columns)
-        words = " ".join(searching.words_of(inquiry))
+        words, state = "", columns[codec.STATE]
+        try:
+            inquiry = codec.decode(columns)
+            words, state = " ".join(searching.words_of(inquiry)), inquiry.state_name
+        except DamagedRow as problem:
+            # Without words it is not found, and those after it are.
+            tell(problem)
         db.execute("INSERT OR REPLACE INTO inquiry_words (rowid, words) VALUES (?, ?)", (number, words))
-        db.execute("UPDATE inquiry SET searched = ? WHERE number = ?", (inquiry.state_name, number))
+        db.execute("UPDATE inquiry SET searched = ? WHERE number = ?", (state, number))
     return len(rows) == limit
 
 

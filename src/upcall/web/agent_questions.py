@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from upcall.broker import Broker, Reply
-from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownInquiry
+from upcall.domain.errors import DamagedRow, InvalidRequest, UnknownAgent, UnknownInquiry
 from upcall.domain.inquiry import Inquiry, Open
 from upcall.domain.roles import Caller, require_person
 from upcall.ports import Event, Query
@@ -72,7 +72,7 @@ class AgentQuestions:
     async def _frame(self, event: Event) -> bytes:
         try:
             inquiry = event.subject or await self._broker.store.get(str(event.inquiry))
-        except UnknownInquiry:
+        except (UnknownInquiry, DamagedRow):
             return b""
         question = "\n".join(each.text for each in inquiry.questions)
         told = {"agent_id": inquiry.origin.agent, "question": question, "id": inquiry.id}

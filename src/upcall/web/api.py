@@ -12,7 +12,7 @@ from starlette.responses import Response
 from upcall.broker import Broker, Reply, Settled
 from upcall.domain.actions import action_in, approval
 from upcall.domain.asking import Draft, draft
-from upcall.domain.errors import InvalidRequest, UnknownAgent, UpcallError
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
 from upcall.domain.limits import weight
@@ -61,11 +61,14 @@ class Inquiries:
         agent = sent.get("agent") or None
         if agent is not None and call.caller.is_agent and agent != call.caller.name:
             raise UnknownAgent(agent)
+        run = _run(sent)
+        if call.caller.run is not None and run not in {None, call.caller.run}:
+            raise UnknownRun(run)
         query = Query(
             state=sent.get("state") or None,
             agent=agent,
             workspace=sent.get("workspace") or None,
-            run=_run(sent),
+            run=run,
             kind=_kind(sent.get("kind")),
             text=_words(sent.get("q", "")),
             limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),
@@ -103,11 +106,14 @@ class Inquiries:
     async def answer(self, call: Call) -> Response:
         """Take a person's answer."""
         body = await call.body()
-        return await self._documents.settled(await self._broker.receive(call.name, _reply(body), call.caller))
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        settled = await self._broker.receive(call.name, _reply(body), call.caller)
+        return await self._documents.settled(settled, awaited=awaited)
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
-        return await self._end(call, self._broker.reject)
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        return await self._end(call, self._broker.reject, awaited=awaited)
 
     async def cancel(self, call: Call) -> Response:
         """Withdraw a question."""
@@ -139,7 +145,9 @@ class Inquiries:
             await self._threads.go_on(origin.thread, caller)
         return await self._broker.ask(drafted, origin, named_session=named_session)
 
-    async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
+    async def _end(
+        self, call: Call, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
+    ) -> Response:
         body = await call.body()
         settled = await end(
             call.name,
@@ -148,7 +156,7 @@ class Inquiries:
             via=fields.via(body),
             key=fields.text(body, "key"),
         )
-        return await self._documents.settled(settled)
+        return await self._documents.settled(settled, awaited=awaited)
 
     def _span(self, body: Body) -> float:
         for name in ("for", "seconds"):

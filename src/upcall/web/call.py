@@ -4,8 +4,7 @@ A resource looks up who calls, hands the call to the handler for its method and 
 raised; the guard turns them into responses.
 """
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import parse_qsl
@@ -18,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.limits import has_too_many_values
 from upcall.domain.roles import Caller, Role
+from upcall.json_reading import read_json, writable
 from upcall.web.errors import MethodNotAllowed
 
 NOBODY = Caller(name="", role=Role.AGENT)
@@ -124,17 +123,13 @@ def bearer(scope: Scope) -> str:
     return ""
 
 
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
 def encode(document: object) -> bytes:
-    """A document as compact JSON."""
-    return orjson.dumps(document)
-
-
-# Made once: `json.loads` with options makes a new one for each call.
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+    """A document as compact JSON, whatever it holds: what JSON cannot say is replaced."""
+    try:
+        return orjson.dumps(document)
+    except TypeError:
+        # Kept by an earlier version, which took in what it could not write again.
+        return orjson.dumps(writable(document))
 
 
 async def _read(receive: Receive) -> bytes:
@@ -149,48 +144,7 @@ async def _read(receive: Receive) -> bytes:
 
 
 def _object(raw: bytes) -> Body:
-    if has_too_many_values(raw):
-        raise InvalidRequest("the body holds too many values", hint="send less at once")
-    try:
-        sent = cast("object", orjson.loads(raw))
-    except ValueError:
-        return _object_or_reason(raw)
-    return _checked(sent)
-
-
-def _object_or_reason(raw: bytes) -> Body:
-    """What the fast reader refuses: nothing at all, halves of characters, and what is no JSON, with the reason."""
-    if not raw.strip():
-        return {}
-    try:
-        text = raw.decode()
-        sent = cast("object", _decode(text))
-    except UnicodeDecodeError:
-        raise InvalidRequest("the body is not UTF-8", hint="send JSON in UTF-8") from None
-    except RecursionError:
-        raise InvalidRequest("the body is nested too deeply", hint="send a flatter object") from None
-    except ValueError as error:
-        raise InvalidRequest(
-            f"the body is not JSON: {error}", hint='send an object like {"text": "yes"}'
-        ) from None
-    # Half of a surrogate pair can only come as an escape; it can be neither stored nor sent on.
-    return _checked(_well_formed(sent) if "\\u" in text else sent)
-
-
-def _checked(sent: object) -> Body:
+    sent = read_json(raw) if raw and not raw.isspace() else {}
     if not isinstance(sent, dict):
         raise InvalidRequest("the body is not a JSON object", hint='send an object like {"text": "yes"}')
     return cast("Body", sent)
-
-
-def _well_formed(value: object) -> object:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case list():
-            return [_well_formed(item) for item in cast("Iterable[object]", value)]
-        case dict():
-            items = cast("Mapping[str, object]", value).items()
-            return {str(_well_formed(name)): _well_formed(item) for name, item in items}
-        case _:
-            return value

@@ -10,7 +10,7 @@ from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, UnknownRun
 from upcall.domain.forms import kind_of
 from upcall.domain.program import Permission
-from upcall.domain.roles import Caller, require_person
+from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.run import Order, Run, RunState
 from upcall.runs.book import RunPage
 from upcall.runs.service import Runs
@@ -40,7 +40,9 @@ class RunHandlers:
     async def begin(self, call: Call) -> Response:
         """Start a run."""
         require_person(call.caller, "start runs")
-        run = await self._runs.begin(_order(await call.body()), call.caller)
+        order = _order(await call.body())
+        _check_rights(order, call.caller)
+        run = await self._runs.begin(order, call.caller)
         return await self._documents.one(run, 201)
 
     async def list(self, call: Call) -> Response:
@@ -135,6 +137,16 @@ def _order(body: Body) -> Order:
         arguments=_arguments(body.get("arguments")),
         environment=_environment(body.get("environment")),
     )
+
+
+def _check_rights(order: Order, caller: Caller) -> None:
+    """Who starts a run chooses the task and the folder; what is run, and how freely, is for admins."""
+    if order.environment is not None:
+        require_admin(caller, "choose a run's environment, which decides what programs are run")
+    if order.arguments:
+        require_admin(caller, "pass on arguments to an agent's program, which can switch its questions off")
+    if order.permission is Permission.AUTONOMOUS:
+        require_admin(caller, "start an agent that acts without asking")
 
 
 def _task(body: Body) -> str:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.domain.document import Document, timestamp
-from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownInquiry
+from upcall.domain.errors import DamagedRow, InvalidRequest, Unauthenticated, UnknownInquiry
 from upcall.domain.roles import Caller
 from upcall.ports import Event
 from upcall.web import fields
@@ -34,6 +34,10 @@ OWNERS_REMEMBERED = 4096
 _RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
 MOMENTS = ("until", "expires_at")
 """What the log's data keeps as seconds; outside every moment is ISO 8601."""
+
+
+_Owner = tuple[object, object]
+_NONE: _Owner = (None, None)
 
 
 class Presence:
@@ -118,7 +122,7 @@ class Live:
         self._access = access
         self._settings = settings
         self._documents = documents
-        self._owners: OrderedDict[str, str | None] = OrderedDict()
+        self._owners: OrderedDict[str, _Owner] = OrderedDict()
 
     async def wait(self, call: Call) -> Response:
         """An inquiry once it is settled, or as it stands after `timeout` seconds."""
@@ -211,22 +215,32 @@ class Live:
         """People see the whole log; an agent only what concerns its own inquiries."""
         if not caller.is_agent:
             return events
-        return [event for event in events if await self._owner(event) == caller.name]
+        return [event for event in events if await self._concerns(event, caller)]
 
-    async def _owner(self, event: Event) -> object:
+    async def _concerns(self, event: Event, caller: Caller) -> bool:
+        agent, run = await self._owner(event)
+        # What names no run is about the agent: an item of a thread that all its runs share.
+        return agent == caller.name and (caller.run in {None, run} or (event.inquiry is None and run is None))
+
+    async def _owner(self, event: Event) -> "_Owner":
+        """The agent that an event is about, and its run."""
         if event.subject is not None:
-            return event.subject.origin.agent
+            return event.subject.origin.agent, event.subject.origin.run
         if event.inquiry is None:
-            return event.data.get("agent")
+            return event.data.get("agent"), event.data.get("run")
         # Read from disk, an event does not say whose it is; an inquiry's agent never changes.
         if event.inquiry not in self._owners:
             try:
-                self._owners[event.inquiry] = (await self._broker.store.get(event.inquiry)).origin.agent
+                origin = (await self._broker.store.get(event.inquiry)).origin
+                self._owners[event.inquiry] = origin.agent, origin.run
             except UnknownInquiry:
-                self._owners[event.inquiry] = None
+                self._owners[event.inquiry] = _NONE
+            except DamagedRow:
+                # It cannot be said whom it concerns, so it is told to people alone.
+                self._owners[event.inquiry] = _NONE
             if len(self._owners) > OWNERS_REMEMBERED:
                 self._owners.popitem(last=False)
-        return self._owners.get(event.inquiry)
+        return self._owners.get(event.inquiry, _NONE)
 
 
 def is_behind(after: int, found: Sequence[Event]) -> bool:

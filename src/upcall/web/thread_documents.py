@@ -6,7 +6,7 @@ from typing import cast
 from upcall.broker import Broker
 from upcall.domain import prompts
 from upcall.domain.document import Document, timestamp
-from upcall.domain.errors import UnknownInquiry
+from upcall.domain.errors import DamagedRow, UnknownInquiry
 from upcall.domain.thread import ItemType, Thread
 from upcall.ports import Event
 from upcall.threads import Threads
@@ -68,7 +68,7 @@ class ThreadDocuments:
             name = str(cast("Document", metadata["prompt"])["prompt_id"]).removeprefix(prompts.PREFIX)
             try:
                 return prompts.block(await self._broker.store.get(name))
-            except UnknownInquiry:
+            except (UnknownInquiry, DamagedRow):
                 return None
         if event.data["role"] == "worker" and metadata.get("status") == "error":
             error = cast("Document", metadata["error"])

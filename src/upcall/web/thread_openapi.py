@@ -142,7 +142,7 @@ def thread_schemas() -> dict[str, Schema]:
                 "agent": {"type": "string", "description": "Whose it is; for people, agents have their own."},
                 "session": TEXT,
                 "title": {"type": "string", "maxLength": 200},
-                "permissions": {**PERMISSIONS, "description": "Only people choose this."},
+                "permissions": {**PERMISSIONS, "description": "For people; `autonomous` for admins."},
             }
         ),
         "PermissionsForm": form(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from upcall.domain.errors import InvalidRequest
+from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.stores import codec
 from upcall.stores.postgres.connection import Statement
@@ -29,7 +29,7 @@ _PUT = """
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::float8[], %s::text[], %s::bigint[], %s::text[])
     ON CONFLICT (id) DO UPDATE SET
         kind = EXCLUDED.kind, subject = EXCLUDED.subject, due = EXCLUDED.due, runner = EXCLUDED.runner,
-        attempts = EXCLUDED.attempts, body = EXCLUDED.body, fence = EXCLUDED.fence
+        attempts = EXCLUDED.attempts, body = EXCLUDED.body, fence = EXCLUDED.fence, holder = ''
 """
 _DROP = "DELETE FROM upcall.job WHERE id = ANY(%s::text[])"
 
@@ -88,8 +88,8 @@ class Book:
     """One transaction's records and jobs. `rows` are the records that it decides on."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:
-        self._records: dict[tuple[str, str], Record | None] = {
-            (record.kind, record.key): record for record in map(record_in, rows)
+        self._records: dict[tuple[str, str], Record | DamagedRow] = {
+            (plain(row[0]), plain(row[1])): _record_or_damage(row) for row in rows
         }
         self._written: dict[tuple[str, str], Kept | None] = {}
         self._jobs: dict[str, tuple[Job, str] | None] = {}
@@ -100,9 +100,16 @@ class Book:
         return not (self._written or self._jobs)
 
     def look_up(self, kind: str, key: str) -> Record | None:
-        """A record that was asked for at the beginning, as it is now."""
+        """A record that was asked for at the beginning, as it is now.
+
+        Raises:
+            DamagedRow: if its row cannot be read.
+        """
         if (kind, key) not in self._written:
-            return self._records.get((kind, key))
+            found = self._records.get((kind, key))
+            if isinstance(found, DamagedRow):
+                raise found
+            return found
         kept = self._written[kind, key]
         # As everybody else will read it: with lists for tuples, and names for whatever else had been keys.
         return None if kept is None else replace(kept.record, body=codec.loads(kept.body))
@@ -135,7 +142,21 @@ class Book:
 def record_in(row: Sequence[Any]) -> Record:
     """The record in a row of `RECORD`."""
     kind, key, state, at, body = row
-    return Record(kind=plain(kind), key=plain(key), state=plain(state), at=at, body=codec.loads(body))
+    return Record(
+        kind=plain(kind),
+        key=plain(key),
+        state=plain(state),
+        at=at,
+        body=codec.data_in(body, f"the record {kind}/{key}"),
+    )
+
+
+def _record_or_damage(row: Sequence[Any]) -> Record | DamagedRow:
+    try:
+        return record_in(row)
+    except DamagedRow as problem:
+        # It concerns the work on this record alone, and not what is written together with it.
+        return problem
 
 
 def job_in(row: Sequence[Any]) -> Job:
@@ -149,7 +170,7 @@ def job_in(row: Sequence[Any]) -> Job:
         runner=plain(runner),
         attempts=attempts,
         fence=fence,
-        body=codec.loads(body),
+        body=codec.data_in(body, f"the job {name}"),
     )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Job, Record
 from upcall.ports import Records
+from upcall.stores.damage import readable
 from upcall.stores.ledger import page, position
 from upcall.stores.postgres.book import JOB, RECORD, job_in, record_in
 from upcall.stores.postgres.reads import MOST, Reads
-from upcall.stores.postgres.rows import keep
+from upcall.stores.postgres.rows import keep, plain
 
 # What is put into these statements is a constant of ours; values are always bound.
 LOOK_UP = f"SELECT {RECORD} FROM upcall.record WHERE kind = %s AND key = %s"  # noqa: S608 - see above
@@ -32,12 +33,12 @@ async def look_up(reads: Reads, kind: str, key: str) -> Record | None:
 async def records(reads: Reads, kind: str, state: str | None, cursor: str | None, limit: int) -> Records:
     """A page of records, the newest first."""
     sql, values = listing(kind, state, cursor, limit)
-    return page([record_in(row) for row in await reads.rows(sql, values)], limit)
+    return page(await reads.rows(sql, values), limit, record_in, plain)
 
 
 async def jobs(reads: Reads, kind: str, subject: str) -> list[Job]:
     """The jobs about a subject."""
-    return [job_in(row) for row in await reads.rows(ABOUT, (keep(kind), keep(subject)))]
+    return readable(await reads.rows(ABOUT, (keep(kind), keep(subject))), job_in)
 
 
 async def next_due(reads: Reads, kinds: Sequence[str], runner: str) -> float | None:

@@ -4,29 +4,33 @@ A read changes nothing, so one whose connection was lost is simply done again on
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, LiteralString, TypeVar
 
 from psycopg import Error
 
-from upcall.domain.errors import InvalidRequest, StorageError, UnknownInquiry
+from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
-from upcall.domain.roles import Role, Token
+from upcall.domain.roles import Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
+from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.reads import token_in
 from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 T = TypeVar("T")
 CONNECTIONS = 4
+UNREADABLE = "unreadable"
+"""What an event is in memory if its row cannot be read."""
 MOST = 2**63 - 1
 
 DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s ORDER BY expires_at LIMIT %s"
@@ -57,6 +61,7 @@ class Reads:
         self._closed = False
         self._wanted: dict[str, list[asyncio.Future[Inquiry]]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._catching_up = asyncio.Lock()
 
     def get(self, name: str) -> asyncio.Future[Inquiry]:
         """One inquiry."""
@@ -70,13 +75,16 @@ class Reads:
 
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
-        while is_search(query) and await self._catch_up():
-            pass
+        if is_search(query):
+            # A second search of this daemon waits for the words that the first one is writing.
+            async with self._catching_up:
+                while await self._catch_up():
+                    pass
         sql, values = statement(query)
         rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
         return Page(
-            items=tuple([decode(row[2:]) for row in shown]),
+            items=tuple(readable(shown, lambda row: decode(row[2:]))),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
         )
 
@@ -115,17 +123,23 @@ class Reads:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         """The log after that number."""
-        return [_event(row) for row in await self.rows(EVENTS, (min(after, MOST), min(limit, MOST)))]
+        while rows := await self.rows(EVENTS, (min(after, MOST), min(limit, MOST))):
+            if found := readable(rows, _event):
+                return found
+            after = rows[-1][0]
+        return []
 
     async def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
         """The items of a thread."""
         most = min(limit, MOST)
         if before is None:
-            return [
-                _event(row) for row in await self.rows(ITEMS_AFTER, (keep(thread), min(after, MOST), most))
-            ]
+            while rows := await self.rows(ITEMS_AFTER, (keep(thread), min(after, MOST), most)):
+                if found := readable(rows, _event):
+                    return found
+                after = rows[-1][0]
+            return []
         rows = await self.rows(ITEMS_BEFORE, (keep(thread), min(before, MOST), most))
-        return [_event(row) for row in rows][::-1]
+        return readable(rows, _event)[::-1]
 
     async def news(self, after: int, limit: int) -> list[Logged]:
         """The log after that number, for memory: inquiries that are at hand come with their last event."""
@@ -136,10 +150,7 @@ class Reads:
 
     async def tokens(self) -> list[Token]:
         """Every token."""
-        return [
-            Token(name=plain(name), role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in await self.rows(TOKENS)
-        ]
+        return readable(await self.rows(TOKENS), lambda row: token_in((plain(row[0]), *row[1:])))
 
     async def rows(
         self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
@@ -187,14 +198,18 @@ class Reads:
             except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
             for name, futures in wanted.items():
-                row = found.get(name)
+                row, problem = None, failure or UnknownInquiry(name)
+                try:
+                    row = found.get(name)
+                except DamagedRow as damage:
+                    problem = damage
                 for future in futures:
                     if future.done():
                         continue
                     if row is not None:
                         future.set_result(row.inquiry)
                     else:
-                        future.set_exception(failure or UnknownInquiry(name))
+                        future.set_exception(problem)
         self._looking = None
 
     async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
@@ -244,17 +259,27 @@ def statement(query: Query) -> tuple[bytes, list[object]]:
     return sql.encode(), [*values, *found, min(query.limit + 1, MOST)]
 
 
-def _event(row: tuple[Any, ...]) -> Event:
+def _event(row: Sequence[Any]) -> Event:
     seq, kind, about, at, data = row
     return Event(
-        seq=seq, type=kind, inquiry=None if about is None else plain(about), at=at, data=codec.loads(data)
+        seq=seq,
+        type=kind,
+        inquiry=None if about is None else plain(about),
+        at=at,
+        data=codec.event_data(seq, kind, data),
     )
 
 
 def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
-    event, weight = _event(row[:5]), EVENT_WEIGHT + len(row[4])
-    if subject and row[5] is not None:
-        return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    weight = EVENT_WEIGHT + len(row[4])
+    try:
+        event = _event(row[:5])
+        if subject and row[5] is not None:
+            return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
+    except DamagedRow as problem:
+        tell(problem)
+        # The log in memory has no gaps.
+        event = Event(seq=row[0], type=UNREADABLE, inquiry=None, at=row[3], data={})
     return Logged(event, row[4], weight)
 
 

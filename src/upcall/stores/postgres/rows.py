@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString, NamedTuple
 
 from upcall.domain import refs
+from upcall.domain.errors import DamagedRow
 from upcall.domain.inquiry import Inquiry
 from upcall.stores import codec
 
@@ -33,13 +34,18 @@ class Row(NamedTuple):
 
 
 class Found:
-    """Rows by what they may be called."""
+    """Rows by what they may be called. One that cannot be read is the trouble of those who ask for it."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:
         self._by_id: dict[str, Row] = {}
         self._by_ref: dict[str, Row] = {}
+        self._damaged: dict[str, DamagedRow] = {}
         for values in rows:
-            self.put(Row(values[0], decode(values[1:]), len(values[-1])))
+            try:
+                self.put(Row(values[0], decode(values[1:]), len(values[-1])))
+            except DamagedRow as problem:
+                # Others were asked for in the same breath, and are not concerned.
+                self._damaged |= {plain(values[1]): problem, values[2]: problem}
 
     def put(self, row: Row) -> None:
         """Take in an inquiry as it is now."""
@@ -49,8 +55,15 @@ class Found:
             self._by_ref[row.inquiry.ref] = row
 
     def get(self, name: str) -> Row | None:
-        """The inquiry with this id, or the open, otherwise the latest, with this ref."""
-        return self._by_id.get(name) or self._by_ref.get(name)
+        """The inquiry with this id, or the open, otherwise the latest, with this ref.
+
+        Raises:
+            DamagedRow: if its row cannot be read.
+        """
+        found = self._by_id.get(name) or self._by_ref.get(name)
+        if found is None and name in self._damaged:
+            raise self._damaged[name]
+        return found
 
 
 def located(names: Iterable[str]) -> tuple[LiteralString, tuple[list[str], ...]]:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from upcall.domain import searching
+from upcall.domain.errors import DamagedRow
 from upcall.ports import Query
 from upcall.stores import codec
+from upcall.stores.damage import tell
 from upcall.stores.postgres.rows import columns, decode
 from upcall.stores.search import marks
 
@@ -37,8 +39,13 @@ def words(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     """The values of `CATCH_UP` for rows of `UNSEARCHED`."""
     made: list[tuple[int, str, str]] = []
     for number, *values in rows:
-        inquiry = decode(values)
-        made.append((number, inquiry.state_name, " ".join(searching.words_of(inquiry))))
+        try:
+            inquiry = decode(values)
+            made.append((number, inquiry.state_name, " ".join(searching.words_of(inquiry))))
+        except DamagedRow as problem:
+            # Without words it is not found, and those after it are.
+            tell(problem)
+            made.append((number, values[codec.STATE], ""))
     return columns(made)
 
 
