@@ -1,5 +1,6 @@
 """The one long-running process of a home: it claims the home, finds its port, and says when it is ready."""
 
+import gc
 import json
 import logging
 import os
@@ -80,6 +81,8 @@ def _run(home: Home, config: Config, instance: Instance, start: Start, basis: li
         home.down_mark.unlink()
 
     async def ready(url: str, sign_in_link: Callable[[], Awaitable[str]]) -> None:
+        # What was loaded stays: going over it for garbage, because an agent sent many values, would hold up all others.
+        gc.freeze()
         instance.ready()
         log.info("listening at %s", url)
         inbox = "upcall inbox"

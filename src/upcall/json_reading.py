@@ -10,6 +10,7 @@ from typing import cast
 import orjson
 
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.limits import has_too_many_values
 
 DEEPEST = 100
 """Levels that objects and lists may be nested. What holds a document of a caller adds a few of its own."""
@@ -33,6 +34,8 @@ def read_json(raw: bytes | str, what: str = "the body") -> object:
         NotJson: if it is none.
         InvalidRequest: if it could not be written again.
     """
+    if has_too_many_values(raw):
+        raise InvalidRequest(f"{what} holds too many values", hint="send less at once")
     try:
         found = cast("object", orjson.loads(raw))
     except ValueError as error:

@@ -1,5 +1,6 @@
 """An approval that is remembered as a rule, in the same step, and what the rule then allows."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from upcall.approvals.rulebook import Rulebook
 from upcall.broker import Reply
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownRule
 from upcall.domain.inquiry import Inquiry
+from upcall.domain.program import Action
 from upcall.domain.rules import Remember, Rule
 from upcall.ports import Query
 
@@ -86,3 +88,26 @@ async def test_there_can_be_more_rules_than_fit_on_a_page(office: Office) -> Non
         await book.add(ANA, tool=f"tool-{number}")
     verdict = await office.desk().approve(a_command("ls"), "c")
     assert first.id in verdict.reason
+
+
+@pytest.mark.promise("trust/28")
+async def test_a_link_inside_a_directory_does_not_lead_out_of_its_rule(
+    office: Office, tmp_path: Path
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (here / "sub", elsewhere):
+        folder.mkdir(parents=True)
+    (here / "link").symlink_to(elsewhere)
+    (here / "back").symlink_to(here / "sub")
+    await Rulebook(office.broker).add(ANA, tool="Read", directory=str(here))
+
+    async def allowed(path: str, cwd: Path = here) -> bool:
+        action = Action(tool="Read", input={"file_path": path}, cwd=str(cwd))
+        return (await office.desk().approve(action, path, wait=0)).allowed
+
+    assert await allowed("sub/a")
+    assert await allowed("back/a")
+    assert await allowed("not/there/yet")
+    assert not await allowed("link/a")
+    assert not await allowed(str(here / "link" / "a"))
+    assert not await allowed("a", here / "link")

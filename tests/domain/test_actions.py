@@ -1,6 +1,7 @@
 """An action is shown whole and to the letter, and its hash is over the original."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -73,6 +74,35 @@ def test_a_large_edit_is_shown_to_the_last_line() -> None:
     old, new = ("".join(f"{word} {number}\n" for number in range(5000)) for word in ("old", "new"))
     lines = actions.shown(an_action("Edit", path="a", old_string=old, new_string=new)).text.split("\n")
     assert len(lines) == 10_002
+
+
+@pytest.mark.promise("trust/19")
+def test_a_diff_of_large_texts_takes_time_in_proportion_to_their_size() -> None:
+    def effort(lines: int) -> float:
+        old, new = ("\n".join(f"line {number % each}" for number in range(lines)) for each in (7, 5))
+        action = an_action("Edit", path="a", old_string=old, new_string=new)
+        took: list[float] = []
+        for _ in range(5):
+            before = time.thread_time()
+            actions.shown(action)
+            took.append(time.thread_time() - before)
+        return min(took)
+
+    # In proportion is 4 times as much; what is compared line by line takes 16 times as much or more.
+    assert effort(900) < 12 * effort(225)
+
+
+def test_a_large_edit_keeps_the_lines_that_stay_at_both_ends() -> None:
+    same = [f"line {number}" for number in range(300)]
+    old, new = ("\n".join([*same, word, *same]) for word in ("old", "new"))
+    text = actions.shown(an_action("Edit", path="a", old_string=old, new_string=new)).text
+    assert [line for line in text.split("\n") if not line.startswith(" ")] == [
+        "--- a",
+        "+++ a",
+        "-old",
+        "+new",
+    ]
+    assert text.count("\n") == 603
 
 
 @pytest.mark.promise("spec/115")

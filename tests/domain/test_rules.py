@@ -43,7 +43,7 @@ def remembered(action: Action, way: Any, **more: Any) -> Rule:
 
 
 def allowed(rule: Rule, action: Action, agent: str = "claude", now: float = 1.0) -> bool:
-    return rules.allows(rule, action, agent, now)
+    return rules.allows(rule, action, agent, now, actions.exactly(action))
 
 
 @pytest.mark.parametrize(

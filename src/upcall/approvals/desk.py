@@ -11,14 +11,15 @@ from upcall.approvals.rulebook import Rulebook
 from upcall.broker import Broker
 from upcall.domain import actions
 from upcall.domain.asking import draft
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import InvalidInquiry, UpcallError
 from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
-from upcall.domain.limits import UNBOUNDED
+from upcall.domain.limits import MOST_NATIVE, NATIVE, weight
 from upcall.domain.outcome import Outcome, outcome
 from upcall.domain.program import Action, Verdict
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
 from upcall.repeats import Scope
+from upcall.unhurried import unhurried
 
 NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
 
@@ -51,11 +52,18 @@ class ApprovalDesk:
     async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
         """Put questions as the program's own tool has them; after `wait` seconds without an answer, it is parked.
 
-        Whatever their length, they are shown whole. What cannot be asked at all is `failed`, with the reason.
+        Up to a length that a person can read, they are shown whole. What cannot be asked at all is `failed`, with the
+        reason.
         """
         try:
+            length = weight(fields, MOST_NATIVE)
+            if length > MOST_NATIVE:
+                raise InvalidInquiry(
+                    "questions", f"at most {MOST_NATIVE} characters in all", hint="ask less at once"
+                )
+            drafted = await unhurried(length, lambda: draft(fields, NATIVE))
             asked = await self._broker.ask(
-                draft(fields, UNBOUNDED),
+                drafted,
                 self._origin("question", key),
                 named_session=True,
                 scope=Scope(name=self._session),
@@ -90,7 +98,7 @@ class ApprovalDesk:
         if rule is not None:
             await self._note("allowed_by_rule", action, rule=rule.id)
             return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
-        asked = actions.approval(action)
+        asked = await unhurried(actions.size(action), lambda: actions.approval(action))
         store, now = self._broker.store, self._broker.now()
         earlier = await denied.find(store, self._caller.name, self._session, asked.digest, now)
         if earlier is not None:
@@ -112,13 +120,14 @@ class ApprovalDesk:
 
     async def _note(self, event: str, action: Action, **more: object) -> None:
         """Say in the log that something was allowed without asking anybody."""
+        size = actions.size(action)
         data: dict[str, object] = {
             "agent": self._caller.name,
             "session": self._session,
             "run": self._caller.run,
             "tool": action.tool,
-            "action": actions.summary(action),
-            "sha256": actions.digest(action),
+            "action": await unhurried(size, lambda: actions.summary(action)),
+            "sha256": await unhurried(size, lambda: actions.digest(action)),
             **more,
         }
         await self._broker.store.record(Happening(type=event, at=self._broker.now(), data=data))

@@ -1,15 +1,20 @@
 """The rules that are kept: found for an action, listed, made and revoked."""
 
+import asyncio
+import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 
 from upcall.broker import Broker
-from upcall.domain import rules
+from upcall.domain import actions, rules
 from upcall.domain.errors import UnknownRule
+from upcall.domain.places import is_inside, places
 from upcall.domain.program import Action
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.rules import Rule
+from upcall.unhurried import unhurried
 
 PAGE = 200
 
@@ -23,8 +28,11 @@ class Rulebook:
     async def allowing(self, action: Action, agent: str) -> Rule | None:
         """The newest rule that lets an agent do this."""
         now = self._broker.now()
+        size = actions.size(action)
+        # What is too large to be shown was never approved, so no rule is for exactly that.
+        exact = "" if size > actions.MOST_SHOWN else await unhurried(size, lambda: actions.exactly(action))
         async for rule in self._all():
-            if rules.allows(rule, action, agent, now):
+            if rules.allows(rule, action, agent, now, exact) and await _leads_nowhere_else(rule, action):
                 return rule
         return None
 
@@ -105,3 +113,20 @@ class Rulebook:
                 yield rule
             if cursor is None:
                 return
+
+
+async def _leads_nowhere_else(rule: Rule, action: Action) -> bool:
+    """Whether no link in the file system takes an action out of the directory of a rule."""
+    if rule.directory is None:
+        return True
+    named = (action.cwd, *places(action))
+    # Looking takes as long as the file system wants.
+    return await asyncio.to_thread(_stay_inside, named, rule.directory)
+
+
+def _stay_inside(named: Iterable[str], directory: str) -> bool:
+    if not Path(directory).is_dir():
+        # The agent works on another machine: there is nothing to look at here.
+        return True
+    real = os.path.realpath(directory)
+    return all(is_inside(os.path.realpath(place), real) for place in named)

@@ -16,6 +16,7 @@ from upcall.domain.commands import simple_words
 from upcall.domain.display import escaped, one_line
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.inquiry import Kind, Question, Subject
+from upcall.domain.limits import weight
 from upcall.domain.program import Action
 from upcall.domain.redaction import redact_action
 
@@ -23,6 +24,7 @@ MOST_SHOWN = 512 * 1024
 """Bytes of an action that somebody can be expected to read before agreeing to it."""
 
 SUMMARY = 500
+_SUMMED_UP = 16 * 1024
 
 EXAMPLE = 'for example {"tool": "Bash", "input": {"command": "make test"}, "cwd": "/home/ana/project"}'
 COMMENTS = frozenset({"description", "reason"})
@@ -76,7 +78,13 @@ def exactly(action: Action) -> str:
 
 def summary(action: Action) -> str:
     """An action in a line, for lists and logs, without its secrets."""
-    return one_line(_masked(shown(action).text)[0], SUMMARY)
+    # Nothing behind that much text gets into the line.
+    return one_line(_masked(shown(action).text[:_SUMMED_UP])[0], SUMMARY)
+
+
+def size(action: Action) -> int:
+    """How much there is of an action, in characters; beyond `MOST_SHOWN` it could not be shown whole."""
+    return weight([action.tool, action.cwd, action.reason, action.input], MOST_SHOWN)
 
 
 def approval(action: Action) -> Draft:
@@ -85,18 +93,18 @@ def approval(action: Action) -> Draft:
     Raises:
         InvalidInquiry: if there is no way to show it whole.
     """
+    # First the size of what came, since everything below takes time in proportion to it.
+    if size(action) > MOST_SHOWN:
+        raise _too_large()
     exact, hashed = exactly(action), digest(action)
     seen = shown(action)
     context = _context(action, seen)
+    if len(seen.text) + len(context) > MOST_SHOWN:
+        raise _too_large()
     text, masked_in_text = _masked(seen.text)
     context, masked_in_context = _masked(context)
-    size = len(text.encode("utf-8", "replace")) + len(context.encode("utf-8", "replace"))
-    if size > MOST_SHOWN:
-        raise InvalidInquiry(
-            "action",
-            f"at most {MOST_SHOWN} bytes can be shown whole, got {size}",
-            hint="do it in smaller steps",
-        )
+    if len(text.encode("utf-8", "replace")) + len(context.encode("utf-8", "replace")) > MOST_SHOWN:
+        raise _too_large()
     found = command_in(action)
     plain = found is not None and not masked_in_text
     return Draft(
@@ -136,6 +144,12 @@ def action_in(sent: object) -> Action:
     if not isinstance(cwd, str) or not isinstance(reason, str):
         raise InvalidInquiry("action", "cwd and reason are texts", hint=EXAMPLE)
     return Action(tool=tool, input=cast("Input", given), cwd=cwd, reason=reason)
+
+
+def _too_large() -> InvalidInquiry:
+    return InvalidInquiry(
+        "action", f"at most {MOST_SHOWN} bytes can be shown whole", hint="do it in smaller steps"
+    )
 
 
 def _context(action: Action, seen: Shown) -> str:

@@ -11,18 +11,20 @@ _OLD = ("old_string", "oldString", "old_text", "oldText", "old_str")
 _NEW = ("new_string", "newString", "new_text", "newText", "new_str")
 _WHOLE = ("content", "contents", "file_text")
 _DIFFS = ("diff", "patch", "unified_diff")
-_COMPARED = 2000
-"""Lines up to which the same ones are looked for; finding them takes the square of that."""
+_COMPARED = 200
+"""Lines of a change up to which the same ones are looked for; finding them takes more than the square of that."""
+
+_STEPS = 8
+"""How many changes of one call are compared that closely."""
 
 Input = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A diff, of which files where that is told, and which fields of the input it already shows."""
+    """A diff, and which fields of the input it already shows."""
 
     diff: str
-    paths: tuple[str, ...]
     fields: frozenset[str]
 
 
@@ -56,7 +58,6 @@ def _several(changes: object) -> FileChange | None:
     else:
         return None
     diffs: list[str] = []
-    paths: list[str] = []
     for named, change in each:
         if not isinstance(change, Mapping):
             return None
@@ -68,17 +69,18 @@ def _several(changes: object) -> FileChange | None:
         known = {diff[0], *_PATHS}
         rest = {name: value for name, value in fields.items() if name not in known}
         diffs.append(f"{where}{_remark(rest)}\n{diff[1]}")
-        paths.append(where)
     if not diffs:
         return None
-    return FileChange(diff="\n".join(diffs), paths=tuple(paths), fields=frozenset({"changes"}))
+    return FileChange(diff="\n".join(diffs), fields=frozenset({"changes"}))
 
 
 def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
     if not isinstance(steps, list) or not steps:
         return None
     diffs: list[str] = []
-    for step in cast("Sequence[object]", steps):
+    changes = cast("Sequence[object]", steps)
+    closely = len(changes) <= _STEPS
+    for step in changes:
         if not isinstance(step, Mapping):
             return None
         fields = cast("Input", step)
@@ -86,8 +88,8 @@ def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
         if old is None or new is None:
             return None
         rest = {name: value for name, value in fields.items() if name not in {old[0], new[0]}}
-        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1]))
-    return FileChange(diff="\n".join(diffs), paths=(path[1],), fields=frozenset({path[0], "edits"}))
+        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1], closely=closely))
+    return FileChange(diff="\n".join(diffs), fields=frozenset({path[0], "edits"}))
 
 
 def _remark(rest: Input) -> str:
@@ -105,17 +107,19 @@ def _first(given: Input, names: Sequence[str]) -> tuple[str, str] | None:
 def _change(diff: str, paths: Sequence[tuple[str, str]], *fields: tuple[str, str]) -> FileChange:
     return FileChange(
         diff=diff,
-        paths=tuple(path for _, path in paths),
         fields=frozenset(name for name, _ in (*paths, *fields)),
     )
 
 
-def _diff(path: str, old: str, new: str) -> str:
-    """Every line that goes and comes, with those that stay between them."""
+def _diff(path: str, old: str, new: str, *, closely: bool = True) -> str:
+    """Every line that goes and comes, with those that stay between them.
+
+    What is large, or one of many changes, is compared in one pass: the lines at both ends that stay are found.
+    """
     before, after = _lines(old, beside=new), _lines(new, beside=old)
     head = [f"--- {path}", f"+++ {path}"]
-    if len(before) + len(after) > _COMPARED:
-        return "\n".join([*head, *(f"-{line}" for line in before), *(f"+{line}" for line in after)])
+    if not closely or len(before) + len(after) > _COMPARED:
+        return "\n".join([*head, *_ends_compared(before, after)])
     body: list[str] = []
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for tag, at, to, new_at, new_to in matcher.get_opcodes():
@@ -125,6 +129,22 @@ def _diff(path: str, old: str, new: str) -> str:
         body += [f"-{line}" for line in before[at:to]]
         body += [f"+{line}" for line in after[new_at:new_to]]
     return "\n".join([*head, *body])
+
+
+def _ends_compared(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    shorter = min(len(before), len(after))
+    top = 0
+    while top < shorter and before[top] == after[top]:
+        top += 1
+    bottom = 0
+    while bottom < shorter - top and before[-1 - bottom] == after[-1 - bottom]:
+        bottom += 1
+    return [
+        *(f" {line}" for line in before[:top]),
+        *(f"-{line}" for line in before[top : len(before) - bottom]),
+        *(f"+{line}" for line in after[top : len(after) - bottom]),
+        *(f" {line}" for line in before[len(before) - bottom :]),
+    ]
 
 
 def _lines(text: str, *, beside: str) -> list[str]:

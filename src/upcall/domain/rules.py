@@ -5,14 +5,14 @@ It says for which agent, until when, by whom and from which approval it was made
 """
 
 from dataclasses import asdict, dataclass
-from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
-from upcall.domain import actions, edits
+from upcall.domain import actions
 from upcall.domain.commands import is_shell, simple_words
 from upcall.domain.display import one_line
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import APPROVE, Answered, Change, Inquiry, Subject
+from upcall.domain.places import is_inside, is_plain, places
 from upcall.domain.program import Action
 from upcall.domain.programs import (
     Options,
@@ -75,12 +75,12 @@ class Remember:
     prefix: str | None = None
 
 
-def allows(rule: Rule, action: Action, agent: str, now: float) -> bool:
-    """Whether a rule lets an agent do this."""
+def allows(rule: Rule, action: Action, agent: str, now: float, exact: str) -> bool:
+    """Whether a rule lets an agent do this; `exact` is what recognises the action (`actions.exactly`)."""
     if now >= rule.expires_at or rule.agent not in (None, agent):
         return False
     if rule.exact is not None:
-        return actions.exactly(action) == rule.exact
+        return exact == rule.exact
     if rule.tool is None and rule.directory is None and not rule.prefix:
         return False
     if rule.tool not in (None, action.tool):
@@ -100,7 +100,7 @@ def checked(rule: Rule) -> Rule:
         raise InvalidRequest(
             "a rule says what it allows", hint="give the beginning of a command, a tool or a directory"
         )
-    if rule.directory is not None and not _is_plain(rule.directory):
+    if rule.directory is not None and not is_plain(rule.directory):
         raise InvalidRequest(
             f"{one_line(rule.directory, 80)!r} is not an absolute directory without `..`",
             hint="for example /home/ana/project",
@@ -134,7 +134,7 @@ def ways(subject: Subject | None) -> tuple[As, ...]:
     """The rules that an approval of this could be remembered as, the narrowest first."""
     if subject is None:
         return ()
-    if not _is_plain(subject.cwd):
+    if not is_plain(subject.cwd):
         return ("exact", "tool")
     if not suggested_prefix(subject):
         return ("exact", "directory", "tool")
@@ -166,7 +166,7 @@ def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: fl
         if subject.words[: len(prefix)] != prefix:
             raise InvalidRequest("the command that is approved does not begin with that prefix")
     # A command means another thing in another place, so its beginning is trusted only where it was approved.
-    here = wanted.way in {"prefix", "directory"} and _is_plain(subject.cwd)
+    here = wanted.way in {"prefix", "directory"} and is_plain(subject.cwd)
     return checked(
         Rule(
             id=name,
@@ -241,26 +241,10 @@ def _begins_with(action: Action, rule: Rule) -> bool:
     rest = words[count:]
     here = rule.directory
     return has_only(rest, rule.options) and (
-        here is None or all(_is_inside(path, here) for path in paths_in(rest))
+        here is None or all(is_inside(path, here) for path in paths_in(rest))
     )
 
 
 def _happens_inside(action: Action, directory: str) -> bool:
-    """Whether an action happens in a directory or below it, and changes no file that is told to lie elsewhere."""
-    if not _is_inside(action.cwd, directory):
-        return False
-    change = edits.change_in(action.input)
-    return change is None or all(
-        _is_inside(str(PurePosixPath(action.cwd, path)), directory) for path in change.paths
-    )
-
-
-def _is_inside(path: str, directory: str) -> bool:
-    return _is_plain(path) and _is_plain(directory) and PurePosixPath(path).is_relative_to(directory)
-
-
-def _is_plain(path: str) -> bool:
-    """Whether a path says by itself where it leads, as far as that can be known without looking."""
-    return (
-        path.startswith("/") and path != "/" and ".." not in PurePosixPath(path).parts and path.isprintable()
-    )
+    """Whether an action happens in a directory or below it, and names no place that lies elsewhere."""
+    return all(is_inside(place, directory) for place in (action.cwd, *places(action)))

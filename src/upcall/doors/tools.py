@@ -14,6 +14,7 @@ from upcall.broker import Broker
 from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import Answered, Inquiry, Kind, Origin, Rejected
+from upcall.domain.limits import weight
 from upcall.domain.outcome import outcome
 from upcall.domain.records import Effects, Happening
 from upcall.domain.redaction import redact
@@ -35,6 +36,7 @@ from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.doors.progress import Beat
 from upcall.repeats import Scope
 from upcall.threads import Threads
+from upcall.unhurried import LIGHT, unhurried
 
 SLICE = 50.0
 """How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
@@ -213,8 +215,9 @@ class Tools:
         return await does(fields, asker)
 
     async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
+        limits = self._broker.policy.limits
         added = await self._broker.ask(
-            draft(fields, self._broker.policy.limits),
+            await unhurried(weight(fields, LIGHT), lambda: draft(fields, limits)),
             _origin(asker, self._runner_of(asker)),
             named_session=asker.named_session,
             scope=Scope(name=asker.scope, has_reached=self.evidence.has_given) if asker.scope else None,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import cast
 from urllib.parse import quote
 
@@ -14,10 +15,12 @@ from upcall.domain.asking import Draft, draft
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
 from upcall.domain.forms import kind_of
 from upcall.domain.inquiry import Kind, Origin
+from upcall.domain.limits import weight
 from upcall.domain.roles import Caller, Role
 from upcall.domain.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
 from upcall.ports import Added, Query
 from upcall.threads import Threads
+from upcall.unhurried import LIGHT, unhurried
 from upcall.web import fields
 from upcall.web.call import Body, Call
 from upcall.web.documents import Documents
@@ -135,7 +138,9 @@ class Inquiries:
     async def _ask(self, body: Body, origin: Origin, caller: Caller, *, named_session: bool) -> Added:
         if body.get("ttl") is not None:
             fields.seconds(body["ttl"], "ttl")
-        drafted = _approval(body) if "action" in body else draft(body, self._broker.policy.limits)
+        limits = self._broker.policy.limits
+        make = partial(_approval, body) if "action" in body else partial(draft, body, limits)
+        drafted = await unhurried(weight(body, LIGHT), make)
         if origin.thread is not None:
             await self._threads.go_on(origin.thread, caller)
         return await self._broker.ask(drafted, origin, named_session=named_session)

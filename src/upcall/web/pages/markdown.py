@@ -18,7 +18,11 @@ from upcall.web.pages.highlighting import highlighted
 LONGEST = 20_000
 MOST_CELLS = 5_000
 MOST_BRACKETS = 300
+MOST_MARKS = 2_000
 """Text with more in it is shown as it is: parsing it would hold up everybody else."""
+
+MOST_COLOURED = 2_000
+"""Lines of a diff up to which each has a colour of its own."""
 
 DIFF_LANGUAGES = {"diff", "patch", "udiff"}
 _DIFF = re.compile(r"^(?:@@ .*@@|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
@@ -39,10 +43,19 @@ _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 def rendered(text: str) -> Markup:
     """Markdown of an agent."""
     shown = visible(text).strip("\n")
-    if len(shown) > LONGEST or shown.count("[") > MOST_BRACKETS or _cells(shown) > MOST_CELLS:
+    if (
+        len(shown) > LONGEST
+        or shown.count("[") > MOST_BRACKETS
+        or _marks(shown) > MOST_MARKS
+        or _cells(shown) > MOST_CELLS
+    ):
         return preformatted(shown)
     # What markdown-it makes of text is escaped, and the rules below escape what they add.
     return Markup(_parser().render(shown))  # noqa: S704
+
+
+def _marks(text: str) -> int:
+    return sum(map(text.count, "*_~<&"))
 
 
 def _cells(text: str) -> int:
@@ -54,7 +67,8 @@ def _cells(text: str) -> int:
 def preformatted(text: str, language: str = "") -> Markup:
     """Text as it is, with the lines of a diff marked, and what a language that is named is made of."""
     text = text.rstrip("\n")
-    if language.lower() not in DIFF_LANGUAGES and not _DIFF.search(text):
+    is_diff = language.lower() in DIFF_LANGUAGES or _DIFF.search(text) is not None
+    if not is_diff or text.count("\n") > MOST_COLOURED:
         code = highlighted(text, language)
         return Markup('<pre tabindex="0"><code dir="ltr">{}</code></pre>').format(code)
     lines = Markup("\n").join(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
@@ -13,7 +13,8 @@ from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry import Inquiry, Question
+from upcall.unhurried import unhurried
 from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
@@ -74,16 +75,11 @@ class Site:
                 texts[number] = content.decode("utf-8", "replace")
         if view == "one" or (view != "link" and not inquiry.is_open):
             told["shown"] = await first_shown(self.broker.store, inquiry.id)
-        return self.rendering.card(
-            inquiry,
-            visit.words,
-            now=self.broker.now(),
-            token="" if link else visit.token,
-            view=view,
-            link=link,
-            texts=texts,
-            **told,
-        )
+        length = len(inquiry.context) + sum(map(len, texts.values())) + sum(map(_length, inquiry.questions))
+        # The templates are loaded by whoever needs them first, not in two threads at once.
+        card = partial(self.rendering.card, inquiry, visit.words, now=self.broker.now(), texts=texts)
+        token = "" if link else visit.token
+        return await unhurried(length, lambda: card(token=token, view=view, link=link, **told))
 
     async def push_key(self) -> str:
         """What a browser needs to be told by push; empty where that is not set up."""
@@ -169,3 +165,8 @@ def _visit(scope: Scope, receive: Receive, public_url: str) -> Visit:
         return Visit(scope, receive, public_url, scope["path_params"])
     except ValueError:
         raise InvalidRequest("the address has too many parameters") from None
+
+
+def _length(question: Question) -> int:
+    shown = (len(option.description) + len(option.preview or "") for option in question.options)
+    return len(question.text) + sum(shown)

@@ -1,0 +1,90 @@
+"""What an agent sends to keep the daemon busy: each is a JSON body, written once, before anything is measured.
+
+New finds are added here.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+MARKS = "\u0316\u0301" * 50_000
+SHOWN = 500 * 1024
+
+
+def _bash(command: str) -> Mapping[str, object]:
+    return {"action": {"tool": "Bash", "input": {"command": command}, "cwd": "/repo"}}
+
+
+def _edit(old: Sequence[str], new: Sequence[str]) -> Mapping[str, object]:
+    change = {"file_path": "a", "old_string": "\n".join(old), "new_string": "\n".join(new)}
+    return {"action": {"tool": "Edit", "input": change, "cwd": "/repo"}}
+
+
+def _repeated(piece: str) -> str:
+    return piece * (SHOWN // len(piece))
+
+
+def _steps(count: int) -> Mapping[str, object]:
+    steps = [{"old_string": "a\nb\n" * 20, "new_string": "b\nc\na\n" * 13}] * count
+    return {"action": {"tool": "MultiEdit", "input": {"file_path": "a", "edits": steps}, "cwd": "/repo"}}
+
+
+_ASKED: Mapping[str, Mapping[str, object]] = {
+    "an action of 5.8 MB": _bash("x" * 5_800_000),
+    "an action of 5.8 MB that looks like secrets": _bash("password=a1b2c3d4 " * 320_000),
+    "an action of combining marks": _bash(MARKS),
+    "an action of every character": _bash("".join(map(chr, range(0x100, 0xD800)))),
+    "an action of variation selectors": _bash("\ufe0f" * 150_000),
+    "assignments": _bash(_repeated("password=a1b2c3d4 ")),
+    "names without values": _bash(_repeated("token=")),
+    "tokens": _bash(_repeated("ghp_" + "a" * 36 + " ")),
+    "beginnings of tokens": _bash(_repeated("eyJaaaaaaaaaa.")),
+    "beginnings of keys": _bash(_repeated("-----BEGIN PRIVATE KEY-----")),
+    "addresses": _bash(_repeated("://a:b1")),
+    "open quotes": _bash(_repeated("password=\"a'")),
+    "words of a command": _bash(_repeated("a ")),
+    "1 000 lines against 1 000 lines": _edit(
+        [f"line {n % 7}" for n in range(1000)], [f"line {n % 5}" for n in range(1000)]
+    ),
+    "40 000 lines against 40 000 lines": _edit(["a", "b"] * 20_000, ["b", "c", "a"] * 13_000),
+    "200 lines against 200 lines": _edit(["a", "b"] * 50, ["b", "a", "c"] * 33),
+    "2 000 small edits": _steps(2_000),
+    "a deep input": {"action": {"tool": "T", "input": {"a": [[[[{}]]]] * 20_000}, "cwd": "/repo"}},
+    "a long diff": {"action": {"tool": "Edit", "input": {"diff": _repeated("+x\n")}, "cwd": "/repo"}},
+    "emphasis": {"question": "Q?", "context": "*a " * 5_000},
+    "emphasis in emphasis": {"question": "Q?", "context": "_a*" * 5_000},
+    "strikes": {"question": "Q?", "context": "~~a" * 5_000},
+    "angles": {"question": "Q?", "context": "<" * 16_000},
+    "entities": {"question": "Q?", "context": "&" * 16_000},
+    "ticks": {"question": "Q?", "context": "".join("`" * n + " " for n in range(170))},
+    "quotations": {"question": "Q?", "context": "> " * 8_000},
+    "a context of marks": {"question": "Q?", "context": "\u0316\u0301" * 4_000},
+    "code": {"question": "Q?", "context": "```python\n" + "'\"" * 7_000 + "\n```"},
+    "previews": {
+        "questions": [
+            {
+                "question": f"password=a1 {'x ' * 900}",
+                "options": [{"label": str(n), "preview": "ghp_eyJ sk- " * 330} for n in range(10)],
+            }
+        ]
+        * 4
+    },
+    "labels of marks": {"question": "Q?", "options": ["\u0316\u0301" * 37, "\u0301\u0316" * 37]},
+}
+
+BODIES: Mapping[str, bytes] = {
+    **{name: json.dumps(body).encode() for name, body in _ASKED.items()},
+    "two million empty lists": b'{"question": [' + b"[]," * 2_000_000 + b"0]}",
+    "300 000 empty objects": b'{"question": [' + b'{"a":{}},' * 300_000 + b"0]}",
+    "two million numbers": b'{"question": [' + b"0," * 2_000_000 + b"0]}",
+    "marks as they are": b'{"question": "' + MARKS.encode() + b'"}',
+}
+
+SEARCHES = ("password", "line", "e\u0301" * 2_000, MARKS[:4_000], "a " * 2_000)
+
+NATIVE_QUESTIONS: Mapping[str, object] = {
+    "8 000 questions": [{"question": f"Q{n}?", "options": ["a", "b"]} for n in range(8_000)],
+    "8 000 options": [{"question": "Q?", "options": [{"label": str(n)} for n in range(8_000)]}],
+    "a question of 5 MB": [{"question": "password=a1b2 " * 360_000, "options": ["a", "b"]}],
+    "labels of marks": [{"question": "Q?", "options": [{"label": MARKS}, {"label": MARKS + "x"}]}],
+    "a million characters of secrets": [{"question": "password=a1b2c3d4 " * 55_000, "options": ["a", "b"]}],
+}

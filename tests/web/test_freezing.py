@@ -1,0 +1,92 @@
+"""Whatever an agent sends, the daemon goes on to serve the others.
+
+The time is that of the loop's own thread, compared with a fixed piece of work in the same run: a busy machine slows both.
+"""
+
+import asyncio
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from tests.adversary.freezing import BODIES, NATIVE_QUESTIONS, SEARCHES
+from tests.adversary.heartbeat import heartbeat, reference
+from tests.web.house import House
+from tests.web.visitor import Visitor
+from upcall.approvals.desk import ApprovalDesk
+from upcall.domain.roles import Caller, Role
+from upcall.doors.native import QUESTION_TOOL, Call, decide
+
+AGENT = Caller(name="builder", role=Role.AGENT)
+
+
+@pytest.fixture(autouse=True)
+def settled_heap() -> Iterator[None]:
+    """Take what is loaded out of the collector's sight, as the daemon does once it has started."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+async def alive(house: House) -> None:
+    async with asyncio.timeout(60):
+        assert (await house.as_(None).get("/livez")).status_code == 200
+
+
+@pytest.mark.promise("trust/17")
+@pytest.mark.parametrize("name", BODIES)
+async def test_nothing_that_is_asked_holds_up_the_loop(house: House, name: str) -> None:
+    agent, person = house.as_("builder"), Visitor(house)
+    await person.signs_in()
+    # The templates are compiled with the first card.
+    await house.asked()
+    await person.looks("/")
+    before = reference()
+    async with heartbeat() as watched:
+        asked, _ = await asyncio.gather(agent.post("/v1/inquiries", content=BODIES[name]), alive(house))
+        assert asked.status_code in (201, 400, 413, 422), asked.text
+        await person.client.get("/")
+        await agent.get("/v1/inquiries")
+        await agent.get("/v1/inquiries", params={"q": "password"})
+    assert watched.longest < max(before, reference())
+
+
+@pytest.mark.promise("trust/18")
+async def test_a_search_over_combining_marks_is_answered(house: House) -> None:
+    for name, body in BODIES.items():
+        if "mark" in name:
+            await house.as_("builder").post("/v1/inquiries", content=body)
+    await house.asked(question="Which needle?", context="\u0316\u0301" * 4_000 + " needle")
+    before = reference()
+    async with heartbeat() as watched:
+        for words in SEARCHES:
+            found = await house.as_("ana").get("/v1/inquiries", params={"q": words})
+            assert found.status_code in (200, 400), found.text
+        found = await house.as_("ana").get("/v1/inquiries", params={"q": "needle"})
+    assert [each["questions"][0]["question"] for each in found.json()["items"]] == ["Which needle?"]
+    assert watched.longest < max(before, reference())
+
+
+@pytest.mark.promise("trust/20")
+@pytest.mark.parametrize("name", NATIVE_QUESTIONS)
+async def test_native_questions_are_bounded(house: House, name: str) -> None:
+    desk = ApprovalDesk(house.broker, caller=AGENT, session="s", door="claude-hook")
+    call = Call(tool=QUESTION_TOOL, input={"questions": NATIVE_QUESTIONS[name]}, key="k")
+    before = reference()
+    async with heartbeat() as watched:
+        decision = await decide(call, desk, 0)
+        await alive(house)
+    assert not decision.allowed
+    assert decision.open or "could not be asked" in decision.reason
+    assert watched.longest < max(before, reference())
+
+
+@pytest.mark.promise("trust/20")
+@pytest.mark.parametrize("name", ("8 000 questions", "8 000 options", "a question of 5 MB"))
+async def test_too_many_native_questions_are_refused_with_the_limit(house: House, name: str) -> None:
+    desk = ApprovalDesk(house.broker, caller=AGENT, session="s", door="claude-hook")
+    call = Call(tool=QUESTION_TOOL, input={"questions": NATIVE_QUESTIONS[name]}, key="k")
+    decision = await decide(call, desk, 0)
+    assert (decision.allowed, decision.open) == (False, False)
+    assert "at most" in decision.reason or "1 to 16" in decision.reason
