@@ -39,7 +39,7 @@ class Waiters:
         await self._following.close()
 
     def __contains__(self, inquiry: object) -> bool:
-        return inquiry in self._waiting
+        return bool(self._waiting.get(str(inquiry)))
 
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
