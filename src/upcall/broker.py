@@ -147,11 +147,8 @@ class Broker:
             if looping is not None:
                 return Added(inquiry=await self.store.get(looping), created=False)
         inquiry = self._inquiry(draft, origin, now)
-        added = await self.store.add(
-            inquiry,
-            [upload.content for upload in draft.uploads],
-            self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope),
-        )
+        effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
+        added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
         if added.inquiry.origin.run != origin.run:
             # Another run of the same agent has used this key, and its question is its own.
             raise KeyConflict(str(origin.request_key))
