@@ -13,13 +13,7 @@ from functools import partial
 from upcall.domain import consent, lifecycle, prompts
 from upcall.domain.asking import Draft
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import (
-    InvalidRequest,
-    KeyConflict,
-    NotAllowed,
-    NotItsTurn,
-    UnknownInquiry,
-)
+from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
 from upcall.domain.inquiry import (
     Answered,
     Cancelled,
@@ -94,7 +88,7 @@ class Broker:
         self._pacing = pacing or Pacing()
         clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
-        self.repeats = Repeats(store, clock)
+        self.repeats = Repeats(store, clock, self._waiters)
         self._follow_up = follow_up = both(prompts.consequences, follow_up)
         self._presence: Presence | None = None
         if installation:
@@ -144,7 +138,7 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
-        if scope is not None and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
+        if scope and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
             return Added(inquiry=earlier, created=False)
         if origin.thread is not None:
             await self.turns.enter(origin, draft.kind)
@@ -153,11 +147,8 @@ class Broker:
             if looping is not None:
                 return Added(inquiry=await self.store.get(looping), created=False)
         inquiry = self._inquiry(draft, origin, now)
-        added = await self.store.add(
-            inquiry,
-            [upload.content for upload in draft.uploads],
-            self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope),
-        )
+        effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
+        added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
         if added.inquiry.origin.run != origin.run:
             # Another run of the same agent has used this key, and its question is its own.
             raise KeyConflict(str(origin.request_key))

@@ -6,7 +6,7 @@ record that leads to the inquiry: `holder` is the call that asked last, `used_by
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from upcall.domain.delivery import ASKED
@@ -34,9 +34,11 @@ class Scope:
 class Repeats:
     """Finds what stands for something that is asked again."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float], awaited: Container[str]) -> None:
         self._store = store
         self._clock = clock
+        self._awaited = awaited
+        """The inquiries for which a call waits at this moment."""
 
     def remembered(self, inquiry: Inquiry, scope: Scope | None) -> Effects:
         """What is written together with a new inquiry."""
@@ -103,7 +105,9 @@ class Repeats:
     def _stands(self, inquiry: Inquiry, record: Record, scope: Scope, key: str | None) -> bool:
         is_late = self._clock() >= inquiry.expires_at
         if inquiry.is_open:
-            return not is_late
+            # Two calls at the same time are two actions, and each takes a yes of its own.
+            is_other = inquiry.kind is Kind.APPROVAL and inquiry.id in self._awaited
+            return not is_late and (not is_other or record.body["holder"] == key)
         used_by = record.body["used_by"]
         if not isinstance(inquiry.state, Answered) or used_by not in (None, [key]):
             return False

@@ -109,11 +109,24 @@ async def test_an_approval_that_was_used_or_whose_time_has_passed_is_asked_anew(
 @pytest.mark.promise("trust/75")
 async def test_of_two_calls_for_one_approval_the_later_has_it(office: Office) -> None:
     cut = await put(office, a_command(), "call-1")
-    assert (await office.desk().approve(a_command(), "call-2", wait=0)).open
     (inquiry,) = await office.waiting()
+    cut.cancel()
+    await asyncio.gather(cut, return_exceptions=True)
+    assert (await office.desk().approve(a_command(), "call-2", wait=0)).inquiry == inquiry.id
     await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
-    assert not (await cut).allowed
     assert (await office.desk().approve(a_command(), "call-2", wait=0)).allowed
+    assert not (await office.desk().approve(a_command(), "call-1", wait=0)).allowed
+
+
+@pytest.mark.promise("trust/75")
+async def test_two_calls_that_wait_at_the_same_time_take_an_approval_each(office: Office) -> None:
+    one = await put(office, a_command(), "call-1")
+    other = asyncio.create_task(office.desk().approve(a_command(), "call-2"))
+    first, second = await office.waiting(2)
+    await office.broker.receive(second.id, Reply(text="yes"), ANA)
+    assert (await other).allowed
+    await office.broker.receive(first.id, Reply(text="yes"), ANA)
+    assert (await one).allowed
 
 
 @pytest.mark.promise("trust/74")

@@ -238,9 +238,7 @@ class Runs:
 
     async def log(self, number: int, after: int, wait: float = 0, *, raw: bool = False) -> LogPage:
         """What a run has written after a place in its output; nothing only after `wait` seconds."""
-        run = await self._book.get(number)
         folder = self._premises.folder(number)
-        reader = self._premises.agents(run.agent).reader()
         deadline = self._broker.now() + wait
         seen = await self._store.last_seq()
         while True:
@@ -253,7 +251,7 @@ class Runs:
             # Progress is written into the log of events, so nobody has to look at files all the time.
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
-        lines = lines_of(stream, reader, begins, data, raw=raw)
+        lines = lines_of(stream, self._premises.agents(run.agent).reader(), begins, data, raw=raw)
         over = run.is_over and not data
         if over and not raw and run.state is RunState.FAILED:
             lines += await asyncio.to_thread(complaints, folder, begins)
@@ -265,8 +263,7 @@ class Runs:
         folder = self._premises.folder(number)
         stream = stream_of(folder, raw=False)
         data, end = await asyncio.to_thread(folder.last_lines, TAIL, stream)
-        reader = self._premises.agents(run.agent).reader()
-        lines = lines_of(stream, reader, end - len(data), data, raw=False)
+        lines = lines_of(stream, self._premises.agents(run.agent).reader(), end - len(data), data, raw=False)
         return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
 
     async def attach(self, number: int) -> Command:
