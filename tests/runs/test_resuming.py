@@ -96,6 +96,7 @@ async def test_a_result_that_the_model_never_saw_is_no_evidence_and_the_service_
     (house.work / "go").touch()
     waiting = await house.until(run, lambda current: current.next_try is not None)
     assert (waiting.state, waiting.refusals) == (RunState.WAITING, 1)
+    assert waiting.read == house.folder(run).size()
     settled = await house.store.get(asked.id)
     assert isinstance(settled.state, Answered)
     assert settled.state.collected_at is None

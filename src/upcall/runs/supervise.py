@@ -284,6 +284,7 @@ class Supervisor:
         if code == 0 and (words.finished is None or words.finished.ok):
             # A program that tells nothing about its turns has read what it was started with by now.
             await watch.spoke()
+        await watch.over()
         if words.asked is not None:
             # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
             outcome = await following.desk.ask(words.asked.fields, f"text:{run.number}:{run.starts}", wait=0)

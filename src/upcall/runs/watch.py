@@ -42,6 +42,7 @@ class Watch:
         self._has_spoken = False
         self._returned: list[ToolReturned] = []
         """Results that the program has handed to its model, which has not spoken since."""
+        self._read = run.read
         self._saved_at = clock()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
@@ -55,6 +56,7 @@ class Watch:
 
     def mark(self, read: int) -> None:
         """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
+        self._read = read
         if not self._returned:
             self.live = replace(self.live, read=read)
             self._save_soon()
@@ -94,6 +96,12 @@ class Watch:
         if not self._has_spoken:
             self._has_spoken = True
             await self._deliveries.arrived(self._delivers, self.live)
+
+    async def over(self) -> None:
+        """The process has ended: what its model has not answered by now is told by the next one, which reads on from here."""
+        self._returned = []
+        self.live = replace(self.live, read=self._read)
+        await self.save()
 
     async def close(self) -> None:
         """Note how far it came."""
