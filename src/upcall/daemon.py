@@ -14,6 +14,7 @@ from upcall.config import Config, load
 from upcall.domain.errors import UpcallError
 from upcall.home import Home
 from upcall.instance import Instance, stop_running
+from upcall.planted import secure
 
 log = logging.getLogger("upcall.daemon")
 
@@ -56,6 +57,7 @@ def serve(home: Home, start: Start) -> int:
             )
             return 0
         try:
+            secure(home)
             _run(home, config, instance, start, basis)
         finally:
             instance.release()
