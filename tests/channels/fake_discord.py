@@ -100,8 +100,13 @@ class FakeDiscord(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        self._failing = {"unavailable": (503, 0), "refused": (403, 50001), None: None}[how]
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
+        self._failing = {
+            "unavailable": (503, 0),
+            "refused": (403, 50001),
+            "signed_out": (401, 0),
+            None: None,
+        }[how]
 
     def posted(self, message: str) -> Json:
         """A message as it was sent."""

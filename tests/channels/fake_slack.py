@@ -56,6 +56,8 @@ class FakeSlack(Changing):
         self.takes_blocks = True
         self._failing: str | None = None
         self._busy = 0
+        self.silent = False
+        """Whether it takes messages, and does not say so any more."""
         self._last: tuple[str, Json] | None = None
 
     @asynccontextmanager
@@ -98,8 +100,13 @@ class FakeSlack(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        self._failing = {"unavailable": "internal_error", "refused": "channel_not_found", None: None}[how]
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
+        self._failing = {
+            "unavailable": "internal_error",
+            "refused": "channel_not_found",
+            "signed_out": "token_revoked",
+            None: None,
+        }[how]
 
     def be_busy(self, times: int) -> None:
         """Answer so many posts with 429."""
@@ -192,6 +199,8 @@ class FakeSlack(Changing):
             case "chat.postEphemeral":
                 self._lines.append((sent["user"], _read(sent["text"])))
                 return _yes(message_ts=self._ts())
+            case "conversations.history":
+                return self._history(sent)
             case "views.open":
                 return self._opened(sent)
             case _:
@@ -219,8 +228,20 @@ class FakeSlack(Changing):
             return _no("message_not_found")
         if not sent.get("blocks"):
             self._lines.append((channel.removeprefix("D"), _read(sent["text"])))
-        self._posted[f"{channel}/{ts}"] = sent
+        # What an update does not name stays as it was.
+        kept = self._posted.get(f"{channel}/{ts}", {}).get("metadata")
+        self._posted[f"{channel}/{ts}"] = {"metadata": kept} | sent
+        if self.silent:
+            raise web.HTTPGatewayTimeout
         return _yes(channel=channel, ts=ts)
+
+    def _history(self, sent: Json) -> web.Response:
+        found = [
+            {"ts": name.partition("/")[2], "metadata": posted.get("metadata") or {}}
+            for name, posted in self._posted.items()
+            if name.partition("/")[0] == sent["channel"]
+        ]
+        return _yes(messages=found[::-1][: sent["limit"]])
 
     def _opened(self, sent: Json) -> web.Response:
         at, user, used = self._triggers[sent["trigger_id"]]

@@ -117,7 +117,7 @@ class FakeTelegram(Changing):
         self._numbers = itertools.count(1)
         self.takes_entities = True
         """Whether anything but plain text is taken."""
-        self._failing: Literal["unavailable", "refused"] | None = None
+        self._failing: Literal["unavailable", "refused", "signed_out"] | None = None
         self._busy = 0
 
     @asynccontextmanager
@@ -160,7 +160,7 @@ class FakeTelegram(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -299,6 +299,8 @@ class FakeTelegram(Changing):
             return _no(429, "Too Many Requests: retry after 1", parameters={"retry_after": 1})
         if self._failing == "unavailable":
             return _no(502, "Bad Gateway")
+        if self._failing == "signed_out":
+            return _no(401, "Unauthorized")
         chat = int(sent["chat_id"])
         if self._failing == "refused" or chat not in {GROUP, int(self.known), int(self.stranger)}:
             return _no(400, "Bad Request: chat not found")

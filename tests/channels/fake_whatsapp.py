@@ -116,7 +116,7 @@ class FakeWhatsApp(Changing):
         self._reactions: set[str] = set()
         self._lines: list[tuple[str, str]] = []
         self._numbers = itertools.count(1)
-        self._failing: Literal["unavailable", "refused"] | None = None
+        self._failing: Literal["unavailable", "refused", "signed_out"] | None = None
         self._busy = 0
         self._last: Json | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -164,7 +164,7 @@ class FakeWhatsApp(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to in {user, _phone(user)}]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -238,6 +238,8 @@ class FakeWhatsApp(Changing):
             self._changed.set()
 
     def _taken(self, sent: Json) -> web.Response:
+        if self._failing == "signed_out":
+            return _no(401, 190, "Error validating access token")
         if self._failing is not None:
             down = self._failing == "unavailable"
             return _no(500, 131016, "Service unavailable") if down else _no(400, 131026, "Undeliverable")

@@ -153,7 +153,7 @@ class MatrixHouse(Changing):
         found = [name for name, event in self._seen.items() if event["content"].get("body") == text]
         return f"{self.place}/{found[0]}"
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -240,6 +240,8 @@ class MatrixHouse(Changing):
                 return _no(429, "M_LIMIT_EXCEEDED", retry_after_ms=60_000)
             if self._failing == "refused":
                 return _no(403, "M_FORBIDDEN")
+            if self._failing == "signed_out":
+                return _no(401, "M_UNKNOWN_TOKEN")
             if self._failing == "unavailable":
                 return web.Response(status=502, text="Bad Gateway")
         return await self._forward(request)

@@ -317,6 +317,9 @@ class Nobody:
     async def failed(self, message: str, reason: str) -> bool:
         return True
 
+    async def connected(self) -> None:
+        """Nothing was put off."""
+
     async def bookmark(self) -> str:
         raise AssertionError
 

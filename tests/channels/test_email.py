@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from tests.channels.inboxes import BareInbox
 from tests.channels.mail_server import Dovecot, certify
 from tests.channels.post_office import PostOffice, Stamps, opened
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.email import TOLD_MOST
 from upcall.channels.email_letters import Tag, reply_address, tag_in
 from upcall.channels.email_mailbox import Mailbox, Server
@@ -237,13 +238,16 @@ async def test_a_server_that_nobody_vouches_for_gets_nothing(dovecot: Dovecot, t
         assert office.letters == []
 
 
-async def test_a_wrong_password_is_refused_and_a_check_says_so(dovecot: Dovecot) -> None:
+@pytest.mark.promise("trust/47")
+async def test_a_wrong_password_means_that_the_channel_is_down_and_a_check_says_so(dovecot: Dovecot) -> None:
     folder = dovecot.ca_file.parent
     async with opened(
         dovecot, security="starttls", certified=folder, ca_file=str(dovecot.ca_file), password="wrong"
     ) as office:
-        with pytest.raises(Refused, match="535"):
+        with pytest.raises(SignedOut, match="535"):
             await office.channel().show(VIEW, office.place)
+        with pytest.raises(SignedOut, match="does not let us in"):
+            await office.channel().listen(BareInbox())
         findings = await office.channel().check()
         assert [finding.ok for finding in findings] == [False, False]
         assert "does not let us in" in findings[1].text

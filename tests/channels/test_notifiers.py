@@ -7,13 +7,14 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from tests.channels.inboxes import BareInbox
 from tests.channels.screen import SECONDS, a_screen
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.apprise import Apprise
 from upcall.channels.desktop import Desktop
 from upcall.channels.ntfy import Ntfy
@@ -27,8 +28,6 @@ from upcall.domain.showing import Capabilities, Reference, View
 pytestmark = pytest.mark.promise("spec/84")
 
 LINK = "https://upcall.example/a/token"
-NOBODY = cast("Inbox", None)
-"""Whom a channel hands nothing to."""
 
 
 def an_inquiry(**fields: Any) -> Inquiry:
@@ -121,7 +120,13 @@ async def test_ntfy_shows_the_question_and_a_button_that_opens_it(long: str) -> 
 
 @pytest.mark.parametrize(
     ("status", "problem", "after"),
-    [(429, Unavailable, 5.0), (503, Unavailable, None), (403, Refused, None)],
+    [
+        (429, Unavailable, 5.0),
+        (503, Unavailable, None),
+        (401, SignedOut, None),
+        (403, SignedOut, None),
+        (413, Refused, None),
+    ],
 )
 async def test_ntfy_is_busy_away_or_refuses(
     status: int, problem: type[Exception], after: float | None
@@ -183,10 +188,11 @@ async def test_apprise_sends_the_question_with_its_link() -> None:
     assert "Still waiting." in reminder["message"]
 
 
-async def test_an_address_that_apprise_does_not_know_is_refused() -> None:
+@pytest.mark.promise("trust/47")
+async def test_an_address_that_apprise_does_not_know_means_that_the_channel_is_down() -> None:
     pager = Apprise(url="carrier-pigeon://coop")
     assert [finding.ok for finding in await pager.check()] == [False]
-    with pytest.raises(Refused):
+    with pytest.raises(SignedOut):
         await pager.show(shown(pager.capabilities), "ana")
 
 
@@ -228,7 +234,7 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         desk = Desktop()
         await desk.check()
-        listening = asyncio.create_task(desk.listen(NOBODY))
+        listening = asyncio.create_task(desk.listen(BareInbox()))
     with pytest.raises(Unavailable):
         await listening
 

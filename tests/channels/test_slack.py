@@ -8,6 +8,7 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
+from upcall.broker import Reply
 from upcall.channel_ports import Unavailable
 from upcall.channels.slack import Slack
 from upcall.channels.slack_reading import written
@@ -17,7 +18,7 @@ from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Reference
 from upcall.testing.channel_contract import DirectChannelContract
-from upcall.testing.channel_house import a_house
+from upcall.testing.channel_house import WEB, a_house
 
 WORDS = sentences("en")
 
@@ -212,3 +213,26 @@ def test_slack_says_when_words_were_written() -> None:
     told = written({"event_id": "Ev1", "event": event | {"ts": "1700000000.250000"}})
     assert told is not None
     assert told.at == 1700000000.25
+
+
+@pytest.mark.promise("trust/49")
+@pytest.mark.parametrize("answered_meanwhile", [False, True])
+async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
+    slack: FakeSlack, tmp_path: Path, *, answered_meanwhile: bool
+) -> None:
+    async with a_house(slack, tmp_path) as house:
+        slack.silent = True
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.messages()) == 1)
+        # The daemon ends here, and never hears which message that is.
+    slack.silent = False
+    async with a_house(slack, tmp_path) as house:
+        if answered_meanwhile:
+            await house.broker.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
+        else:
+            await slack.answer(slack.known, slack.messages()[0].name, [["Redis"]])
+            assert await house.answers(inquiry) == [["Redis"]]
+        await slack.until(lambda: not slack.messages()[0].answerable)
+        await house.ask(options=["Redis", "Memcached"], context="another one")
+        await slack.until(lambda: "another one" in slack.messages()[-1].text)
+        assert len(slack.messages()) == 2

@@ -16,7 +16,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-from upcall.channel_ports import FormRefused, Inbox, Refused, Unavailable
+from upcall.channel_ports import FormRefused, Inbox, Refused, SignedOut, Unavailable
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
@@ -46,8 +46,9 @@ INVALID_FORM = 50035
 """What Discord says about a message or a form that it does not take as it is."""
 
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
+AUTHENTICATION_FAILED = 4004
 HINTS = {
-    4004: "bot_token is the one under Bot, Token",
+    AUTHENTICATION_FAILED: "bot_token is the one under Bot, Token",
     4014: INTENT,
     10003: "use the channel's id: switch on Developer Mode, then Copy Channel ID",
     50001: "let the bot see that channel: View Channel",
@@ -103,6 +104,8 @@ class Discord:
         try:
             await ears.start(self._token, reconnect=False)
         except discord.ConnectionClosed as error:
+            if error.code == AUTHENTICATION_FAILED:
+                raise SignedOut(f"Discord says {error.code}: {HINTS[error.code]}") from error
             if error.code in HINTS:
                 raise Refused(f"Discord says {error.code}: {HINTS[error.code]}") from error
             raise Unavailable(f"Discord has closed the connection: {error.code}") from error
@@ -305,6 +308,12 @@ class _Ears(discord.Client):
         self._channel = channel
         self._inbox = inbox
 
+    async def on_ready(self) -> None:
+        await self._inbox.connected()
+
+    async def on_resumed(self) -> None:
+        await self._inbox.connected()
+
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         try:
             await self._channel.press(interaction, self._inbox)
@@ -329,7 +338,9 @@ def _failure(error: Exception) -> Refused | Unavailable:
         case discord.RateLimited():
             return Unavailable("Discord is busy", after=error.retry_after)
         case discord.LoginFailure():
-            return Refused(f"Discord says 401: {HINTS[4004]}")
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
+        case discord.HTTPException() if error.status == 401:
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
         case discord.HTTPException() if error.code == INVALID_FORM:
             return FormRefused(f"Discord says {error.code} {error.text}")
         case discord.HTTPException() if error.status < 500 and error.status != 429:

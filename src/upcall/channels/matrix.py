@@ -61,6 +61,7 @@ class Matrix:
         # Another account's bookmark means nothing to this one.
         whose, _, since = (await inbox.bookmark()).partition(" ")
         found = await self._home.sync("")
+        await inbox.connected()
         await self._join(found, inbox)
         if whose != self._home.user:
             # What was said before we came is not for us, unless it is about a message of ours.

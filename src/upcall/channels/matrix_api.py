@@ -12,7 +12,7 @@ import aiohttp
 # The library says nothing about its types.
 import nio  # type: ignore[import-untyped]
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 
 Event = Mapping[str, Any]
 CALL_SECONDS = 15
@@ -20,6 +20,9 @@ SYNC_SECONDS = 30
 PAGE = 100
 PASSING = {401, 429}
 """Refusals that are about us, now, and not about what was asked for."""
+
+CREDENTIAL = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
+"""What a homeserver says about the token or its account: nothing works before another one is set."""
 
 HINTS = {
     "M_FORBIDDEN": "invite the account to that room; somebody known to Upcall has to do it",
@@ -94,6 +97,8 @@ class Homeserver:
         status = _status(found)
         if status == 200:
             raise Refused("the room is encrypted, and Upcall is not: use a room without encryption")
+        if status == 401:
+            _good(found)
         if status not in {403, 404}:
             raise Unavailable(f"Matrix does not say whether the room is encrypted: {status}")
         return room
@@ -204,6 +209,8 @@ def _good(response: Any) -> Any:
     if status >= 500 or not said:
         raise Unavailable(f"Matrix cannot do it now: {said or status}")
     hint = f": {HINTS[said]}" if said in HINTS else ""
+    if status == 401 or said in CREDENTIAL:
+        raise SignedOut(f"Matrix says {said}{hint}")
     raise Refused(f"Matrix says {said}{hint}")
 
 

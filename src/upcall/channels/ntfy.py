@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 from typing_extensions import override
 
-from upcall.channel_ports import FormRefused, Refused, Unavailable
+from upcall.channel_ports import FormRefused, Refused, SignedOut, Unavailable
 from upcall.channels.one_way import OneWay, summary
 from upcall.channels.words import sentences
 from upcall.domain.display import shortened
@@ -21,6 +21,7 @@ MOST_ANSWERS = 2
 
 LONGEST_BYTES = 4096
 BUSY, INVALID = 429, 400
+NOT_LET_IN = {401, 403}
 
 log = logging.getLogger("upcall.channels.ntfy")
 
@@ -88,6 +89,10 @@ class Ntfy(OneWay):
             raise Unavailable("ntfy is busy", after=5.0)
         if reply.status_code >= 500:
             raise Unavailable(f"ntfy cannot do it now: {reply.status_code}")
+        if reply.status_code in NOT_LET_IN:
+            raise SignedOut(
+                f"ntfy says {reply.status_code}: check `token`, and that it may publish to the topic"
+            )
         if reply.status_code == INVALID:
             raise FormRefused(f"ntfy says {reply.status_code}: {reply.text[:200]}")
         if not reply.is_success:

@@ -27,6 +27,7 @@ class OneWay:
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait for nothing."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def close(self) -> None:

@@ -22,9 +22,17 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
+from upcall.channel_ports import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Refused,
+    Unavailable,
+)
 from upcall.channels import slack_blocks as blocks
 from upcall.channels.slack_app import SCOPES
+from upcall.channels.slack_errors import HINTS, failure
 from upcall.channels.slack_reading import (
     Payload,
     called_with,
@@ -42,34 +50,13 @@ CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
 """How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
 
-PASSING = {
-    "fatal_error",
-    "internal_error",
-    "ratelimited",
-    "request_timeout",
-    "service_unavailable",
-    "team_added_to_org",
-}
-"""What Slack says when the same request may work later."""
+ABOUT = "upcall_inquiry"
+"""The type of the metadata that says which inquiry a message shows."""
 
-RICH = {
-    "block_mismatch",
-    "blocks_too_long",
-    "invalid_attachments",
-    "invalid_blocks",
-    "invalid_blocks_format",
-    "msg_blocks_too_long",
-    "unsupported_block_type",
-}
-"""What Slack says about blocks that it does not take."""
-
-HINTS = {
-    "not_in_channel": "invite the app there: /invite @Upcall",
-    "channel_not_found": "use the channel's id, such as C0123456789, and invite the app there",
-    "invalid_auth": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-    "missing_scope": f"the bot's scopes are {', '.join(SCOPES)}; install the app again after a change",
-    "not_allowed_token_type": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-}
+LISTED = ("C", "D", "G")
+LOOKED_AT = 100
+LOST_SECONDS = 60.0
+"""How long the SDK may be without a connection before the listener begins anew, which finds out why."""
 
 log = logging.getLogger("upcall.channels.slack")
 sdk_log = logging.getLogger("upcall.channels.slack.sdk")
@@ -117,9 +104,31 @@ class Slack:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a person's id as a place is a direct message."""
         sent = await self._write(
-            view, "chat.postMessage", channel=place, unfurl_links=False, unfurl_media=False
+            view,
+            "chat.postMessage",
+            channel=place,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": ABOUT, "event_payload": {"inquiry": view.inquiry}},
         )
         return Reference(place=place, message=f"{sent['channel']}/{sent['ts']}")
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        """Look for a message about an inquiry among the latest of a channel; those of a person are not open to us."""
+        if not place.startswith(LISTED):
+            return None
+        try:
+            found = await self._call(
+                "conversations.history", channel=place, include_all_metadata=True, limit=LOOKED_AT
+            )
+        except Refused as problem:
+            log.warning("whether %s is shown already cannot be seen: %s", view.ref, problem)
+            return None
+        for message in found["messages"] or ():
+            about = message.get("metadata") or {}
+            if about.get("event_type") == ABOUT and about["event_payload"].get("inquiry") == view.inquiry:
+                return Reference(place=place, message=f"{place}/{message['ts']}")
+        return None
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
@@ -141,6 +150,7 @@ class Slack:
     async def listen(self, inbox: Inbox) -> None:
         """Listen through Socket Mode, or wait to be called; the SDK connects again when Slack renews a connection."""
         if not self._app_token:
+            await inbox.connected()
             await asyncio.Event().wait()
         client = SocketModeClient(
             self._app_token, logger=sdk_log, web_client=self._api, ping_interval=self._ping
@@ -149,14 +159,20 @@ class Slack:
         async def hear(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
             await self._hear(client, request, inbox)
 
+        async def greet(_: AsyncBaseSocketModeClient, message: Payload, __: str | None) -> None:
+            # Slack greets on every connection, those included that the SDK has renewed by itself.
+            if message.get("type") == "hello":
+                await inbox.connected()
+
         client.socket_mode_request_listeners.append(hear)
+        client.message_listeners.append(greet)
         try:
             # Asked for here, because the client itself would ask for ever, whatever the reason.
             opened = await self._call("apps.connections.open", token=self._app_token)
             client.wss_uri = str(opened["url"])
             # The SDK does not say what these two return: nothing.
             await client.connect()  # type: ignore[no-untyped-call]
-            await asyncio.Event().wait()
+            await _until_lost(client)
         finally:
             # Untyped as well.
             await client.close()  # type: ignore[no-untyped-call]
@@ -328,15 +344,23 @@ class Slack:
 def _failure(error: SlackApiError) -> Refused | Unavailable:
     response = error.response
     said = str(response.get("error") or "") if isinstance(response.data, dict) else ""
-    if response.status_code == 429 or said == "ratelimited":
-        return Unavailable("Slack is busy", after=float(response.headers.get("Retry-After", 1)))
-    if response.status_code >= 500 or said in PASSING or not said:
-        return Unavailable(f"Slack cannot do it now: {said or response.status_code}")
-    if said in RICH:
-        return FormRefused(f"Slack says {said}")
-    needed = f" ({response.get('needed')})" if said == "missing_scope" else ""
-    hint = f": {HINTS[said]}" if said in HINTS else ""
-    return Refused(f"Slack says {said}{needed}{hint}")
+    needed = str(response.get("needed") or "") if said == "missing_scope" else ""
+    return failure(said, response.status_code, response.headers.get("Retry-After", ""), needed)
+
+
+async def _until_lost(client: SocketModeClient) -> None:
+    """Wait for as long as the SDK holds a connection, or is only about to renew it.
+
+    Raises:
+        Unavailable: if it could not for a while. It would try for ever, and tell nobody why it does not work.
+    """
+    time = asyncio.get_running_loop().time
+    held = time()
+    while time() - held < LOST_SECONDS:
+        await asyncio.sleep(LOST_SECONDS / 12)
+        if await client.is_connected():
+            held = time()
+    raise Unavailable("the connection to Slack is lost")
 
 
 def _problem(setting: str, problem: Exception) -> Finding:

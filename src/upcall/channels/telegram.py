@@ -36,7 +36,15 @@ from aiogram.types import (
     Update,
 )
 
-from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
+from upcall.channel_ports import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Refused,
+    SignedOut,
+    Unavailable,
+)
 from upcall.channels import telegram_messages as messages
 from upcall.channels.plain import numbered
 from upcall.channels.telegram_draft import Draft
@@ -119,8 +127,10 @@ class Telegram:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
             )
+            await inbox.connected()
             await asyncio.Event().wait()
         await self._call(self._bot.delete_webhook())
+        await inbox.connected()
         offset: int | None = None
         while True:
             updates = await self._call(
@@ -367,6 +377,7 @@ def _failure(error: AiogramError) -> Refused | Unavailable:
             return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
         case TelegramUnauthorizedError() | TelegramNotFound():
             said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
+            return SignedOut(f"Telegram says {said}: {HINTS[said]}")
         case _:
             pass
     if isinstance(error, TelegramBadRequest) and RICH.search(said):

@@ -90,6 +90,7 @@ class WhatsApp:
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait: we are called."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:

@@ -13,6 +13,7 @@ from upcall.broker import Broker, Settled
 from upcall.channel_ports import Unavailable
 from upcall.dispatch.answering import reply_of
 from upcall.dispatch.failing import missed
+from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.dispatch.post import Post
 from upcall.domain import degrading
@@ -59,8 +60,9 @@ log = logging.getLogger("upcall.dispatch")
 class Reception:
     """One per channel."""
 
-    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing) -> None:
+    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing, health: Health) -> None:
         self._broker = broker
+        self._health = health
         self._people = people
         self._post = post
         self._name = post.name
@@ -106,6 +108,10 @@ class Reception:
             return await missed(broker.store, self._routing, self._name, message, reason, broker.now())
         except StorageError as error:
             raise Unavailable("that a message did not arrive could not be kept") from error
+
+    async def connected(self) -> None:
+        """Take that the vendor has taken our connection."""
+        await self._health.connected()
 
     async def bookmark(self) -> str:
         """Up to where this channel has been read."""
