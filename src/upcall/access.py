@@ -22,6 +22,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 SESSION = re.compile(r"session-[0-9a-f]{8}@(.+)")
 """What a session is called among the tokens, and whose it is."""
 
+REVOKED = "revoked"
+"""The kind of the records that tell which digests are revoked, so that a backup from before does not bring them back."""
+
 SESSION_SECONDS = 30 * 86400.0
 CODE_SECONDS = 600.0
 CODE = "sign-in"
@@ -276,6 +279,8 @@ class Access:
         flaw = flaw_of(secret)
         if flaw:
             raise InvalidRequest(f"the secret of {name!r} {flaw}", hint="use 40 random letters and digits")
+        replaced = [t for t in await self._store.tokens() if t.name == name and t.digest != digest(secret)]
+        await self._note_revoked(replaced)
         await self._store.put_token(
             Token(name=name, role=role, digest=digest(secret), created_at=self._clock())
         )
@@ -283,15 +288,23 @@ class Access:
 
     async def revoke(self, name: str) -> bool:
         """Forget a token or a session; with somebody's token go their sessions and codes."""
+        await self._note_revoked([token for token in await self._store.tokens() if _falls_with(token, name)])
         dropped = await self._store.drop_token(name)
         await self.codes.revoke(name)
         # Of those that began at another daemon nothing may be known here yet.
         for token in await self._store.tokens():
-            whose = SESSION.fullmatch(token.name)
-            if whose is not None and whose[1] == name:
+            if _falls_with(token, name):
+                await self._note_revoked([token])
                 await self._store.drop_token(token.name)
         await self.load()
         return dropped
+
+    async def _note_revoked(self, tokens: Sequence[Token]) -> None:
+        """Before anything is dropped: what is written twice does no harm, and what is missing would."""
+        now = self._clock()
+        noted = tuple(Record(kind=REVOKED, key=token.digest, state=token.name, at=now) for token in tokens)
+        if noted:
+            await self._store.revise(REVOKED, noted[0].key, lambda _: Effects(records=noted))
 
     async def tokens(self) -> Sequence[Token]:
         """Every token, without its secret."""
@@ -299,3 +312,9 @@ class Access:
 
     def _is_over(self, session: Session) -> bool:
         return self._clock() >= session.opened_at + SESSION_SECONDS
+
+
+def _falls_with(token: Token, name: str) -> bool:
+    """Whether a token is the one of that name, or a session of its holder."""
+    whose = SESSION.fullmatch(token.name)
+    return token.name == name or (whose is not None and whose[1] == name)

@@ -15,6 +15,7 @@ from upcall.config import Config, load
 from upcall.domain.errors import UpcallError
 from upcall.home import Home
 from upcall.instance import Instance, stop_running
+from upcall.planted import secure
 
 log = logging.getLogger("upcall.daemon")
 
@@ -57,6 +58,7 @@ def serve(home: Home, start: Start) -> int:
             )
             return 0
         try:
+            secure(home)
             _run(home, config, instance, start, basis)
         finally:
             instance.release()

@@ -51,6 +51,11 @@ class Home:
         return self.path / "upcall.db"
 
     @property
+    def known_databases_file(self) -> Path:
+        """Which embedded stores there have been, so that one that is lost is missed."""
+        return self.path / "databases"
+
+    @property
     def runtime_file(self) -> Path:
         """Where the running daemon is; absent when none runs."""
         return self.path / "run.json"

@@ -4,7 +4,9 @@ The child says when it is ready through an inherited descriptor, so nobody polls
 the same moment are told apart by the daemon's own lock: the loser's child reports the winner.
 """
 
+import errno
 import os
+import stat
 import subprocess
 import sys
 
@@ -24,6 +26,27 @@ class DaemonFailed(UpcallError):
     code = "daemon_failed"
 
 
+def _open_log(home: Home) -> int:
+    """The file that a daemon in the background writes to: ours alone, and no other under the name of ours."""
+    # Without waiting for a reader, where something has put a pipe there.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    problem = "it is not a file of its own"
+    try:
+        descriptor = os.open(home.log_file, flags, 0o600)
+    except OSError as error:
+        problem = problem if error.errno in {errno.ELOOP, errno.ENXIO} else str(error.strerror)
+    else:
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.getuid():
+            os.fchmod(descriptor, 0o600)
+            return descriptor
+        os.close(descriptor)
+    raise DaemonFailed(
+        f"the log {str(home.log_file)!r} cannot be opened: {problem}",
+        hint=f"look at it, then remove {home.log_file}",
+    )
+
+
 def ensure_running(home: Home) -> Running:
     """The daemon of this home, started now if there is none.
 
@@ -36,7 +59,7 @@ def ensure_running(home: Home) -> Running:
     home.create()
     ready, said = os.pipe()
     try:
-        with os.fdopen(os.open(home.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as log:
+        with os.fdopen(_open_log(home), "wb") as log:
             subprocess.run(
                 # -P and the folder: an agent's project must not be what Python imports its modules from.
                 [sys.executable, "-P", "-m", "upcall", "up", "--background", "--ready-fd", str(said)],

@@ -82,5 +82,12 @@ class Pacing:
             seen.inquiry, seen.count = inquiry, seen.count + 1
             seen.keys.add(origin.request_key)
         self._repeats.move_to_end(key)
-        while len(self._repeats) > REMEMBERED:
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Let go of what counts no more: the first is the one that was asked longest ago."""
+        while self._repeats and (
+            len(self._repeats) > REMEMBERED
+            or now - next(iter(self._repeats.values())).since > self._same_within
+        ):
             self._repeats.popitem(last=False)

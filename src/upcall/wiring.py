@@ -50,6 +50,7 @@ from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs, Terms
 from upcall.setup.work_tree import WorkTree
+from upcall.stores.lost import refuse_lost, remember
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
@@ -300,7 +301,10 @@ async def open_store(home: Home, config: Config) -> Store:
         StorageError: if it cannot be opened.
     """
     if not is_postgres(config.database):
-        store = await SqliteStore.open(database_path(home, config))
+        path = database_path(home, config)
+        refuse_lost(path, home.known_databases_file)
+        store = await SqliteStore.open(path)
+        remember(path, home.known_databases_file)
         # We have the home's lock, so a daemon that had jobs under a lease is gone.
         await store.end_leases()
         return store

@@ -70,11 +70,16 @@ def _restore(args: Namespace) -> int:
     with without_daemon(home, "restore"):
         target = database_path(home, load(home))
         refuse_foreign(source, "name a file that `upcall backup` has made")
-        kept = _replace(source, target)
+        kept, revoked = _replace(source, target)
     if args.json:
-        print(json.dumps({"database": str(target), "kept": None if kept is None else str(kept)}, indent=2))
+        told = {"database": str(target), "kept": None if kept is None else str(kept), "revoked": revoked}
+        print(json.dumps(told, indent=2))
         return 0
     print(f"Restored {target} from {source}.")
+    if revoked:
+        print(f"Revoked since the backup, and still: {', '.join(revoked)}.")
+    if kept is None:
+        print("What was revoked since the backup is not known. Look through: upcall tokens list")
     if kept is not None:
         print(f"The database that was there is {kept}.")
     return 0
@@ -120,8 +125,9 @@ def refuse_foreign(source: Path, hint: str) -> None:
         )
 
 
-def _replace(source: Path, target: Path) -> Path | None:
-    """Put a copy of the backup in the database's place, which is kept beside it."""
+def _replace(source: Path, target: Path) -> tuple[Path | None, list[str]]:
+    """Put a copy of the backup in the database's place, which is kept beside it; also, which tokens stay revoked."""
+    from upcall.cli.revoking import revoke_again
     from upcall.stores.backup import copy
 
     if target.exists() and target.samefile(source):
@@ -129,6 +135,7 @@ def _replace(source: Path, target: Path) -> Path | None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     staged = target.with_name(f"{target.name}.restoring")
     copy(source, staged)
+    revoked = revoke_again(target, staged) if target.exists() else []
     kept = target.with_name(f"{target.name}.before-restore") if target.exists() else None
     if kept is not None:
         # What is not yet in the database itself goes with it: SQLite finds it by its name.
@@ -139,7 +146,7 @@ def _replace(source: Path, target: Path) -> Path | None:
             if old.exists():
                 old.rename(new)
     staged.replace(target)
-    return kept
+    return kept, revoked
 
 
 COMMANDS = {

@@ -29,6 +29,7 @@
     ├── DamagedRow          one row cannot be read; all others can
     └── StorageError        the store could not keep what it was given
         ├── StorageFull         no room left
+        ├── LostDatabase        the database that was there is missing or empty
         └── NewerDatabase       written by a later version
 
 Each carries a stable `code` for machines, a sentence for people and, where there is one, the next step.
@@ -268,7 +269,7 @@ class KeyConflict(UpcallError):
 
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"request key {key!r} was already used for a different question",
+            f"request key {key!r} was already used for something else",
             hint="use a new request_key, or repeat the first request unchanged",
         )
         self.key = key
@@ -305,6 +306,20 @@ class DamagedRow(UpcallError):
         super().__init__(
             f"{what} in the database cannot be read: {type(error).__name__}: {error}"[:300],
             hint="`upcall restore` puts a backup in its place; everything else can be used meanwhile",
+        )
+
+
+class LostDatabase(StorageError):
+    """The database that was there before is missing or empty."""
+
+    code = "lost_database"
+
+    def __init__(self, path: object, how: str, left: Sequence[object]) -> None:
+        files = " ".join(map(str, left))
+        super().__init__(
+            f"the database {str(path)!r} is {how}, and there was one before; bring it back, or put a backup in its "
+            "place with `upcall restore FILE`",
+            hint=f"to begin with an empty database instead, remove {files}",
         )
 
 

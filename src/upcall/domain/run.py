@@ -44,7 +44,10 @@ ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What somebody wants done; `environment` is that of their shell, None for the daemon's own."""
+    """What somebody wants done; `environment` is that of their shell, None for the daemon's own.
+
+    The same `request_key` again means the same run, so that a request whose reply was lost can be repeated.
+    """
 
     agent: str
     task: str
@@ -53,6 +56,7 @@ class Order:
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
     retry_of: int | None = None
+    request_key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

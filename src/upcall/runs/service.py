@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
+from upcall.runs.keyed import enter_once, run_under
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
 from upcall.runs.premises import Premises
@@ -122,6 +124,8 @@ class Runs:
             UpcallError: if the agent is not known, not installed, or not in a version that works.
         """
         require_person(by, "start a run")
+        if (earlier := await run_under(self._store, self._book, by, order)) is not None:
+            return earlier
         task = order.task.strip()
         if not task or len(task.encode("utf-8", "replace")) > LONGEST_TASK:
             raise InvalidRequest("task: some text, of 1 MiB at most", hint="say what is to be done")
@@ -134,7 +138,9 @@ class Runs:
         run = self._run(await self._book.next_number(), replace(order, task=task), by, secret)
         # Whoever sees it in the book may start it, so everything is there by then.
         await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
-        await self._book.enter(run)
+        if not await enter_once(self._store, self._book, run, by, order):
+            await asyncio.to_thread(shutil.rmtree, self._premises.folder(run.number).path)
+            return await self.begin(order, by)
         await self._pump()
         return await self._book.get(run.number)
 

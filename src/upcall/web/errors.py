@@ -45,6 +45,7 @@ STATUSES = {
     "internal": 500,
     "invalid_setting": 500,
     "storage_error": 503,
+    "lost_database": 503,
     "newer_database": 503,
     "storage_full": 507,
 }

@@ -127,6 +127,11 @@ def run_schemas() -> dict[str, Schema]:
                     TEXT, maxItems=200, description="More of the program's own arguments. For admins."
                 ),
                 "environment": {**VARIABLES, "description": "Instead of the daemon's own. For admins."},
+                "request_key": {
+                    "type": "string",
+                    "maxLength": 200,
+                    "description": "The same key again, with the same request, is the same run.",
+                },
             },
             required=("agent", "task", "cwd"),
         ),

@@ -13,6 +13,7 @@ from upcall.domain.program import Permission
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.run import Order, Run, RunState
 from upcall.runs.book import RunPage
+from upcall.runs.keyed import LONGEST_KEY
 from upcall.runs.service import Runs
 from upcall.web import fields
 from upcall.web.call import Body, Call, Json, bearer
@@ -136,7 +137,15 @@ def _order(body: Body) -> Order:
         permission=_permission(body),
         arguments=_arguments(body.get("arguments")),
         environment=_environment(body.get("environment")),
+        request_key=_request_key(body),
     )
+
+
+def _request_key(body: Body) -> str:
+    key = fields.text(body, "request_key") or ""
+    if len(key) > LONGEST_KEY:
+        raise InvalidRequest(f"request_key: at most {LONGEST_KEY} characters, got {len(key)}")
+    return key
 
 
 def _check_rights(order: Order, caller: Caller) -> None:
