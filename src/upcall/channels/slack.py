@@ -27,12 +27,13 @@ from upcall.channel_ports import (
     CallbackReply,
     FormRefused,
     Inbox,
+    Line,
     Refused,
-    SignedOut,
     Unavailable,
 )
 from upcall.channels import slack_blocks as blocks
 from upcall.channels.slack_app import SCOPES
+from upcall.channels.slack_errors import HINTS, failure
 from upcall.channels.slack_reading import (
     Payload,
     called_with,
@@ -50,30 +51,6 @@ CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
 """How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
 
-PASSING = {
-    "fatal_error",
-    "internal_error",
-    "ratelimited",
-    "request_timeout",
-    "service_unavailable",
-    "team_added_to_org",
-}
-"""What Slack says when the same request may work later."""
-
-CREDENTIAL = {
-    "account_inactive",
-    "invalid_auth",
-    "missing_scope",
-    "not_allowed_token_type",
-    "not_authed",
-    "org_login_required",
-    "team_access_not_granted",
-    "token_expired",
-    "token_revoked",
-    "two_factor_setup_required",
-}
-"""What Slack says about a token: nothing works before it is replaced, or the app is installed again."""
-
 ABOUT = "upcall_inquiry"
 """The type of the metadata that says which inquiry a message shows."""
 
@@ -81,27 +58,6 @@ LISTED = ("C", "D", "G")
 LOOKED_AT = 100
 LOST_SECONDS = 60.0
 """How long the SDK may be without a connection before the listener begins anew, which finds out why."""
-
-RICH = {
-    "block_mismatch",
-    "blocks_too_long",
-    "invalid_attachments",
-    "invalid_blocks",
-    "invalid_blocks_format",
-    "msg_blocks_too_long",
-    "unsupported_block_type",
-}
-"""What Slack says about blocks that it does not take."""
-
-HINTS = {
-    "not_in_channel": "invite the app there: /invite @Upcall",
-    "channel_not_found": "use the channel's id, such as C0123456789, and invite the app there",
-    "token_revoked": "install the app again, and take its new bot_token",
-    "account_inactive": "install the app again, and take its new bot_token",
-    "invalid_auth": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-    "missing_scope": f"the bot's scopes are {', '.join(SCOPES)}; install the app again after a change",
-    "not_allowed_token_type": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-}
 
 log = logging.getLogger("upcall.channels.slack")
 sdk_log = logging.getLogger("upcall.channels.slack.sdk")
@@ -320,26 +276,27 @@ class Slack:
         if press and str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:"):
             return _Taken(tell=partial(self._open_form, payload, inbound, inbox))
         heard = await inbox.receive(inbound)
-        say = self._whisper if press or inbound.message is not None else self._reply
-        return _Taken(tell=partial(say, inbound, heard.line), again=heard.again)
+        if heard.line and not heard.again:
+            await self._whisper(inbound, heard.line, inbox, alone=not press and inbound.message is None)
+        return _Taken(again=heard.again)
 
     async def _open_form(self, payload: Payload, inbound: Inbound, inbox: Inbox) -> None:
         try:
             view = await inbox.view(inbound.inquiry or "")
         except StorageError:
             log.exception("a form could not be made")
-            await self._whisper(inbound, self._words["unavailable"])
+            await self._whisper(inbound, self._words["unavailable"], inbox)
             return
         if view is None or view.outcome is not None:
             line = self._words["no_question"] if view is None else view.outcome or ""
-            await self._whisper(inbound, line)
+            await self._whisper(inbound, line, inbox)
             return
         form = blocks.form(view, inbound.message or "", self._words)
         try:
             await self._call("views.open", trigger_id=str(payload["trigger_id"]), view=form)
         except (Refused, Unavailable) as problem:
             log.warning("the form of %s could not be opened: %s", view.ref, problem)
-            await self._whisper(inbound, self._words["form_failed"].format(link=view.page))
+            await self._whisper(inbound, self._words["form_failed"].format(link=view.page), inbox)
 
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
         """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
@@ -353,52 +310,39 @@ class Slack:
         first = next(block["block_id"] for block in payload["view"]["blocks"] if block["type"] == "input")
         return {"response_action": "errors", "errors": {first: heard.line}}
 
-    async def _reply(self, inbound: Inbound, line: str) -> None:
-        """Say something in a direct message."""
+    async def _whisper(self, inbound: Inbound, line: str, inbox: Inbox, *, alone: bool = False) -> None:
+        """Have something said that only one person sees, beside the message that it is about; or where they are alone with us."""
+        message = inbound.message or ""
+        thread = message if inbound.words or inbound.odd is Odd.MESSAGE else ""
+        to = {"channel": inbound.place, "message": message, "thread": thread}
+        if not alone:
+            to["user"] = inbound.user
         if line:
-            await self._call(
-                "chat.postMessage", channel=inbound.place, text=blocks.escape(line), parse="none"
-            )
+            await inbox.say(Line(id=inbound.id, to=to, text=line))
 
-    async def _whisper(self, inbound: Inbound, line: str) -> None:
-        """Say something that only one person sees, beside the message that it is about."""
-        if not line:
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say something to a person."""
+        said: dict[str, Any] = {"channel": to["channel"], "text": blocks.escape(line), "parse": "none"}
+        if "user" not in to:
+            await self._call("chat.postMessage", **said)
             return
-        more = {}
-        if inbound.message is not None and (inbound.words or inbound.odd is Odd.MESSAGE):
-            more["thread_ts"] = whereabouts(inbound.message)[1]
-        said: dict[str, Any] = {"channel": inbound.place, "text": blocks.escape(line), "parse": "none"}
+        more = {"thread_ts": whereabouts(to["thread"])[1]} if to["thread"] else {}
         try:
-            await self._call("chat.postEphemeral", user=inbound.user, **said, **more)
+            await self._call("chat.postEphemeral", user=to["user"], **said, **more)
         except Refused:
-            if inbound.message is None:
+            if not to["message"]:
                 raise
             # Where nothing can be said to one person alone, it is said in the thread.
-            await self._call("chat.postMessage", thread_ts=whereabouts(inbound.message)[1], **said)
+            await self._call("chat.postMessage", thread_ts=whereabouts(to["message"])[1], **said)
 
     async def _call(self, method: str, token: str | None = None, **arguments: Any) -> AsyncSlackResponse:
         headers = None if token is None else {"Authorization": f"Bearer {token}"}
         try:
             return await self._api.api_call(method, json=arguments, headers=headers)
         except SlackApiError as error:
-            raise _failure(error) from error
+            raise failure(error) from error
         except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
             raise Unavailable(f"Slack cannot be reached: {type(error).__name__}") from error
-
-
-def _failure(error: SlackApiError) -> Refused | Unavailable:
-    response = error.response
-    said = str(response.get("error") or "") if isinstance(response.data, dict) else ""
-    if response.status_code == 429 or said == "ratelimited":
-        return Unavailable("Slack is busy", after=float(response.headers.get("Retry-After", 1)))
-    if response.status_code >= 500 or said in PASSING or not said:
-        return Unavailable(f"Slack cannot do it now: {said or response.status_code}")
-    if said in RICH:
-        return FormRefused(f"Slack says {said}")
-    needed = f" ({response.get('needed')})" if said == "missing_scope" else ""
-    hint = f": {HINTS[said]}" if said in HINTS else ""
-    no = SignedOut if response.status_code in {401, 403} or said in CREDENTIAL else Refused
-    return no(f"Slack says {said}{needed}{hint}")
 
 
 async def _until_lost(client: SocketModeClient) -> None:
