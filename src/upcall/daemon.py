@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from upcall import __version__
+from upcall import __version__, log_format
 from upcall.config import Config, load
 from upcall.domain.errors import UpcallError
 from upcall.home import Home
@@ -71,11 +71,7 @@ def _run(home: Home, config: Config, instance: Instance, start: Start, basis: li
     from upcall.doors.wire import first_replies  # noqa: PLC0415 - see above
     from upcall.server import run  # noqa: PLC0415 - see above
 
-    logging.basicConfig(
-        level=config.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    log_format.install(config.log_level.upper())
     # It announces each step of its start and end; ours is the one line that matters.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     # It would log every address that it calls, and some vendors want their token in there.

@@ -123,7 +123,7 @@ class Notifying:
         return Notice(
             inquiry=inquiry.id,
             title=self._title,
-            text=self._words[name].format(agent=one_line(origin.agent, 60), run=origin.run),
+            text=self._words[name].format(agent=one_line(origin.asker, 60), run=origin.run),
             question=one_line(inquiry.questions[0].text, LONGEST_QUESTION),
             ref=inquiry.ref,
             agent=origin.agent,

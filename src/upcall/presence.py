@@ -20,6 +20,7 @@ from upcall.ports import Decide, Query, Revise, Store, Updated
 
 LEASE = 15.0
 """Seconds after which a daemon that is not heard of counts as dead."""
+LOOK_EVERY = 1.0
 AT_ONCE = 200
 JOB = "presence"
 ASKED = "asked_through"
@@ -95,10 +96,16 @@ class Presence:
         for known in await self._store.jobs(JOB, self._installation):
             if known.id == job.id:
                 self._name, self._job = name, known
+                # The store knows then that it is ours, and makes it due as soon as it knows that we are dead.
+                await self._store.renew(known, due)
 
     async def _turn(self) -> None:
-        await asyncio.sleep(self._lease / 3)
-        await self.look()
+        """Look for the dead more often than we say that we are there, which is a write."""
+        until = asyncio.get_running_loop().time() + self._lease / 3
+        while (left := until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(min(left, LOOK_EVERY))
+            await self._bury_the_dead()
+        await self._stay()
 
     async def _stay(self) -> None:
         if self._job is not None and not await self._store.renew(self._job, self._store.now() + self._lease):

@@ -27,7 +27,7 @@ from upcall.dispatch.forgetting import forget
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry import OnExpiry
+from upcall.domain.inquiry import LOCAL_AGENT, OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
@@ -55,7 +55,6 @@ from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
 from upcall.wiring_channels import channel_routing, channels_at_work, follow_up, subscriptions
 
-LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
 DAY = 86400
@@ -301,7 +300,10 @@ async def open_store(home: Home, config: Config) -> Store:
         StorageError: if it cannot be opened.
     """
     if not is_postgres(config.database):
-        return await SqliteStore.open(database_path(home, config))
+        store = await SqliteStore.open(database_path(home, config))
+        # We have the home's lock, so a daemon that had jobs under a lease is gone.
+        await store.end_leases()
+        return store
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415

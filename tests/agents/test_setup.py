@@ -31,6 +31,9 @@ PLAINLY = {
 }
 """Nothing here speaks of Upcall: it is only so that the test can read what the program says."""
 
+CALLED = {CLAUDE: "claude-code", CODEX: "codex", OPENCODE: "opencode", GEMINI: "gemini-cli"}
+"""What each program calls itself."""
+
 SETTINGS = (
     ".claude.json",
     ".claude/settings.json",
@@ -58,7 +61,7 @@ def settings(desk: Desk) -> str:
     return "".join(file.read_text("utf-8") for name in SETTINGS if (file := desk.home / name).exists())
 
 
-@pytest.mark.promise("spec/71")
+@pytest.mark.promise("spec/71", "trust/80")
 @every_program
 def test_a_program_that_was_set_up_asks_when_it_is_started_plainly(
     program: Program, model: Model, desk: Desk, person: Person
@@ -69,6 +72,9 @@ def test_a_program_that_was_set_up_asks_when_it_is_started_plainly(
     model.play(ASK, say_back)
     work = desk.start(program, *PLAINLY[program], stdin=TASK)
     question = person.next_question(work)
+    assert (question["agent"], question["asker"]) == ("local", f"{CALLED[program]} in {desk.work.name}")
+    assert question["asker"] in upcall(desk, person, "status").stdout
+    assert question["asker"] in upcall(desk, person, "show", question["ref"]).stdout
     person.answer(question["ref"], "Memcached")
 
     assert work.finish().code == 0, work.report()

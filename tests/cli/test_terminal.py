@@ -165,6 +165,45 @@ def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Prog
     assert home.json("show", ref)["answer"]["answers"] == [["Approve"]]
 
 
+@pytest.mark.promise("trust/9")
+def test_at_a_terminal_a_word_that_is_no_clear_yes_or_no_is_asked_again(home: Program) -> None:
+    ref = home.parked("alembic upgrade head", "--approval")
+    with Terminal(home, "answer", ref, "sure") as terminal:
+        terminal.until("Approve or deny?")
+        terminal.type("go on\n")
+        terminal.until("Approve or deny?")
+        assert home.json("show", ref)["state"] == "open"
+        terminal.type("yes\n")
+        assert terminal.end() == 0
+    for said in ("sure", "go on"):
+        assert f"'{said}' is neither a yes nor a no" in terminal.seen
+    assert home.json("show", ref)["answer"]["answers"] == [["Approve"]]
+
+
+@pytest.mark.promise("trust/10")
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "too late"])
+def test_the_command_that_status_suggests_for_a_secret_asks_for_it_unseen(
+    home: Program, *, late: bool
+) -> None:
+    ref = home.parked("What is the API key?", "--secret", *(["--ttl", "1s"] if late else []))
+    if late:
+        while home.json("show", ref)["state"] == "open":
+            pass
+        (shown,) = [line for line in home("show", ref).stdout.splitlines() if "Answer late with" in line]
+        assert shown.strip() == f"Answer late with: upcall answer {ref} --force"
+    else:
+        assert f"Run: upcall answer {ref}\n" in home("status").stdout
+    with Terminal(home, "answer", ref, *(["--force"] if late else [])) as terminal:
+        terminal.until("What is the API key? (not shown)" if late else "Enter send")
+        terminal.type("hunter2\n")
+        terminal.until("Answered")
+        if not late:
+            terminal.type("q")
+        assert terminal.end() == 0
+    assert "hunter2" not in terminal.seen
+    assert home.json("show", ref)["state"] == "answered"
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_however_the_picker_ends_the_terminal_is_as_it_was(
     home: Program, number: signal.Signals, code: int

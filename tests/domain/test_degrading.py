@@ -1,5 +1,6 @@
 """What a channel shows with what it has: the table of degradations, one line each."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,3 +162,13 @@ def test_what_cannot_be_shown_is_named_with_where_to_see_it() -> None:
     )
     assert seen.more == "📎 Redis — http://x/i/i1"
     assert shown(SLACK, "http://x/i/i1", options=["Redis"]).more == ""
+
+
+@pytest.mark.promise("trust/80")
+def test_a_session_of_ones_own_is_named_after_its_client_and_its_folder_in_channels() -> None:
+    origin = Origin(
+        agent="local", session="s", door="mcp-pipe", workspace="/home/ana/shop", client="claude-code"
+    )
+    heading = view(replace(an_inquiry(), origin=origin), SLACK, WORDS).heading
+    assert "claude-code in shop" in heading
+    assert "local" not in heading

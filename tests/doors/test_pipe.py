@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from tests.doors.agent import MODERN, PATIENCE, agent
+from tests.doors.agent import INITIALIZE, MODERN, PATIENCE, agent
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, House
 from upcall.home import Home
 
@@ -153,6 +153,38 @@ def test_an_approval_that_comes_late_is_good_for_one_more_call(house: House) -> 
         someone.call(4, "confirm_action", action)
         [again] = house.opened()
         assert again.id != inquiry.id
+
+
+@pytest.mark.promise("trust/80")
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "remote"])
+@pytest.mark.parametrize(
+    ("client", "shown"),
+    [
+        ("claude-code", "claude-code in shop"),
+        ("codex-mcp-client", "codex in shop"),
+        ("A person you trust\n", "local"),
+        ("x" * 41, "local"),
+    ],
+)
+def test_a_session_of_ones_own_is_named_after_its_client_and_its_folder(
+    house: House, client: str, shown: str, *, remote: bool
+) -> None:
+    there = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN} if remote else {}
+    with agent(house.home, CLAUDE_PROJECT_DIR="/srv/shop/", **there) as someone:
+        info = {"name": client, "version": "1"}
+        assert "result" in someone.ask("init", "initialize", {**INITIALIZE, "clientInfo": info})
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        assert (inquiry.origin.agent, inquiry.origin.asker) == ("local", shown)
+
+
+@pytest.mark.promise("trust/80")
+def test_a_token_with_a_name_of_its_own_keeps_that_name(house: House, tmp_path: Path) -> None:
+    environ = {"UPCALL_URL": house.url, "UPCALL_TOKEN": OTHER_TOKEN}
+    with agent(Home(tmp_path / "elsewhere"), **environ) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        assert house.opened()[0].origin.asker == "other"
 
 
 def test_an_answer_given_while_the_pipe_was_cut_off_arrives(house: House) -> None:

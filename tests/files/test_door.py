@@ -18,7 +18,7 @@ from tests.files.conftest import separation
 from tests.files.door import PATIENCE, Served, serving
 from tests.files.news import is_gone, is_there, put_task, response, until
 from upcall.broker import Policy
-from upcall.doors import file_group
+from upcall.doors import file_group, pace
 from upcall.doors.folder_watch import FolderWatch
 from upcall.doors.inotify import Inotify
 
@@ -276,6 +276,7 @@ async def test_what_nobody_fetches_is_removed_after_a_day(served: Served) -> Non
             os.utime(path, (written, written))
     await served.restart()
     for folder in ("responses", "staging"):
+        await asyncio.to_thread(is_gone, served.group / folder / "old.json")
         assert [path.name for path in (served.group / folder).iterdir()] == ["new.json"]
 
 
@@ -319,11 +320,11 @@ async def test_a_group_that_is_opened_to_others_later_is_opened_with_everything_
 
 async def test_more_tasks_than_are_taken_at_once_are_all_taken(served: Served) -> None:
     await served.door.close()
-    for number in range(2 * file_group.AT_ONCE + 1):
+    for number in range(2 * pace.AT_ONCE + 1):
         put_task(served.group, f"r{number}", type="notify", message="Done.")
     await served.restart()
-    await told(served, f"r{2 * file_group.AT_ONCE}")
-    for number in range(2 * file_group.AT_ONCE + 1):
+    await told(served, f"r{2 * pace.AT_ONCE}")
+    for number in range(2 * pace.AT_ONCE + 1):
         assert (await told(served, f"r{number}"))["status"] == "notified"
 
 

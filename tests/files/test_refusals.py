@@ -11,6 +11,7 @@ import pytest
 from tests.files.door import Served
 from tests.files.news import is_there, put, put_task, response
 from upcall.doors.exchange import LARGEST
+from upcall.doors.pace import AT_ONCE
 
 TASK = b'{"type": "ask_user", "request_id": "r1", "questions": [{"question": "Which cache?"}]}'
 
@@ -226,3 +227,25 @@ async def test_half_a_character_is_no_fault_of_ours(served: Served, kind: str, f
     )
     told = await asyncio.to_thread(response, served.group, "r1")
     assert told.get("error", {}).get("code") != "internal"
+
+
+@pytest.mark.promise("trust/32")
+async def test_thousands_of_bad_files_hold_up_nothing_else(served: Served) -> None:
+    await served.door.close()
+    tasks, responses = served.group / "tasks", served.group / "responses"
+    for number in range(150):
+        (tasks / f"no name {number}").touch()
+        (tasks / f"r{number}.json").write_bytes(b"{")
+        (responses / f"x{number}.json").touch()
+    await served.restart()
+    left = len(list(tasks.iterdir()))
+    at_most = 0
+    while left:
+        # One turn of everything else in the daemon.
+        await asyncio.sleep(0)
+        now = len(list(tasks.iterdir()))
+        at_most, left = max(at_most, left - now), now
+    assert at_most <= AT_ONCE
+    put_task(served.group, "good", timeout=0.05)
+    assert "error" not in await asyncio.to_thread(response, served.group, "good")
+    assert len(list((served.group / "quarantine").iterdir())) <= 400

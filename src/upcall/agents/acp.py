@@ -10,6 +10,8 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.program import LOST_TOUCH, Command, Finished, Noticed, Session, Task
 
 EXTRA_HINT = "pip install 'upcall[acp]'"
+PACKAGES = {"acp": EXTRA_HINT}
+"""What the extra brings, and how it is installed."""
 
 
 class AcpDriver:
@@ -23,9 +25,14 @@ class AcpDriver:
         self._told = told
         self._message = message
 
+    @property
+    def loses_touch(self) -> bool:
+        """Whether the process is ended at once, so that nothing must be answered to it any more."""
+        return isinstance(self._told, Session) and self._message is None
+
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished."""
-        if isinstance(self._told, Session) and self._message is None:
+        if self.loses_touch:
             notice(Finished(ok=False, text="the daemon was restarted meanwhile", reason=LOST_TOUCH))
             return
         try:
@@ -50,6 +57,7 @@ class Acp:
         self._start = start
         self.rest = 0.0
         self.hides_results = True
+        self.packages = PACKAGES
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
 
     def program(self) -> str:

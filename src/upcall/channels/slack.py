@@ -340,9 +340,16 @@ class Slack:
         try:
             return await self._api.api_call(method, json=arguments, headers=headers)
         except SlackApiError as error:
-            raise failure(error) from error
+            raise _failure(error) from error
         except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
             raise Unavailable(f"Slack cannot be reached: {type(error).__name__}") from error
+
+
+def _failure(error: SlackApiError) -> Refused | Unavailable:
+    response = error.response
+    said = str(response.get("error") or "") if isinstance(response.data, dict) else ""
+    needed = str(response.get("needed") or "") if said == "missing_scope" else ""
+    return failure(said, response.status_code, response.headers.get("Retry-After", ""), needed)
 
 
 async def _until_lost(client: SocketModeClient) -> None:

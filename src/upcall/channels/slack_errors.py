@@ -1,6 +1,4 @@
-"""What Slack's refusals mean: later, never, not in this form, or not with this token."""
-
-from slack_sdk.errors import SlackApiError
+"""What Slack's refusals mean for us. Nothing of Slack's is needed for it."""
 
 from upcall.channel_ports import FormRefused, Refused, SignedOut, Unavailable
 from upcall.channels.slack_app import SCOPES
@@ -51,17 +49,15 @@ HINTS = {
 }
 
 
-def failure(error: SlackApiError) -> Refused | Unavailable:
-    """What a refusal of Slack's means for us."""
-    response = error.response
-    said = str(response.get("error") or "") if isinstance(response.data, dict) else ""
-    if response.status_code == 429 or said == "ratelimited":
-        return Unavailable("Slack is busy", after=float(response.headers.get("Retry-After", 1)))
-    if response.status_code >= 500 or said in PASSING or not said:
-        return Unavailable(f"Slack cannot do it now: {said or response.status_code}")
+def failure(said: str, status: int, after: str = "", needed: str = "") -> Refused | Unavailable:
+    """What it means that Slack says this, with the seconds after which it may be asked again and the scope that it needs."""
+    if status == 429 or said == "ratelimited":
+        return Unavailable("Slack is busy", after=float(after or 1))
+    if status >= 500 or said in PASSING or not said:
+        return Unavailable(f"Slack cannot do it now: {said or status}")
     if said in RICH:
         return FormRefused(f"Slack says {said}")
-    needed = f" ({response.get('needed')})" if said == "missing_scope" else ""
+    scope = f" ({needed})" if needed else ""
     hint = f": {HINTS[said]}" if said in HINTS else ""
-    no = SignedOut if response.status_code in {401, 403} or said in CREDENTIAL else Refused
-    return no(f"Slack says {said}{needed}{hint}")
+    no = SignedOut if status in {401, 403} or said in CREDENTIAL else Refused
+    return no(f"Slack says {said}{scope}{hint}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from upcall.cli.picker import Choosing, Closed, Inquiry, Picker
-from upcall.cli.render import resolution
+from upcall.cli.render import asker, resolution
 from upcall.cli.terminal import Paint
 from upcall.cli.times import since
 from upcall.domain.display import escaped, one_line, visible
@@ -66,7 +66,7 @@ def _list(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
     lines = [paint.bold(one_line(f"WAITING FOR INPUT ({len(picker.inquiries)})", size.columns - 1)), ""]
     for number, inquiry in enumerate(picker.inquiries[first : first + shown], first):
         here = number == picker.cursor
-        head = f"#{inquiry['ref']} {inquiry['agent']} (waiting {since(inquiry['asked_at'], now)})"
+        head = f"#{inquiry['ref']} {asker(inquiry)} (waiting {since(inquiry['asked_at'], now)})"
         head = f"{HERE if here else ' '} {one_line(head, size.columns - 3)}"
         question = one_line(inquiry["questions"][0]["question"], size.columns - 5)
         lines += [paint.name(head) if here else head, f"    {paint.bold(question) if here else question}"]
@@ -78,9 +78,7 @@ def _choosing(choosing: Choosing, now: float, size: Size, paint: Paint) -> tuple
     exact = choosing.is_approval
     several = len(inquiry["questions"])
     place = f" · question {len(choosing.given) + 1} of {several}" if several > 1 else ""
-    head = (
-        f"#{inquiry['ref']} {one_line(inquiry['agent'])} · waiting {since(inquiry['asked_at'], now)}{place}"
-    )
+    head = f"#{inquiry['ref']} {one_line(asker(inquiry))} · waiting {since(inquiry['asked_at'], now)}{place}"
     body = [paint.dim(one_line(head, size.columns - 1)), ""]
     body += [
         paint.bold(line) for line in _folded(choosing.question["question"], size.columns - 1, exact=exact)

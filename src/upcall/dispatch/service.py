@@ -22,11 +22,11 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError, UnknownChannel
 from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.lifecycle import ACTIVATED
-from upcall.domain.records import Effects, Record
+from upcall.domain.records import TAKEN_OVER, Effects, Record
 from upcall.domain.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.showing import Finding
 
-WAKES = {"asked", ACTIVATED, "undelivered", "voted", *STATE_NAMES.values()}
+WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
 
 READ_EVERY = 30.0

@@ -187,7 +187,7 @@ def _control(
 
 def _heading(inquiry: Inquiry, words: Words) -> str:
     origin = inquiry.origin
-    parts = [words["ask.approval" if inquiry.kind is Kind.APPROVAL else "ask"], one_line(origin.agent)]
+    parts = [words["ask.approval" if inquiry.kind is Kind.APPROVAL else "ask"], one_line(origin.asker)]
     if origin.workspace:
         parts.append(one_line(origin.workspace))
     if origin.run is not None:

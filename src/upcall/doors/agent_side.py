@@ -92,6 +92,8 @@ class Pipe:
         self.changed = threading.Condition()
         """Guards everything below; notified when there is something new to send or everything was answered."""
         self.outstanding: dict[str, Request] = {}
+        self.client: object = None
+        """What the agent's program calls itself."""
         self.thread: object = None
         """The thread of Codex that speaks through us, once it has said so."""
         self.handshake: bytes | None = None
@@ -229,6 +231,8 @@ class Pipe:
                 key += f":{len(self._used)}:{os.urandom(4).hex()}"
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
+        if message["method"] == "initialize":
+            self.client = _part(_part(message, "params"), "clientInfo").get("name")
         line = dumped(message)
         foretold = link.foretell(message, line)
         if foretold is not None:
@@ -293,6 +297,7 @@ def introduction(pipe: Pipe) -> Message:
         "program": program,
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
+        "client": pipe.client,
     }
 
 

@@ -16,10 +16,19 @@ from upcall.doors import wire
 from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of, thread_of
+from upcall.doors.meta import (
+    CLIENT_INFO,
+    client_in,
+    meta_of,
+    program_of,
+    progress_token_of,
+    request_key_of,
+    session_of,
+    thread_of,
+)
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
 from upcall.doors.wire import Message, RequestId
-from upcall.holding import is_resumable
+from upcall.holding import CONTINUED, is_resumable
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +37,10 @@ log = logging.getLogger(__name__)
 class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
-    `client` is what tells it from others when it does not name its session.
+    `client` is what tells it from others when it does not name its session, `client_name` what its program calls itself.
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
-    where these are not proof enough. `identify` raises once the token with which it came is good no more.
+    where these are not proof enough. `asked` hears of every inquiry that a call of it is about. `identify` raises once the token with which it came is good no more.
     """
 
     caller: Caller
@@ -40,10 +49,12 @@ class Peer:
     workspace: str | None = None
     wait: float | None = None
     client: str = ""
+    client_name: str = ""
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
     taken: Callable[[str], None] | None = None
+    asked: Callable[[str], None] | None = None
     identify: Callable[[], object] | None = None
 
 
@@ -67,7 +78,7 @@ class Toolbox(Protocol):
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
-    __slots__ = ("_calls", "_era", "_initialized", "_peer", "_tools", "_write")
+    __slots__ = ("_calls", "_client", "_era", "_initialized", "_peer", "_tools", "_write")
 
     def __init__(
         self, tools: Toolbox, peer: Peer, write: Callable[[bytes], None], *, initialized: bool = False
@@ -75,6 +86,7 @@ class Conversation:
         self._tools = tools
         self._peer = peer
         self._write = write
+        self._client = peer.client_name
         self._calls: dict[RequestId, _Call] = {}
         self._initialized = initialized
         self._era: str | None = "handshake" if initialized else None
@@ -113,6 +125,11 @@ class Conversation:
     def send(self, message: Message) -> None:
         """Write one message to the client."""
         self._write(wire.encoded(message))
+
+    def asked(self, inquiry: str) -> None:
+        """A call of this client is about an inquiry."""
+        if self._peer.asked is not None:
+            self._peer.asked(inquiry)
 
     def park(self) -> None:
         """End every call with a typed result: the question stays open."""
@@ -182,6 +199,7 @@ class Conversation:
             case "initialize":
                 version = negotiated(params)
                 self._initialized = True
+                self._client = client_in(params.get("clientInfo")) or self._client
                 self.send(wire.response(request_id, wire.initialized(version)))
             case "ping":
                 self.send(wire.response(request_id, {}))
@@ -232,7 +250,10 @@ class Conversation:
         session = session_of(meta) or peer.session
         # Whose session it is matters only where this machine could bring it back.
         program = "" if peer.holds is None else program_of(meta) or peer.program
-        if not is_resumable(program, session):
+        if session is None and program in CONTINUED:
+            # It cannot be brought back by itself, and a person can be told how to.
+            pass
+        elif not is_resumable(program, session):
             program = ""
         elif peer.holds is not None and session is not None:
             peer.holds(program, session)
@@ -247,6 +268,7 @@ class Conversation:
             wait=peer.wait,
             program=program,
             client=peer.client,
+            client_name=client_in(meta.get(CLIENT_INFO)) or self._client,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")
@@ -298,6 +320,7 @@ class _Call:
     def opened(self, inquiry: Inquiry) -> None:
         """Tell the pipe what its call became: it can then name the question even when we are gone."""
         self.inquiry = inquiry
+        self.conversation.asked(inquiry.id)
         self.conversation.send(
             {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
         )

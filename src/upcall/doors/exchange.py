@@ -178,6 +178,12 @@ class Exchange:
             names = os.listdir(folder)  # noqa: PTH208
             if len(names) <= count:
                 return
+            if len(names) > 4 * count:
+                # Far more than were put there by us: which of them go first does not matter, but the time does.
+                for name in names[:count]:
+                    with suppress(OSError):
+                        os.unlink(name, dir_fd=folder)
+                return
             ages = [(os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns, name) for name in names]
             for _, name in sorted(ages)[: len(names) - count]:
                 # A folder that somebody left there is not worth more trouble.

@@ -23,6 +23,7 @@ from upcall.doors import exchange as at
 from upcall.doors.catalogue import ASK, NOTIFY, WAIT
 from upcall.doors.evidence import EVIDENCE, Collect
 from upcall.doors.exchange import SUFFIX, Exchange, Fields, Refused
+from upcall.doors.pace import Pace
 from upcall.doors.tools import Asker, ToolResult, Tools, Watching, failure, result
 
 TOOLS = {at.ASK_USER: ASK, at.WAIT: WAIT, at.NOTIFY: NOTIFY}
@@ -31,16 +32,16 @@ EXAMPLE = (
     'for example {"type": "ask_user", "request_id": "7f3a", "questions": [{"question": "Which cache?"}]}'
 )
 
-AT_ONCE = 200
-"""Tasks taken before anybody else has a turn."""
-
 LARGE = 256 * 1024
 SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0
 LEFT_FOR = 86400.0
 """Seconds that a response which nobody fetches is kept; staged files too."""
 
 KEPT_ASIDE = 100
-"""Refused files that are kept, the latest ones."""
+"""Refused files that are kept at most, the latest ones."""
+
+TIDIED_EVERY = 20
+"""Refused files between two looks at how many there are."""
 
 LONGEST_NAME = 200
 
@@ -79,6 +80,11 @@ class Group:
         self._collect = collect
         self._find_asker = asker
         self._serving: dict[str, _Serving] = {}
+        # Whoever can write to the folder decides how much there is to do in it.
+        self._pace = Pace()
+        self._found: dict[tuple[str, str], None] = {}
+        self._taking: asyncio.Task[None] | None = None
+        self._aside = 0
         self._closed = False
         self._resumed = False
         self._trouble = ""
@@ -89,45 +95,81 @@ class Group:
             return
         try:
             if name is not None:
-                self._pick(name)
+                self._found[at.TASKS, name] = None
             else:
                 self._look_around()
             self._trouble = ""
         except OSError as problem:
-            # Whoever watches looks again later; the same trouble is told once.
-            if str(problem) != self._trouble and not self._folder.is_gone():
-                log.warning("%s: the folder cannot be used: %s", self._name, problem)
-            self._trouble = str(problem)
+            self._troubled(problem)
+        self._begin_taking()
+
+    def _begin_taking(self) -> None:
+        if self._found and self._taking is None:
+            self._taking = asyncio.get_running_loop().create_task(self._take_all())
+
+    def _troubled(self, problem: OSError) -> None:
+        # Whoever watches looks again later; the same trouble is told once.
+        if str(problem) != self._trouble and not self._folder.is_gone():
+            log.warning("%s: the folder cannot be used: %s", self._name, problem)
+        self._trouble = str(problem)
+
+    async def _take_all(self) -> None:
+        """Take what was found, a few at a time."""
+        try:
+            while self._found:
+                async with self._pace:
+                    inside, name = next(iter(self._found))
+                    del self._found[inside, name]
+                    try:
+                        self._handle(inside, name)
+                    except OSError as problem:
+                        self._troubled(problem)
+        finally:
+            self._taking = None
+
+    def _handle(self, inside: str, name: str) -> None:
+        match inside:
+            case at.TASKS:
+                self._pick(name)
+            case at.TAKEN:
+                self._go_on(name)
+            case _:
+                self._drop_old(inside, name)
+
+    def _go_on(self, name: str) -> None:
+        """Serve what an earlier daemon had taken."""
+        request = at.id_in(name)
+        if request is None:
+            self._set_aside(at.TAKEN, name, "nothing of ours")
+        elif request not in self._serving:
+            self._serve(request)
 
     def _look_around(self) -> None:
         """Make what is missing, go on with what an earlier daemon had taken, and take what is new."""
         self._folder.prepare(at.TASKS, at.TAKEN, at.RESPONSES, at.STAGING)
         if not self._resumed:
-            self.sweep(time.time())
-            for name in self._folder.names(at.TAKEN):
-                request = at.id_in(name)
-                if request is None:
-                    self._set_aside(at.TAKEN, name, "nothing of ours")
-                elif request not in self._serving:
-                    self._serve(request)
+            self.sweep()
+            self._found |= {(at.TAKEN, name): None for name in self._folder.names(at.TAKEN)}
             self._resumed = True
-        names = [name for name in sorted(self._folder.names(at.TASKS)) if not _is_being_written(name)]
-        for each in names[:AT_ONCE]:
-            self._pick(each)
-        if len(names) > AT_ONCE:
-            asyncio.get_running_loop().call_soon(self.look, None)
+        self._found |= {(at.TASKS, name): None for name in sorted(self._folder.names(at.TASKS))}
 
-    def sweep(self, now: float) -> None:
-        """Remove what nobody fetched in a day."""
+    def sweep(self) -> None:
+        """Remove what was not fetched in a day."""
         for inside in (at.RESPONSES, at.STAGING):
-            for name in self._folder.names(inside):
-                with suppress(OSError):
-                    if self._folder.age_of(inside, name, now) > LEFT_FOR:
-                        self._folder.remove(inside, name)
+            self._found |= {(inside, name): None for name in self._folder.names(inside)}
+        self._begin_taking()
+
+    def _drop_old(self, inside: str, name: str) -> None:
+        with suppress(FileNotFoundError):
+            if self._folder.age_of(inside, name, time.time()) > LEFT_FOR:
+                self._folder.remove(inside, name)
 
     async def close(self, *, end: bool) -> None:
         """Stop. At an end those who wait are told *parked*; before a restart nothing is said, it goes on after it."""
         self._closed = True
+        if self._taking is not None:
+            self._taking.cancel()
+            await asyncio.gather(self._taking, return_exceptions=True)
         serving = list(self._serving.items())
         for _, each in serving:
             if each.task is not None:
@@ -183,7 +225,8 @@ class Group:
     async def _told(self, request: str, serving: _Serving) -> ToolResult | None:
         """What is to be said to a task, None for one that is owed nothing."""
         try:
-            task = await self._read(request)
+            async with self._pace:
+                task = await self._read(request)
         except FileNotFoundError:
             return None
         except Refused as refusal:
@@ -290,7 +333,10 @@ class Group:
         said = f"{name!r} in {inside} was refused: {why}\n"
         try:
             self._folder.put(at.QUARANTINE, f"{kept}.reason", said.encode("utf-8", "replace"))
-            self._folder.keep_latest(at.QUARANTINE, 2 * KEPT_ASIDE)
+            # Looking through all of them is most of the work.
+            if self._aside % TIDIED_EVERY == 0:
+                self._folder.keep_latest(at.QUARANTINE, 2 * (KEPT_ASIDE - TIDIED_EVERY))
+            self._aside += 1
         except OSError as problem:
             log.warning("%s: why %r was refused is written nowhere else: %s", self._name, name, problem)
 
@@ -299,7 +345,8 @@ class Group:
         nap = SHORTEST_NAP
         while True:
             try:
-                do()
+                async with self._pace:
+                    do()
             except FileNotFoundError as problem:
                 if self._folder.is_gone():
                     return

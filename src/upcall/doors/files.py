@@ -7,7 +7,6 @@ import asyncio
 import logging
 import os
 import stat
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -146,7 +145,7 @@ class FileDoor:
     def _sweep(self) -> None:
         for opened in self._open.values():
             try:
-                opened.group.sweep(time.time())
+                opened.group.sweep()
             except OSError as problem:
                 log.warning("a group cannot be swept: %s", problem)
         self._sweep_later()

@@ -20,7 +20,7 @@ from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.meta import wait_of
+from upcall.doors.meta import client_in, wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
 from upcall.holding import Held, is_resumable, session_name
@@ -30,6 +30,7 @@ from upcall.json_reading import NotJson, read_json
 LONGEST_LINE = 8 * 1024 * 1024
 HELLO_WITHIN = 10.0
 GOODBYE_WITHIN = 2.0
+MOST_ASKED = 1000
 OLDEST_PIPE = 1
 """The oldest pipe that is still understood."""
 
@@ -96,7 +97,17 @@ class PipeServer:
 class _Connection(asyncio.Protocol):
     """One pipe. Before its introduction was accepted there is no conversation."""
 
-    __slots__ = ("_buffer", "_conversation", "_early", "_held", "_server", "_timer", "_token", "_transport")
+    __slots__ = (
+        "_asked",
+        "_buffer",
+        "_conversation",
+        "_early",
+        "_held",
+        "_server",
+        "_timer",
+        "_token",
+        "_transport",
+    )
 
     def __init__(self, server: PipeServer) -> None:
         self._server = server
@@ -107,6 +118,7 @@ class _Connection(asyncio.Protocol):
         self._token = ""
         self._early: list[bytes] | None = None
         self._held: tuple[str, ...] = ()
+        self._asked: tuple[str, ...] = ()
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -124,6 +136,8 @@ class _Connection(asyncio.Protocol):
         for name in self._held:
             self._server.held.release(name)
         self._held = ()
+        self._server.held.hang_up(self._asked)
+        self._asked = ()
         if self._timer is not None:
             self._timer.cancel()
         if self._conversation is not None:
@@ -165,6 +179,12 @@ class _Connection(asyncio.Protocol):
         if name not in self._held:
             self._held = (*self._held, name)
             self._server.held.take(name)
+
+    def _ask(self, inquiry: str) -> None:
+        """Take note of a question whose asker is at the other end."""
+        if inquiry not in self._asked and len(self._asked) < MOST_ASKED:
+            self._asked = (*self._asked, inquiry)
+            self._server.held.ask(inquiry)
 
     def finish(self, *, end: bool) -> None:
         """Let go of the pipe, with a result for each of its calls if this is the end."""
@@ -252,8 +272,10 @@ class _Connection(asyncio.Protocol):
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
                 client=name_of(hello.get("pipe")) or "",
+                client_name=client_in(hello.get("client")),
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
+                asked=self._ask,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
                 # A run of ours shows in its own stream what it has, and one that was killed before that is brought back.
                 taken=None if caller.run is None else partial(self._server.held.taken.add, caller.run),

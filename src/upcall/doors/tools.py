@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 class Asker:
     """Who is calling: the credentials, and what the connection says about itself.
 
-    `client` tells one client from another where it does not name its session. `wait` is how many seconds the client said it can wait; None when nobody knows.
+    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when nobody knows.
     """
 
     caller: Caller
@@ -62,6 +62,7 @@ class Asker:
     wait: float | None = None
     program: str = ""
     client: str = ""
+    client_name: str = ""
 
     @property
     def scope(self) -> str:
@@ -148,8 +149,7 @@ class Tools:
 
     def _runner_of(self, asker: Asker) -> str:
         """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
-        holds = asker.door == PIPE or self._resumes_all
-        return self._runner if asker.program and holds else ""
+        return self._runner if asker.door == PIPE or (asker.program and self._resumes_all) else ""
 
     async def leave_in_peace(self, inquiry: str) -> None:
         """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
@@ -355,6 +355,7 @@ def _origin(asker: Asker, runner: str) -> Origin:
         program=asker.program,
         runner=asker.caller.runner or runner,
         request_key=asker.request_key,
+        client=asker.client_name,
     )
 
 

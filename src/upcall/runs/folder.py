@@ -16,8 +16,9 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 SEGMENTS = 8
 """How long one file of the output becomes, and how many of them are kept."""
 
-OUTPUT, ERRORS = "output", "errors"
-"""What a process writes to its standard output, and to its standard error."""
+OUTPUT, ERRORS, NOTICED = "output", "errors", "noticed"
+"""What a process writes to its standard output, and to its standard error; and what was noticed of one that serves a protocol
+elsewhere, written by the daemon."""
 
 
 class Start(NamedTuple):

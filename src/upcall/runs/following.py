@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from upcall.agent_ports import Desk, Driver, Reader
+from upcall.agent_ports import Desk, Driver, Reader, is_silent
 from upcall.domain.program import Finished, Noticed
 from upcall.runs.folder import RunFolder
 from upcall.runs.handing import HandingDesk
 from upcall.runs.keepers import Keeping
+from upcall.runs.logs import Notebook
 
 log = logging.getLogger("upcall.runs")
 
@@ -125,7 +126,14 @@ class Following:
     async def _drive(self, driver: Driver) -> None:
         console = Console(self.keeping)
         desk = HandingDesk(self.desk, self._seen.put_nowait)
-        driving = asyncio.create_task(driver.drive(console, desk, self._seen.put_nowait))
+        notebook = Notebook(self.folder) if is_silent(driver) else None
+
+        def notice(noticed: Noticed) -> None:
+            if notebook is not None:
+                notebook.write(noticed)
+            self._seen.put_nowait(noticed)
+
+        driving = asyncio.create_task(driver.drive(console, desk, notice))
         driving.add_done_callback(self._after_driving)
         try:
             await self._each_line(partial(self._feed, console))
@@ -138,6 +146,8 @@ class Following:
         finally:
             driving.cancel()
             await asyncio.gather(driving, return_exceptions=True)
+            if notebook is not None:
+                notebook.close()
 
     def _feed(self, console: Console, line: str) -> None:
         console.feed(line)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from upcall.background import Background
 from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.records import TAKEN_OVER
 from upcall.domain.run import Run, RunState
 from upcall.ports import Event
 from upcall.runs.affairs import Affairs
@@ -79,6 +80,8 @@ class Listening:
     async def _heed(self, event: Event) -> None:
         if event.inquiry is None and isinstance(number := event.data.get("run"), int):
             await self._news(number)
+        if event.type == TAKEN_OVER:
+            await self._changed()
         if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED}:
             return
         try:

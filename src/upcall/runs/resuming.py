@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from upcall.background import Background
 from upcall.domain import lifecycle
 from upcall.domain.api_errors import MOST_REFUSALS, waiting_for
-from upcall.domain.errors import StorageError, UpcallError
+from upcall.domain.errors import DamagedRow, StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import SESSION_GONE
 from upcall.domain.records import Effects, Happening, Job, Record
@@ -199,7 +199,7 @@ class Resuming:
                 await self._consider_stranger(job, inquiry)
                 return
             run = await self._book.get(int(str(job.body["run"])))
-        except StorageError:
+        except (StorageError, DamagedRow):
             raise
         except UpcallError:
             await self._store.settle(job)
@@ -272,6 +272,10 @@ class Resuming:
         )
         if not await self._store.settle(job, effects):
             return
+        for kept in await self._store.jobs(RESUME, attempt.subject):
+            if kept.id == attempt.id:
+                # Under our name: if we die before the start, it is due as soon as that is known.
+                await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)

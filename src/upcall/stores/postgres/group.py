@@ -27,6 +27,7 @@ from upcall.stores.postgres.work import (
     Outright,
     Pruning,
     Recording,
+    Releasing,
     Renewing,
     Revising,
     Revoking,
@@ -102,7 +103,7 @@ class Group:
                 if held:
                     self._write(effects)
                 return held
-            case Pruning() | Hastening() | Claiming() | Renewing():
+            case Pruning() | Hastening() | Releasing() | Claiming() | Renewing():
                 return self._done[work]
             case Issuing(token):
                 self.tokens[token.name] = token
