@@ -33,6 +33,18 @@ class FormRefused(Refused):
     """The channel will not take it with what there is to press or how it looks; in plain text it may."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Something to be said to one person in reply to what they did.
+
+    `id` is that of what they did, so the same line is not kept twice; `to` says where, and only the channel understands it.
+    """
+
+    id: str
+    to: Mapping[str, str]
+    text: str
+
+
 class Inbox(Protocol):
     """Where a channel hands over what people do."""
 
@@ -58,6 +70,14 @@ class Inbox(Protocol):
 
     async def bookmark(self) -> str:
         """Up to where the channel has read, by whichever daemon; empty before the first time."""
+        ...
+
+    async def say(self, line: Line) -> None:
+        """Have a line said by the channel's own `say`: once, after the lines before it, and again until it is said.
+
+        Raises:
+            Unavailable: if it cannot be kept.
+        """
         ...
 
     async def connected(self) -> None:
@@ -122,6 +142,15 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Let go of every connection."""
+        ...
+
+
+@runtime_checkable
+class Says(Protocol):
+    """A channel that says lines to people beside what it replies to a press or a call at once."""
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line where `to` says, which is from a `Line` of this channel. Raises as `show` does."""
         ...
 
 

@@ -1,5 +1,6 @@
 """Inboxes for tests that look at a channel alone."""
 
+from upcall.channel_ports import Line
 from upcall.domain.showing import Heard, Inbound, View
 
 
@@ -26,6 +27,9 @@ class BareInbox:
     async def failed(self, message: str, reason: str) -> bool:
         """Whatever it was."""
         return True
+
+    async def say(self, line: Line) -> None:
+        """Nothing is said."""
 
     async def connected(self) -> None:
         """Nothing was put off."""

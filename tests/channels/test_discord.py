@@ -12,7 +12,7 @@ from tests.channels.fake_discord import TOKEN, FakeDiscord
 from tests.channels.inboxes import BareInbox
 from tests.domain.test_degrading import an_inquiry
 from upcall.broker import Reply
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Line, Refused, Unavailable
 from upcall.channels import discord as channel_module
 from upcall.channels.discord import Discord
 from upcall.channels.words import sentences
@@ -106,6 +106,10 @@ async def test_what_takes_long_is_acknowledged_within_the_time_that_discord_give
         async def view(self, inquiry: str) -> View | None:
             await self.go_on.wait()
             return None
+
+        @override
+        async def say(self, line: Line) -> None:
+            await channel.say(line.to, line.text)
 
     channel, inbox = discord.channel(), Busy()
     listening = asyncio.create_task(channel.listen(inbox))
@@ -316,6 +320,9 @@ class Nobody:
 
     async def failed(self, message: str, reason: str) -> bool:
         return True
+
+    async def say(self, line: Line) -> None:
+        """Nothing is said."""
 
     async def connected(self) -> None:
         """Nothing was put off."""

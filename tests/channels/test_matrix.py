@@ -283,3 +283,11 @@ def test_a_token_is_not_sent_in_the_clear(address: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Matrix(homeserver=address, access_token="syt_1")
     assert "https://" in str(caught.value.hint)
+
+
+@pytest.mark.promise("trust/52")
+async def test_a_person_is_told_although_the_homeserver_was_busy(matrix: MatrixHouse, tmp_path: Path) -> None:
+    async with a_house(matrix, tmp_path):
+        matrix.be_busy(5)
+        await matrix.write(matrix.stranger, "hello")
+        await matrix.until(lambda: bool(matrix.told(matrix.stranger)))

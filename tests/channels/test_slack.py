@@ -236,3 +236,13 @@ async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
         await house.ask(options=["Redis", "Memcached"], context="another one")
         await slack.until(lambda: "another one" in slack.messages()[-1].text)
         assert len(slack.messages()) == 2
+
+
+@pytest.mark.promise("trust/52")
+async def test_a_person_is_told_although_slack_was_busy(slack: FakeSlack, tmp_path: Path) -> None:
+    async with a_house(slack, tmp_path):
+        slack.be_busy(5)
+        await slack.write(slack.stranger, "hello")
+        await slack.write(slack.known, "hello")
+        await slack.until(lambda: bool(slack.told(slack.known)))
+        assert "do not know you" in slack.told(slack.stranger)[0]

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import no_link
-from upcall.channel_ports import Inbox, Unavailable
+from upcall.channel_ports import Inbox, Line, Unavailable
 from upcall.channels.words import sentences
 from upcall.dispatch.health import Health
 from upcall.dispatch.listening import Listener
@@ -66,6 +66,9 @@ class Desk:
 
     async def failed(self, message: str, reason: str) -> bool:
         return True
+
+    async def say(self, line: Line) -> None:
+        """Nothing is said."""
 
     async def connected(self) -> None:
         """Nothing was put off."""

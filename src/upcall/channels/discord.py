@@ -16,7 +16,7 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-from upcall.channel_ports import FormRefused, Inbox, Refused, SignedOut, Unavailable
+from upcall.channel_ports import FormRefused, Inbox, Line, Refused, SignedOut, Unavailable
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
@@ -164,17 +164,30 @@ class Discord:
             log.warning("a press could not be acknowledged: %s", problem)
             line = (await receiving).line
             if line and message:
-                await self._say(*reading.whereabouts(message), line)
+                await inbox.say(Line(id=inbound.id, to={"beside": message}, text=line))
             return
         heard = await receiving
         if heard.line and not line:
-            await self._call(
-                "POST",
-                "/webhooks/{webhook_id}/{webhook_token}",
-                messages.plain(heard.line) | {"flags": messages.EPHEMERAL},
-                webhook_id=str(interaction.application_id),
-                webhook_token=interaction.token,
-            )
+            to = {"app": str(interaction.application_id), "token": interaction.token, "beside": message}
+            await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line to the person who pressed something, or in reply to a message."""
+        if "token" in to:
+            try:
+                await self._call(
+                    "POST",
+                    "/webhooks/{webhook_id}/{webhook_token}",
+                    messages.plain(line) | {"flags": messages.EPHEMERAL},
+                    webhook_id=to["app"],
+                    webhook_token=to["token"],
+                )
+                return
+            except (Refused, SignedOut):
+                # A press can be replied to for a quarter of an hour; after that it is said beside the question.
+                if not to["beside"]:
+                    raise
+        await self._say(*reading.whereabouts(to["beside"]), line)
 
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
         """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
@@ -200,7 +213,8 @@ class Discord:
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            await self._say(channel, str(message.id), heard.line)
+            to = {"beside": reading.name_of(channel, str(message.id))}
+            await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def notice(self, reaction: discord.RawReactionActionEvent, inbox: Inbox) -> None:
         """Take a reaction, which is no answer."""
@@ -214,7 +228,8 @@ class Discord:
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            await self._say(channel, message, heard.line)
+            to = {"beside": reading.name_of(channel, message)}
+            await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def _open(
         self, interaction: discord.Interaction, inbox: Inbox, inbound: Inbound, *, own: bool

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import aiosmtplib
 
-from upcall.channel_ports import Inbox, Refused, SignedOut, Stamps, Unavailable
+from upcall.channel_ports import Inbox, Line, Refused, SignedOut, Stamps, Unavailable
 from upcall.channels import email_letters as letters
 from upcall.channels.email_letters import Tag
 from upcall.channels.email_mailbox import Mailbox, Server
@@ -177,26 +177,29 @@ class Email:
             # It stays unread, and is read again.
             raise Unavailable("what was written could not be kept")
         if heard.line and self._may_tell(letter.sender):
-            await self._reply(letter, heard.line, tag.inquiry if tag is not None and proven else None)
+            to = {
+                "sender": letter.sender,
+                "subject": letter.subject,
+                "letter": letter.message_id,
+                "inquiry": tag.inquiry if tag is not None and proven else "",
+            }
+            await inbox.say(Line(id=letter.name, to=to, text=heard.line))
 
-    async def _reply(self, letter: Letter, line: str, inquiry: str | None) -> None:
+    async def say(self, to: Mapping[str, str], line: str) -> None:
         """Answer a letter. A reply to that answer is about the same question."""
         message = letters.letter(
             self._address,
-            letter.sender,
-            f"Re: {letter.subject}",
+            to["sender"],
+            f"Re: {to['subject']}",
             f"{line}\n",
             name=self._fresh(),
             automatic="auto-replied",
         )
-        if letter.message_id:
-            letters.in_thread(message, letter.message_id)
-        if inquiry is not None:
-            message = await self._answerable(message, inquiry, letter.sender)
-        try:
-            await self._send(message)
-        except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+        if to["letter"]:
+            letters.in_thread(message, to["letter"])
+        if to["inquiry"]:
+            message = await self._answerable(message, to["inquiry"], to["sender"])
+        await self._send(message)
 
     def _may_tell(self, address: str) -> bool:
         now = time.monotonic()

@@ -7,7 +7,7 @@ so a restart neither repeats nor misses anything.
 import logging
 from collections.abc import Mapping, Sequence
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Inbox, Line, Refused, Unavailable
 from upcall.channels import matrix_messages as messages, matrix_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.matrix_api import HINTS, Homeserver, Synced
@@ -117,14 +117,21 @@ class Matrix:
         if not line:
             return
         about = reading.whereabouts(inbound.message)[1] if inbound.message else ""
-        content = messages.line(
-            line, about if done.key else done.id, about=about, thread=done.thread, to=done.user
-        )
-        try:
-            # There is no message that only one person sees: it is a reply to what they did.
-            await self._home.send(done.room, content, "told", done.id)
-        except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+        to = {
+            "room": done.room,
+            "event": about if done.key else done.id,
+            "about": about,
+            "thread": done.thread,
+            "user": done.user,
+            "id": done.id,
+        }
+        await inbox.say(Line(id=inbound.id, to=to, text=line))
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line in reply to what a person did: there is no message that only one person sees."""
+        await self._home.sign_in()
+        content = messages.line(line, to["event"], about=to["about"], thread=to["thread"], to=to["user"])
+        await self._home.send(to["room"], content, "told", to["id"])
 
     async def _inbound(self, done: reading.Done) -> Inbound | None:
         """What was done, with the question that it is about; None if it is none of our business."""

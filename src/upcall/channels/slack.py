@@ -27,6 +27,7 @@ from upcall.channel_ports import (
     CallbackReply,
     FormRefused,
     Inbox,
+    Line,
     Refused,
     Unavailable,
 )
@@ -275,26 +276,27 @@ class Slack:
         if press and str(payload["actions"][0]["action_id"]).startswith(f"{blocks.FORM}:"):
             return _Taken(tell=partial(self._open_form, payload, inbound, inbox))
         heard = await inbox.receive(inbound)
-        say = self._whisper if press or inbound.message is not None else self._reply
-        return _Taken(tell=partial(say, inbound, heard.line), again=heard.again)
+        if heard.line and not heard.again:
+            await self._whisper(inbound, heard.line, inbox, alone=not press and inbound.message is None)
+        return _Taken(again=heard.again)
 
     async def _open_form(self, payload: Payload, inbound: Inbound, inbox: Inbox) -> None:
         try:
             view = await inbox.view(inbound.inquiry or "")
         except StorageError:
             log.exception("a form could not be made")
-            await self._whisper(inbound, self._words["unavailable"])
+            await self._whisper(inbound, self._words["unavailable"], inbox)
             return
         if view is None or view.outcome is not None:
             line = self._words["no_question"] if view is None else view.outcome or ""
-            await self._whisper(inbound, line)
+            await self._whisper(inbound, line, inbox)
             return
         form = blocks.form(view, inbound.message or "", self._words)
         try:
             await self._call("views.open", trigger_id=str(payload["trigger_id"]), view=form)
         except (Refused, Unavailable) as problem:
             log.warning("the form of %s could not be opened: %s", view.ref, problem)
-            await self._whisper(inbound, self._words["form_failed"].format(link=view.page))
+            await self._whisper(inbound, self._words["form_failed"].format(link=view.page), inbox)
 
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
         """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
@@ -308,28 +310,30 @@ class Slack:
         first = next(block["block_id"] for block in payload["view"]["blocks"] if block["type"] == "input")
         return {"response_action": "errors", "errors": {first: heard.line}}
 
-    async def _reply(self, inbound: Inbound, line: str) -> None:
-        """Say something in a direct message."""
+    async def _whisper(self, inbound: Inbound, line: str, inbox: Inbox, *, alone: bool = False) -> None:
+        """Have something said that only one person sees, beside the message that it is about; or where they are alone with us."""
+        message = inbound.message or ""
+        thread = message if inbound.words or inbound.odd is Odd.MESSAGE else ""
+        to = {"channel": inbound.place, "message": message, "thread": thread}
+        if not alone:
+            to["user"] = inbound.user
         if line:
-            await self._call(
-                "chat.postMessage", channel=inbound.place, text=blocks.escape(line), parse="none"
-            )
+            await inbox.say(Line(id=inbound.id, to=to, text=line))
 
-    async def _whisper(self, inbound: Inbound, line: str) -> None:
-        """Say something that only one person sees, beside the message that it is about."""
-        if not line:
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say something to a person."""
+        said: dict[str, Any] = {"channel": to["channel"], "text": blocks.escape(line), "parse": "none"}
+        if "user" not in to:
+            await self._call("chat.postMessage", **said)
             return
-        more = {}
-        if inbound.message is not None and (inbound.words or inbound.odd is Odd.MESSAGE):
-            more["thread_ts"] = whereabouts(inbound.message)[1]
-        said: dict[str, Any] = {"channel": inbound.place, "text": blocks.escape(line), "parse": "none"}
+        more = {"thread_ts": whereabouts(to["thread"])[1]} if to["thread"] else {}
         try:
-            await self._call("chat.postEphemeral", user=inbound.user, **said, **more)
+            await self._call("chat.postEphemeral", user=to["user"], **said, **more)
         except Refused:
-            if inbound.message is None:
+            if not to["message"]:
                 raise
             # Where nothing can be said to one person alone, it is said in the thread.
-            await self._call("chat.postMessage", thread_ts=whereabouts(inbound.message)[1], **said)
+            await self._call("chat.postMessage", thread_ts=whereabouts(to["message"])[1], **said)
 
     async def _call(self, method: str, token: str | None = None, **arguments: Any) -> AsyncSlackResponse:
         headers = None if token is None else {"Authorization": f"Bearer {token}"}

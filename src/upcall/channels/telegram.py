@@ -13,20 +13,7 @@ from typing import Any, TypeVar, cast
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
-from aiogram.exceptions import (
-    AiogramError,
-    ClientDecodeError,
-    TelegramBadRequest,
-    TelegramConflictError,
-    TelegramEntityTooLarge,
-    TelegramForbiddenError,
-    TelegramMigrateToChat,
-    TelegramNetworkError,
-    TelegramNotFound,
-    TelegramRetryAfter,
-    TelegramServerError,
-    TelegramUnauthorizedError,
-)
+from aiogram.exceptions import AiogramError
 from aiogram.types import (
     InlineKeyboardButton,
     InlineKeyboardMarkup,
@@ -41,13 +28,14 @@ from upcall.channel_ports import (
     CallbackReply,
     FormRefused,
     Inbox,
+    Line,
     Refused,
-    SignedOut,
     Unavailable,
 )
 from upcall.channels import telegram_messages as messages
 from upcall.channels.plain import numbered
 from upcall.channels.telegram_draft import Draft
+from upcall.channels.telegram_errors import failure
 from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
@@ -62,17 +50,7 @@ HEARD = ["message", "callback_query", "message_reaction"]
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-HINTS = {
-    "chat not found": "write to the bot first, and use the address that it says when you send it /id",
-    "bot was blocked by the user": "unblock the bot, or take another address",
-    "bot can't initiate conversation with a user": "the person has to write to the bot first",
-    "Unauthorized": "bot_token is the one that @BotFather has given you",
-    "Not Found": "bot_token is the one that @BotFather has given you",
-}
 TOO_LONG = "this is too long for one message in Telegram"
-RICH = re.compile(r"entit|button|keyboard|reply.?markup", re.IGNORECASE)
-"""What Telegram's refusals are about that are not about the text."""
-
 T = TypeVar("T")
 
 log = logging.getLogger("upcall.channels.telegram")
@@ -189,11 +167,11 @@ class Telegram:
             match done:
                 case Press() as press:
                     heard = await self._press(press, inbox)
-                    await self._toast(press.query, heard.line)
+                    await self._toast(press, heard.line, inbox)
                 case Note() as note:
                     heard = await self._note(note, inbox)
                     if heard.line:
-                        await self._post(note.inbound.place, messages.line(heard.line), reply_to=note.name)
+                        await inbox.say(_line(note.inbound.id, note.inbound.place, note.name, heard.line))
                 case Command() as command:
                     await self._obey(command, inbox)
                 case None:
@@ -279,7 +257,11 @@ class Telegram:
         said = self._words["place"].format(place=command.place)
         if not await inbox.knows(command.user):
             said = f"{self._words['unknown_person']}\n{said}"
-        await self._post(command.place, messages.line(said), reply_to=command.name)
+        await inbox.say(_line(f"command:{command.name}", command.place, command.name, said))
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line in reply to what a person did."""
+        await self._post(to["place"], messages.line(line), reply_to=to["reply_to"] or None)
 
     async def _post(self, place: str, content: Content, reply_to: str | None = None) -> str:
         chat, _, topic = place.partition("/")
@@ -318,20 +300,32 @@ class Telegram:
             if "message is not modified" not in str(problem):
                 raise
 
-    async def _toast(self, query: str, line: str) -> None:
-        """Acknowledge a press; what there is to say is shown until the person has read it."""
+    async def _toast(self, press: Press, line: str, inbox: Inbox) -> None:
+        """Acknowledge a press; what there is to say is shown until the person has read it, or else said in the chat."""
         text = shortened(line, messages.LONGEST_TOAST)
-        await self._call(self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text)))
+        try:
+            await self._call(
+                self._bot.answer_callback_query(press.query, text=text or None, show_alert=bool(text))
+            )
+        except (Refused, Unavailable) as problem:
+            log.info("a press could not be acknowledged: %s", problem)
+            done = press.inbound
+            if line:
+                await inbox.say(_line(done.id, done.place, done.message or "", line))
 
     async def _call(self, calling: Awaitable[T]) -> T:
         try:
             return await calling
         except AiogramError as error:
-            raise _failure(error) from error
+            raise failure(error) from error
+
+
+def _line(name: str, place: str, reply_to: str, text: str) -> Line:
+    return Line(id=name, to={"place": place, "reply_to": reply_to}, text=text)
 
 
 def _understood(update: Update) -> Press | Note | Command | None:
-    """What somebody did; None as well for what cannot be read, since it never will be."""
+    """What a person did; None as well for what cannot be read."""
     try:
         return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
     except Exception:
@@ -360,28 +354,3 @@ def _entities(content: Content) -> list[MessageEntity]:
     return [
         MessageEntity(type=each.kind, offset=each.offset, length=each.length) for each in content.entities
     ]
-
-
-def _failure(error: AiogramError) -> Refused | Unavailable:
-    said = error.message if isinstance(error, TelegramBadRequest | TelegramForbiddenError) else str(error)
-    match error:
-        case TelegramRetryAfter():
-            return Unavailable("Telegram is busy", after=float(error.retry_after))
-        case TelegramMigrateToChat():
-            return Refused(f"the group has become a supergroup: use the address {error.migrate_to_chat_id}")
-        case TelegramConflictError():
-            return Unavailable("another program listens with this bot's token: each needs a bot of its own")
-        case TelegramEntityTooLarge():
-            return Refused("Telegram says that this is too large")
-        case TelegramNetworkError() | TelegramServerError() | ClientDecodeError():
-            return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
-        case TelegramUnauthorizedError() | TelegramNotFound():
-            said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
-            return SignedOut(f"Telegram says {said}: {HINTS[said]}")
-        case _:
-            pass
-    if isinstance(error, TelegramBadRequest) and RICH.search(said):
-        return FormRefused(f"Telegram says {said.removeprefix('Bad Request: ')}")
-    hint = next((hint for part, hint in HINTS.items() if part in said), "")
-    said = said.removeprefix("Bad Request: ").removeprefix("Forbidden: ")
-    return Refused(f"Telegram says {said}{f': {hint}' if hint else ''}")

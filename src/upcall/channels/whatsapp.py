@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Line, Refused, Unavailable
 from upcall.channels import whatsapp_messages as messages
 from upcall.channels.whatsapp_api import Graph, WindowOver, failure
 from upcall.channels.whatsapp_reading import Receipt, done, receipts
@@ -164,11 +164,17 @@ class WhatsApp:
             if inbound.odd is Odd.REACTION:
                 # A reaction cannot be quoted; what it was to can.
                 name = inbound.message or ""
+            to = {"place": inbound.place, "quoting": name}
             try:
-                await self._post(inbound.place, messages.said(heard.line), quoting=name)
-            except (Refused, Unavailable) as problem:
-                log.warning("somebody could not be told: %s", problem)
+                await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
+            except Unavailable as problem:
+                log.warning("%s", problem)
+                return True
         return heard.again
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line in reply to what a person did."""
+        await self._post(to["place"], messages.said(line), quoting=to["quoting"])
 
     async def _asked(self, view: View, place: str) -> str:
         """Send a question; where what there is to press does not fit or is not taken, as text with numbers."""

@@ -53,7 +53,7 @@ class Fault:
 
 
 class Health:
-    """Of one channel at one daemon. `recovered` is called when it works again."""
+    """Of one channel at one daemon. `recovered`, and what is added with `tell`, is called when it works again."""
 
     def __init__(
         self, store: Ledger, channel: str, clock: Callable[[], float], recovered: Callable[[], None]
@@ -61,9 +61,17 @@ class Health:
         self._store = store
         self._channel = channel
         self._clock = clock
-        self._recovered = recovered
+        self._listeners = [recovered]
         # Until the first success an earlier daemon may have left a record.
         self._may_be_down = set[str](SIDES)
+
+    def tell(self, recovered: Callable[[], None]) -> None:
+        """Have something else called as well when the channel works again."""
+        self._listeners.append(recovered)
+
+    def _recovered(self) -> None:
+        for recovered in self._listeners:
+            recovered()
 
     async def failed(self, side: str, problem: Exception) -> None:
         """Keep that the channel does not work; the moment of the first failure stays."""

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from upcall.channel_ports import Inbox, Refused, SignedOut, Unavailable
+from upcall.channel_ports import Inbox, Line, Refused, SignedOut, Unavailable
 from upcall.dispatch.health import LISTENING, Health
 from upcall.dispatch.outage import PAUSES
 from upcall.dispatch.post import Post
@@ -181,6 +181,10 @@ class _Turn:
     async def failed(self, message: str, reason: str) -> bool:
         """Take that a message did not arrive."""
         return await self._inbox.failed(message, reason)
+
+    async def say(self, line: Line) -> None:
+        """Have a line said."""
+        await self._inbox.say(line)
 
     async def connected(self) -> None:
         """Take that the vendor has taken our connection."""

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from upcall.broker import Broker, Settled
-from upcall.channel_ports import Unavailable
+from upcall.channel_ports import Line, Unavailable
 from upcall.dispatch.answering import reply_of
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.dispatch.post import Post
+from upcall.dispatch.telling import Teller
 from upcall.domain import degrading
 from upcall.domain.delivery import (
     HEARD,
@@ -60,9 +61,12 @@ log = logging.getLogger("upcall.dispatch")
 class Reception:
     """One per channel."""
 
-    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing, health: Health) -> None:
+    def __init__(
+        self, broker: Broker, people: People, post: Post, routing: Routing, health: Health, teller: Teller
+    ) -> None:
         self._broker = broker
         self._health = health
+        self._teller = teller
         self._people = people
         self._post = post
         self._name = post.name
@@ -108,6 +112,13 @@ class Reception:
             return await missed(broker.store, self._routing, self._name, message, reason, broker.now())
         except StorageError as error:
             raise Unavailable("that a message did not arrive could not be kept") from error
+
+    async def say(self, line: Line) -> None:
+        """Keep a line for a person, who is told as soon as it is its turn."""
+        try:
+            await self._teller.keep(line)
+        except StorageError as error:
+            raise Unavailable("what there is to say could not be kept") from error
 
     async def connected(self) -> None:
         """Take that the vendor has taken our connection."""

@@ -15,6 +15,7 @@ from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
 from upcall.dispatch.reception import Reception
+from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
 from upcall.domain import delivery
 from upcall.domain.asking import draft
@@ -57,8 +58,15 @@ class Dispatch:
             post.name: Worker(broker.store, post, routing, broker.now, alone=alone) for post in posts
         }
         health = {name: worker.health for name, worker in self._workers.items()}
+        self._tellers = {
+            post.name: Teller(broker.store, post, broker.now, health[post.name], alone=alone)
+            for post in posts
+        }
+        for name, worker in self._workers.items():
+            worker.health.tell(self._tellers[name].recover)
         self._receptions = {
-            post.name: Reception(broker, people, post, routing, health[post.name]) for post in posts
+            post.name: Reception(broker, people, post, routing, health[post.name], self._tellers[post.name])
+            for post in posts
         }
         self._listeners = [
             Listener(
@@ -93,6 +101,7 @@ class Dispatch:
         self._tasks = [
             asyncio.create_task(self._follow(after)),
             asyncio.create_task(self._escalation.work()),
+            *(asyncio.create_task(teller.work()) for teller in self._tellers.values()),
             *(asyncio.create_task(listener.listen()) for listener in self._listeners),
         ]
         self._working = [asyncio.create_task(worker.work()) for worker in self._workers.values()]
