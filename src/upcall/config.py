@@ -128,6 +128,7 @@ class Config:
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     token_in_path: bool = False
+    connections: int = 0
     work_tree_server: str = ""
     label_cards: bool = False
     marker: str = ""

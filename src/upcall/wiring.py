@@ -39,6 +39,7 @@ from upcall.doors.native import DeskFor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
+from upcall.gate import Gate, most_connections
 from upcall.holding import Held
 from upcall.home import Home
 from upcall.pacing import Pacing
@@ -76,6 +77,7 @@ class Assembly:
     runs: Runs
     dispatch: Dispatch
     access: Access
+    gate: Gate
     public_url: str
     agent_token: str
 
@@ -116,7 +118,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         files = _file_door(home, config, broker, tools)
         await files.start()
         leaving.push_async_callback(files.close, end=False)
-        pipes = PipeServer(tools, access)
+        gate = Gate(most_connections(config.connections))
+        pipes = PipeServer(tools, access, gate=gate)
         await pipes.start()
         leaving.push_async_callback(pipes.close, end=False)
         runs = supervised(home, config, url, broker, access, pipes.held)
@@ -151,6 +154,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             runs=runs,
             dispatch=dispatch,
             access=access,
+            gate=gate,
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )

@@ -19,8 +19,9 @@ from upcall.domain.roles import Caller, Role
 from upcall.doors.bearer import CALLER
 from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.mcp_server import McpDoor
-from upcall.doors.pipe_server import LONGEST_LINE, PipeServer
+from upcall.doors.pipe_server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
 from upcall.doors.tools import Tools
+from upcall.gate import Gate
 
 PATIENCE = 30
 TOKEN = "upcall_agent_test"
@@ -285,6 +286,42 @@ async def test_a_line_that_is_too_long_is_refused_and_hung_up_on(server: PipeSer
     assert (await line.hear())["error"]["code"] == -32600
     await line.hear_the_end()
     await line.close()
+
+
+@pytest.mark.promise("trust/30")
+async def test_an_introduction_is_short_and_a_strangers_token_is_kept_nowhere(server: PipeServer) -> None:
+    long = await Line.to(server, greet=False)
+    long.say_bytes(b"x" * (LONGEST_HELLO + 1))
+    assert (await long.hear())["error"]["code"] == -32600
+    await long.hear_the_end()
+    await long.close()
+    kept = shared.cache_info().currsize
+    for number in range(20):
+        stranger = await Line.to(server, greet=False)
+        stranger.say({"upcall": "pipe", "protocol": 2, "token": f"of a stranger {number}"})
+        assert (await stranger.hear())["error"]["code"] == "unauthenticated"
+        await stranger.close()
+    assert shared.cache_info().currsize == kept
+
+
+@pytest.mark.promise("trust/29")
+async def test_pipes_that_do_not_introduce_themselves_give_way_to_those_that_do(
+    broker: Broker, tools: Tools
+) -> None:
+    access = Access(broker.store)
+    await access.adopt("local", Role.AGENT, TOKEN)
+    server = PipeServer(tools, access, gate=Gate(5))
+    await server.start()
+    known = await Line.to(server)
+    silent = [await Line.to(server, greet=False) for _ in range(20)]
+    later = await Line.to(server)
+    for line in (known, later):
+        line.say(request(1, "ping"))
+        assert (await line.hear())["result"] == {}
+    assert len(server.connections) <= 5
+    for line in (known, later, *silent):
+        await line.close()
+    await server.close()
 
 
 async def test_a_large_message_in_many_pieces_arrives_whole(server: PipeServer) -> None:
