@@ -140,6 +140,7 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
+        self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
         if origin.thread is not None:
             await self.turns.enter(origin, draft.kind)
         if named_session:

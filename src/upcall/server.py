@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
             uvicorn.Config(
                 assembly.app,
                 # Made with more than uvicorn knows to give, hence no class of its own.
-                http=cast("type[asyncio.Protocol]", partial(HttpConnection, assembly.gate)),
+                http=cast("type[asyncio.Protocol]", partial(HttpConnection, assembly.pipes.gate)),
                 ws="none",
                 loop="none",
                 access_log=False,

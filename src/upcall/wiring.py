@@ -77,7 +77,6 @@ class Assembly:
     runs: Runs
     dispatch: Dispatch
     access: Access
-    gate: Gate
     public_url: str
     agent_token: str
 
@@ -118,8 +117,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         files = _file_door(home, config, broker, tools)
         await files.start()
         leaving.push_async_callback(files.close, end=False)
-        gate = Gate(most_connections(config.connections))
-        pipes = PipeServer(tools, access, gate=gate)
+        pipes = _pipe_server(tools, access, config)
         await pipes.start()
         leaving.push_async_callback(pipes.close, end=False)
         runs = supervised(home, config, url, broker, access, pipes.held)
@@ -132,7 +130,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
         at_work = channels_at_work(broker, config, url, routing, links, pushed, _owner(), shared=shared)
         dispatch = await leaving.enter_async_context(at_work)
-        door = LateDoor(tools, access, replica=config.replica, token_in_path=config.token_in_path)
+        door = _late_door(tools, access, config)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         app = create_app(
             broker=broker,
@@ -154,7 +152,6 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             runs=runs,
             dispatch=dispatch,
             access=access,
-            gate=gate,
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )
@@ -190,9 +187,24 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
     return Broker(
         store,
         policy(config),
-        pacing=Pacing(**asdict(config.rates)),
+        pacing=Pacing(**asdict(config.rates), attachment_bytes=config.caps.attachment_bytes),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def _pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
+    gate = Gate(most_connections(config.connections))
+    return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
+
+
+def _late_door(tools: Tools, access: Access, config: Config) -> LateDoor:
+    return LateDoor(
+        tools,
+        access,
+        replica=config.replica,
+        token_in_path=config.token_in_path,
+        sessions=config.caps.mcp_sessions,
     )
 
 

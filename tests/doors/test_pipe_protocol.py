@@ -343,6 +343,30 @@ async def test_a_call_under_way_keeps_its_id_to_itself(broker: Broker, server: P
     await line.close()
 
 
+@pytest.mark.promise("trust/37")
+async def test_a_pipe_has_a_limited_number_of_calls_that_wait(broker: Broker, tools: Tools) -> None:
+    access = Access(broker.store)
+    await access.adopt("local", Role.AGENT, TOKEN)
+    server = PipeServer(tools, access, waits=2)
+    await server.start()
+    line = await Line.to(server, wait="block")
+    opened = []
+    for number in range(2):
+        line.say(enveloped(call(number, name="ask_human", arguments={"question": f"{number}?"}), MODERN))
+        opened.append(await line.hear())
+    line.say(enveloped(call(2, name="ask_human", arguments={"question": "2?"}), MODERN))
+    refused = await line.hear()
+    assert (refused["id"], refused["error"]["code"]) == (2, -32600)
+    assert "caps.waits" in refused["error"]["message"]
+    line.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}})
+    line.say(enveloped(request(3, "tools/list"), MODERN))
+    assert (await line.hear())["id"] == 3
+    line.say(enveloped(call(4, name="ask_human", arguments={"question": "4?"}), MODERN))
+    assert (await line.hear())["upcall"] == "opened"
+    await line.close()
+    await server.close()
+
+
 async def test_a_cancelled_call_gets_no_reply_and_its_question_stays_open(
     broker: Broker, server: PipeServer
 ) -> None:

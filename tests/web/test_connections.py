@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 import uvicorn
 
-from tests.web.house import House, _Server, until
+from tests.web.house import House, Server, until
 from upcall import http_connection
 from upcall.gate import Gate
 from upcall.http_connection import LARGEST_HEAD, HttpConnection
@@ -68,7 +68,7 @@ async def opened(folder: Path, most: int) -> AsyncIterator[Place]:
     gate = Gate(most)
     async with House.open(folder) as house:
         protocol = cast("type[asyncio.Protocol]", partial(HttpConnection, gate))
-        server = _Server(uvicorn.Config(house.app, port=0, http=protocol, log_config=None, lifespan="off"))
+        server = Server(uvicorn.Config(house.app, port=0, http=protocol, log_config=None, lifespan="off"))
         serving = asyncio.create_task(server.serve())
         await until(lambda: server.started)
         place = Place(house, gate, server.servers[0].sockets[0].getsockname()[1])

@@ -18,7 +18,7 @@ from upcall import __version__
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
-from upcall.doors.conversation import Conversation, Peer
+from upcall.doors.conversation import MOST_CALLS, Conversation, Peer
 from upcall.doors.meta import wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
@@ -52,7 +52,9 @@ class PipeServer:
         host: str = "127.0.0.1",
         port: int = 0,
         gate: Gate | None = None,
+        waits: int = MOST_CALLS,
     ) -> None:
+        self.waits = waits
         self.gate = Gate(most_connections(0)) if gate is None else gate
         self.tools = tools
         self.access = access
@@ -301,7 +303,7 @@ class _Connection(asyncio.Protocol):
             self._timer = None
         # Thousands may show the same, which is kept once. What strangers show is not kept at all.
         self._token = shared(self._token)
-        self._conversation = Conversation(self._server.tools, peer, self._write)
+        self._conversation = Conversation(self._server.tools, peer, self._write, most=self._server.waits)
         self._write(encoded(greeting()))
 
     def _refuse(self, problem: UpcallError) -> None:
