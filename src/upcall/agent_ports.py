@@ -58,6 +58,11 @@ class Driver(Protocol):
         ...
 
 
+def is_silent(driver: Driver) -> bool:
+    """Whether a process says nothing of its work in its output, so that only its driver knows: `silent = True` there."""
+    return getattr(driver, "silent", False) is True
+
+
 class Agent(Protocol):
     """Knows one program: how it is started with our door in its hands, read, talked to and resumed."""
 
@@ -96,3 +101,12 @@ class Agent(Protocol):
     def driver(self, told: Task | Session, message: str | None) -> Driver | None:
         """Talks to one process; None for programs that are only read."""
         ...
+
+
+def packages_of(agent: Agent) -> Mapping[str, str]:
+    """The Python packages without which an agent cannot be talked to, and how each is installed.
+
+    An adapter that needs any says so: `packages = {"acp": "pip install 'upcall[acp]'"}`.
+    """
+    packages: Mapping[str, str] = getattr(agent, "packages", {})
+    return packages

@@ -13,13 +13,7 @@ from functools import partial
 from upcall.domain import consent, lifecycle, prompts
 from upcall.domain.asking import Draft
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import (
-    InvalidRequest,
-    KeyConflict,
-    NotAllowed,
-    NotItsTurn,
-    UnknownInquiry,
-)
+from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
 from upcall.domain.inquiry import (
     Answered,
     Cancelled,
@@ -44,6 +38,7 @@ from upcall.ids import Ids
 from upcall.pacing import Pacing
 from upcall.ports import Added, Decide, Event, Page, Query, Store, Updated
 from upcall.presence import Presence, end_the_past
+from upcall.repeats import Repeats, Scope
 from upcall.replies import Reply, Settled, read, settled
 from upcall.turns import Turns
 from upcall.waiting import Waiters
@@ -93,6 +88,7 @@ class Broker:
         self._pacing = pacing or Pacing()
         clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
+        self.repeats = Repeats(store, clock)
         self._follow_up = follow_up = both(prompts.consequences, follow_up)
         self._presence: Presence | None = None
         if installation:
@@ -130,8 +126,10 @@ class Broker:
         if self._presence is not None:
             await self._presence.close()
 
-    async def ask(self, draft: Draft, origin: Origin, *, named_session: bool = False) -> Added:
-        """Put a question, or rejoin the same one asked before under the same key.
+    async def ask(
+        self, draft: Draft, origin: Origin, *, named_session: bool = False, scope: Scope | None = None
+    ) -> Added:
+        """Put a question, or rejoin the same one asked before under the same key, or in the same scope.
 
         Raises:
             KeyConflict: if the key was used for another question.
@@ -140,18 +138,20 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
+        if scope is not None and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
+            return Added(inquiry=earlier, created=False)
         self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
         if origin.thread is not None:
             await self.turns.enter(origin, draft.kind)
         if named_session:
-            earlier = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
-            if earlier is not None:
-                return Added(inquiry=await self.store.get(earlier), created=False)
+            looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
+            if looping is not None:
+                return Added(inquiry=await self.store.get(looping), created=False)
         inquiry = self._inquiry(draft, origin, now)
         added = await self.store.add(
             inquiry,
             [upload.content for upload in draft.uploads],
-            self._follow_up(lifecycle.asked(inquiry)),
+            self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope),
         )
         if added.inquiry.origin.run != origin.run:
             # Another run of the same agent has used this key, and its question is its own.

@@ -18,8 +18,19 @@ class Unavailable(Exception):
         self.after = after
 
 
+class SignedOut(Unavailable):
+    """The vendor does not take our credential: nothing works before that is mended, and nothing is lost by then."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
 class Refused(Exception):
     """The channel will not take this, now or later: a wrong address, a missing right, a message that is gone."""
+
+
+class FormRefused(Refused):
+    """The channel will not take it with what there is to press or how it looks; in plain text it may."""
 
 
 class Inbox(Protocol):
@@ -47,6 +58,10 @@ class Inbox(Protocol):
 
     async def bookmark(self) -> str:
         """Up to where the channel has read, by whichever daemon; empty before the first time."""
+        ...
+
+    async def connected(self) -> None:
+        """Say that the vendor has taken our connection, or takes it again: what was put off is tried at once."""
         ...
 
     async def keep(self, bookmark: str) -> None:
@@ -79,7 +94,7 @@ class Channel(Protocol):
         """Post a message.
 
         Raises:
-            Unavailable: if it cannot be done now.
+            Unavailable: if it cannot be done now; `SignedOut` if the vendor does not take our credential.
             Refused: if it can never be done.
         """
         ...
@@ -107,6 +122,15 @@ class Channel(Protocol):
 
     async def close(self) -> None:
         """Let go of every connection."""
+        ...
+
+
+@runtime_checkable
+class Finds(Protocol):
+    """A channel that can look whether a question is shown already, where a crash left no record of that."""
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        """The message that shows an inquiry in a place; None if there is none to be seen. Raises as `show` does."""
         ...
 
 

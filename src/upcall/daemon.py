@@ -1,5 +1,6 @@
 """The one long-running process of a home: it claims the home, finds its port, and says when it is ready."""
 
+import json
 import logging
 import os
 import socket
@@ -42,6 +43,8 @@ def serve(home: Home, start: Start) -> int:
     """
     try:
         home.create()
+        # Taken before they are read: a file that is changed meanwhile is then known to be another.
+        basis = home.reply_basis()
         config = _with(load(home), start)
         if start.replace:
             stop_running(home)
@@ -53,7 +56,7 @@ def serve(home: Home, start: Start) -> int:
             )
             return 0
         try:
-            _run(home, config, instance, start)
+            _run(home, config, instance, start, basis)
         finally:
             instance.release()
     except UpcallError as error:
@@ -62,9 +65,11 @@ def serve(home: Home, start: Start) -> int:
     return 0
 
 
-def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
+def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
     # Only whoever has become the daemon pays for importing one.
-    from upcall.server import run  # noqa: PLC0415
+    from upcall.doors.catalogue import definitions  # noqa: PLC0415 - see above
+    from upcall.doors.wire import first_replies  # noqa: PLC0415 - see above
+    from upcall.server import run  # noqa: PLC0415 - see above
 
     log_format.install(config.log_level.upper())
     # It announces each step of its start and end; ours is the one line that matters.
@@ -87,6 +92,8 @@ def _run(home: Home, config: Config, instance: Instance, start: Start) -> None:
             f"Upcall {__version__} is listening at {url}\nInbox:       {inbox}\nAnswer with: upcall answer",
         )
 
+    replies = first_replies(definitions(config.limits, config.tool_aliases))
+    home.write_private(home.replies_file, json.dumps({"basis": basis, "replies": replies}))
     listening = _listen(home, config)
     try:
         run(home, config, listening, ready)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection
 
-RESUMABLE = frozenset({"claude", "codex"})
+RESUMABLE = frozenset({"claude", "codex", "opencode", "gemini"})
 """Programs that tell their session, and can be resumed by it."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

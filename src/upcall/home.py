@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from upcall import __version__
+
 PIPE_PROTOCOL = 2
 """The version of what a pipe and a daemon say to each other; a newer daemon serves an older pipe."""
 
@@ -17,6 +19,9 @@ ACKNOWLEDGING = 2
 
 SHORTEST_SECRET = 16
 """Characters that a secret has at least; ours have more than 40."""
+
+SHAPING = ("UPCALL_PRESET", "UPCALL_TOOL_ALIASES", "UPCALL_LIMITS_")
+"""How the variables begin that change which tools are listed, and how."""
 
 
 class Running(NamedTuple):
@@ -84,6 +89,22 @@ class Home:
     def log_file(self) -> Path:
         """What a daemon in the background has to say."""
         return self.path / "daemon.log"
+
+    @property
+    def replies_file(self) -> Path:
+        """What the latest daemon tells agents first, for pipes that are asked before they have met it."""
+        return self.path / "replies.json"
+
+    def reply_basis(self) -> list[object]:
+        """What those replies depend on: the version, the file of settings as it is now, and variables."""
+        try:
+            found = self.config_file.stat()
+        except OSError:
+            settings = None
+        else:
+            settings = [found.st_mtime_ns, found.st_size]
+        variables = sorted([name, value] for name, value in os.environ.items() if name.startswith(SHAPING))
+        return [__version__, settings, variables]
 
     @property
     def ipc_folder(self) -> Path:

@@ -96,7 +96,7 @@ class HttpConnection(HttpToolsProtocol):
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
         self._moved = True
-        self._head += len(name) + len(value)
+        self._head += len(name) + len(value) + 4
         if self._in_head:
             super().on_header(name, value)
 

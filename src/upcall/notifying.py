@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from upcall import __version__
+from upcall.background import Background
 from upcall.domain.delivery import NOTICE
-from upcall.domain.display import one_line
+from upcall.domain.display import inert, one_line
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.lifecycle import ACTIVATED
@@ -28,6 +29,7 @@ WITHIN = 10.0
 """Seconds that a notifier may take."""
 
 LONGEST_QUESTION = 300
+SUPPRESS_EMBEDS = 4
 OSASCRIPT = (
     "osascript",
     *("-e", "on run argv"),
@@ -73,31 +75,28 @@ class Notifying:
         self._title = title
         self._words = words
         self._link = link
-        self._following: asyncio.Task[None] | None = None
+        self._seen = 0
+        self._following = Background("following the log for notifications", self._follow, log)
         self._telling: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin with what is asked from now on; where nobody wants to be told, do nothing."""
         if self._notifiers:
-            self._following = asyncio.create_task(self._follow(await self._store.last_seq()))
+            self._seen = await self._store.last_seq()
+            self._following.start()
 
     async def close(self) -> None:
         """Stop; what is being told by now may be heard or not."""
-        tasks = [*self._telling, *([self._following] if self._following else [])]
-        for task in tasks:
+        await self._following.close()
+        for task in self._telling:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._telling, return_exceptions=True)
 
-    async def _follow(self, seen: int) -> None:
-        while True:
-            try:
-                for event in await self._store.events(seen, wait=PATIENCE):
-                    if event.type in {"asked", ACTIVATED}:
-                        await self._heed(event)
-                    seen = event.seq
-            except StorageError:
-                log.exception("the log cannot be read; trying again in a second")
-                await asyncio.sleep(1)
+    async def _follow(self) -> None:
+        for event in await self._store.events(self._seen, wait=PATIENCE):
+            if event.type in {"asked", ACTIVATED}:
+                await self._heed(event)
+            self._seen = event.seq
 
     async def _heed(self, event: Event) -> None:
         try:
@@ -124,7 +123,7 @@ class Notifying:
         return Notice(
             inquiry=inquiry.id,
             title=self._title,
-            text=self._words[name].format(agent=one_line(origin.agent, 60), run=origin.run),
+            text=self._words[name].format(agent=one_line(origin.asker, 60), run=origin.run),
             question=one_line(inquiry.questions[0].text, LONGEST_QUESTION),
             ref=inquiry.ref,
             agent=origin.agent,
@@ -213,13 +212,21 @@ async def notify_macos(notice: Notice) -> None:
 
 
 def webhook(url: str) -> Notifier:
-    """Posts JSON to an address, under the names that chats look for: `text` and `content`."""
+    """Posts JSON to an address, under the names that chats look for: `text` and `content`.
+
+    Chats read these as markup, each in a way of its own: nothing in them mentions, links or hides anything, whichever
+    chat it is. What a program is to read is under the other names, as it was asked.
+    """
 
     def post(notice: Notice) -> None:
-        told = f"{notice.text}: {notice.question}"
+        told = inert(f"{notice.text}: {notice.question}")
         body = {
-            "text": told,
+            # In Slack, Teams and the markdown of Mattermost these three signs are entities; in Discord they are not.
+            "text": told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
             "content": told,
+            # These two are Discord's: mention nobody, and embed nothing.
+            "allowed_mentions": {"parse": []},
+            "flags": SUPPRESS_EMBEDS,
             "title": notice.title,
             "question": notice.question,
             "ref": notice.ref,

@@ -6,11 +6,12 @@ that job, and ends what the dead one had asked. So a daemon that was only halted
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import uuid4
 
+from upcall.background import Background, each_alone
 from upcall.domain import lifecycle
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry import Change, Closing
@@ -19,6 +20,7 @@ from upcall.ports import Decide, Query, Revise, Store, Updated
 
 LEASE = 15.0
 """Seconds after which a daemon that is not heard of counts as dead."""
+LOOK_EVERY = 1.0
 AT_ONCE = 200
 JOB = "presence"
 ASKED = "asked_through"
@@ -43,12 +45,12 @@ class Presence:
         self._lease = lease
         self._name = ""
         self._job: Job | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._looking = Background("looking which daemons are alive", self._turn, log)
 
     async def start(self) -> None:
         """Be there from now on."""
         await self.arrive()
-        self._looking = asyncio.create_task(self._look_for_ever())
+        self._looking.start()
 
     async def arrive(self) -> None:
         """Say that we are there, and end what this installation's last daemon had asked."""
@@ -64,9 +66,7 @@ class Presence:
 
     async def close(self) -> None:
         """Be gone; what was asked here is ended by whoever looks next."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._looking.close()
         if self._job is not None:
             try:
                 await self._store.renew(self._job, self._store.now())
@@ -96,14 +96,16 @@ class Presence:
         for known in await self._store.jobs(JOB, self._installation):
             if known.id == job.id:
                 self._name, self._job = name, known
+                # The store knows then that it is ours, and makes it due as soon as it knows that we are dead.
+                await self._store.renew(known, due)
 
-    async def _look_for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(self._lease / 3)
-            try:
-                await self.look()
-            except StorageError as error:
-                log.warning("cannot look which daemons are alive: %s", error.message)
+    async def _turn(self) -> None:
+        """Look for the dead more often than we say that we are there, which is a write."""
+        until = asyncio.get_running_loop().time() + self._lease / 3
+        while (left := until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(min(left, LOOK_EVERY))
+            await self._bury_the_dead()
+        await self._stay()
 
     async def _stay(self) -> None:
         if self._job is not None and not await self._store.renew(self._job, self._store.now() + self._lease):
@@ -126,8 +128,17 @@ class Presence:
             dead = await self._store.claim([JOB], runner="", now=now, lease=self._lease, limit=1)
             if not dead:
                 return
-            await self._bury(dead[0])
+            await self._bury_alone(dead[0])
             due = await self._store.next_due([JOB], "")
+
+    async def _bury_alone(self, job: Job) -> None:
+        """A job that cannot be read holds up no other; it comes again when its lease ends."""
+        try:
+            await self._bury(job)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot end what was asked through the daemon of %s", job.id)
 
     async def _bury(self, job: Job) -> None:
         end = lifecycle.cancel if job.body["on_restart"] == "cancel" else lifecycle.fail
@@ -138,11 +149,9 @@ class Presence:
             if not await self._store.renew(job, self._store.now() + self._lease):
                 log.warning("a daemon that is gone was left to another: ending its questions took too long")
                 return
-            steps = [self._update(record.key, partial(end, closing=closing)) for record in page]
-            for result in await asyncio.gather(*steps, return_exceptions=True):
-                if isinstance(result, BaseException) and not isinstance(result, UnknownInquiry):
-                    raise result
-                ended += isinstance(result, Updated) and result.applied
+            ended += await _end_each(
+                self._update, [record.key for record in page], partial(end, closing=closing)
+            )
             # Also of those that were settled by a daemon that keeps no such records.
             done = Effects(forgotten=tuple((ASKED, record.key) for record in page))
             await self._store.revise(ASKED, name, _writing(done))
@@ -158,8 +167,26 @@ async def end_the_past(store: Store, update: Update, on_restart: str) -> None:
     closing = Closing(by=lifecycle.POLICY, via="restart", at=store.now(), reason="worker_restart")
     # Those first that wait for their turn, so that none of them is called up by the end of another.
     for state in ("queued", "open"):
-        while page := (await store.find(Query(state=state, limit=AT_ONCE))).items:
-            await asyncio.gather(*(update(inquiry.id, partial(end, closing=closing)) for inquiry in page))
+        cursor: str | None = None
+        while True:
+            page = await store.find(Query(state=state, limit=AT_ONCE, cursor=cursor))
+            await _end_each(update, [inquiry.id for inquiry in page.items], partial(end, closing=closing))
+            cursor = page.next
+            if cursor is None:
+                break
+
+
+async def _end_each(update: Update, names: Sequence[str], end: Decide) -> int:
+    """End inquiries; how many that were. One that is gone, or cannot be read, is no reason to leave the others open."""
+
+    async def step(name: str) -> bool:
+        try:
+            return (await update(name, end)).applied
+        except UnknownInquiry:
+            return False
+
+    ended = await each_alone({name: step(name) for name in names}, log, "its end")
+    return sum(applied is True for applied in ended.values())
 
 
 def _writing(effects: Effects) -> Revise:

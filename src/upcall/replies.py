@@ -1,7 +1,7 @@
 """What people reply, and what comes of it: the values that go into the broker and come out again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.domain import reading
 from upcall.domain.errors import InvalidRequest
@@ -25,6 +25,8 @@ class Reply:
     force: bool = False
     remember: Remember | None = None
     first_vote_only: bool = False
+    clear: bool = False
+    """Whether words that are neither a clear yes nor a clear no to an approval are refused, whatever the settings say."""
     effects: Effects = NOTHING
     """What else is written if it is taken, in the same step."""
 
@@ -53,6 +55,8 @@ def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) ->
         return reading.take(inquiry, reply.answers)
     if reply.choices is not None:
         return reading.choose(inquiry, reply.choices, rules)
+    if reply.clear:
+        rules = replace(rules, unknown_approval="reask")
     return reading.read(inquiry, reply.text or "", rules)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from upcall.background import Background
 from upcall.domain.errors import StorageError
 from upcall.ports import Store
 
@@ -21,17 +22,15 @@ class Retention:
         self._store = store
         self._seconds = seconds
         self._others = others
-        self._sweeping: asyncio.Task[None] | None = None
+        self._sweeping = Background("forgetting what is old", self._turn, log)
 
     async def start(self) -> None:
         """Begin to forget."""
-        self._sweeping = asyncio.create_task(self._sweep_for_ever())
+        self._sweeping.start()
 
     async def close(self) -> None:
         """Forget nothing more."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            await asyncio.gather(self._sweeping, return_exceptions=True)
+        await self._sweeping.close()
 
     async def sweep(self) -> int:
         """Forget all that is too old now; how much that was."""
@@ -42,14 +41,13 @@ class Retention:
             forgotten += await forget(before)
         return forgotten
 
-    async def _sweep_for_ever(self) -> None:
-        while True:
-            try:
-                forgotten = await self.sweep()
-                if forgotten:
-                    log.info("forgot %s old inquiries, events, runs and codes", forgotten)
-            except StorageError as error:
-                log.warning("cannot forget what is old: %s", error.message)
-            except Exception:
-                log.exception("forgetting what is old failed; it is tried again in an hour")
-            await asyncio.sleep(EVERY)
+    async def _turn(self) -> None:
+        try:
+            forgotten = await self.sweep()
+            if forgotten:
+                log.info("forgot %s old inquiries, events, runs and codes", forgotten)
+        except StorageError as error:
+            log.warning("cannot forget what is old: %s", error.message)
+        except Exception:
+            log.exception("forgetting what is old failed; it is tried again in an hour")
+        await asyncio.sleep(EVERY)

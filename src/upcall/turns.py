@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from upcall.background import Background
 from upcall.domain import lifecycle, prompts, thread
 from upcall.domain.errors import NoApprovalNeeded, StorageError, UnknownInquiry, UnknownThread
 from upcall.domain.inquiry import Inquiry, Kind, Origin
@@ -44,18 +45,16 @@ class Turns:
         self._expect = expect
         self._rules = rules
         self._permission = permission
-        self._looking: asyncio.Task[None] | None = None
+        self._looking = Background("looking whose turn it is", self._turn, log)
 
     async def start(self) -> None:
         """Call up what was left waiting, now and from time to time."""
         await self.look()
-        self._looking = asyncio.create_task(self._look_for_ever())
+        self._looking.start()
 
     async def close(self) -> None:
         """Stop looking."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._looking.close()
 
     async def enter(self, origin: Origin, kind: Kind) -> None:
         """Let a question into its thread, which begins with it if need be.
@@ -110,6 +109,8 @@ class Turns:
             await self.advance(name)
         except StorageError as error:
             log.warning("cannot call up who is next in %s: %s", name, error.message)
+        except Exception:
+            log.exception("cannot call up who is next in %s", name)
 
     async def look(self) -> None:
         """Call up whoever is next in every thread that has somebody waiting."""
@@ -117,10 +118,19 @@ class Turns:
         while True:
             page = await self._store.records(QUEUE, cursor=cursor, limit=AT_ONCE)
             for name in {record.state for record in page.items}:
-                await self.advance(name)
+                await self._advance_alone(name)
             if page.next is None:
                 return
             cursor = page.next
+
+    async def _advance_alone(self, name: str) -> None:
+        """A thread that cannot be read holds up no other."""
+        try:
+            await self.advance(name)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot call up who is next in the thread %s", name)
 
     async def _is_over(self, name: str, *, waited_for: bool = False) -> bool:
         """Whether the one that has the turn is resolved; if it was never called up, it is now.
@@ -154,10 +164,6 @@ class Turns:
                 return first
             cursor = page.next
 
-    async def _look_for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(LOOK_EVERY)
-            try:
-                await self.look()
-            except StorageError as error:
-                log.warning("cannot look whose turn it is: %s", error.message)
+    async def _turn(self) -> None:
+        await asyncio.sleep(LOOK_EVERY)
+        await self.look()

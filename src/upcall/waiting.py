@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from upcall.background import Background
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Inquiry
 from upcall.ports import Event, Store
@@ -21,13 +22,13 @@ class Waiters:
         # By inquiry: each with whether it only waits for the inquiry's turn.
         self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], bool]] = {}
         self._seen = 0
-        self._following: asyncio.Task[None] | None = None
+        self._following = Background("following the log for those who wait", self._follow, log)
         self._closed = False
 
     async def start(self) -> None:
         """Begin to follow the log where it ends now."""
         self._seen = await self._store.last_seq()
-        self._following = asyncio.create_task(self._follow())
+        self._following.start()
 
     async def close(self) -> None:
         """Release everybody with the inquiry as it stands."""
@@ -35,9 +36,7 @@ class Waiters:
         for waiting in self._waiting.values():
             for waiter in waiting:
                 _release(waiter, None)
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        await self._following.close()
 
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
@@ -73,16 +72,10 @@ class Waiters:
                 self._waiting.pop(inquiry.id, None)
 
     async def _follow(self) -> None:
-        while True:
-            try:
-                for event in await self._store.events(self._seen, wait=PATIENCE):
-                    if event.inquiry in self._waiting:
-                        await self._wake(event)
-                    self._seen = event.seq
-            except StorageError:
-                # Whoever waits goes on waiting; the log is still there when the trouble is over.
-                log.exception("the log cannot be read; trying again in a second")
-                await asyncio.sleep(1)
+        for event in await self._store.events(self._seen, wait=PATIENCE):
+            if event.inquiry in self._waiting:
+                await self._wake(event)
+            self._seen = event.seq
 
     async def _wake(self, event: Event) -> None:
         waiting = self._waiting.get(event.inquiry or "", {})

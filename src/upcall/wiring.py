@@ -19,14 +19,15 @@ from upcall import __version__
 from upcall.access import Access, digest
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
+from upcall.background import Background
 from upcall.broker import Broker, Policy
 from upcall.config import AgentSettings, Config
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.forgetting import forget
 from upcall.dispatch.service import Dispatch
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting, StorageError
-from upcall.domain.inquiry import OnExpiry
+from upcall.domain.errors import InvalidSetting
+from upcall.domain.inquiry import LOCAL_AGENT, OnExpiry
 from upcall.domain.program import Permission
 from upcall.domain.reading import ReadingRules
 from upcall.domain.refs import REF_REST_DAYS
@@ -55,7 +56,6 @@ from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
 from upcall.wiring_channels import channel_routing, channels_at_work, follow_up, subscriptions
 
-LOCAL_AGENT = "local"
 """What agents on this machine are called when they bring no token of their own."""
 
 DAY = 86400
@@ -106,9 +106,10 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         await access.load()
         await _adopt_local_tokens(home, access, shared=shared)
         if shared:
-            leaving.callback(asyncio.create_task(_refresh(access)).cancel)
-        agent_token = home.read_secret(home.agent_token_file)
-        routing = channel_routing(config)
+            refreshing = Background("reading the tokens", partial(_refresh, access), log)
+            refreshing.start()
+            leaving.push_async_callback(refreshing.close)
+        agent_token, routing = home.read_secret(home.agent_token_file), channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
         leaving.push_async_callback(broker.close)
@@ -130,8 +131,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
         at_work = channels_at_work(broker, config, url, routing, links, pushed, _owner(), shared=shared)
         dispatch = await leaving.enter_async_context(at_work)
-        door = _late_door(tools, access, config)
-        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
+        hooks, door = HookDoor(broker, access, desk_for, wait=config.hook_wait), _mcp(tools, access, config)
         app = create_app(
             broker=broker,
             access=access,
@@ -198,7 +198,7 @@ def _pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
     return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
 
 
-def _late_door(tools: Tools, access: Access, config: Config) -> LateDoor:
+def _mcp(tools: Tools, access: Access, config: Config) -> LateDoor:
     return LateDoor(
         tools,
         access,
@@ -314,7 +314,10 @@ async def open_store(home: Home, config: Config) -> Store:
         StorageError: if it cannot be opened.
     """
     if not is_postgres(config.database):
-        return await SqliteStore.open(database_path(home, config))
+        store = await SqliteStore.open(database_path(home, config))
+        # We have the home's lock, so a daemon that had jobs under a lease is gone.
+        await store.end_leases()
+        return store
     try:
         # Not everybody has the driver, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
@@ -355,12 +358,8 @@ def _web_settings(config: Config) -> WebSettings:
 
 async def _refresh(access: Access) -> None:
     """Learn of tokens that other daemons on the same database have made or revoked."""
-    while True:
-        await asyncio.sleep(TOKENS_EVERY)
-        try:
-            await access.load()
-        except StorageError as error:
-            log.warning("the tokens cannot be read: %s", error.message)
+    await asyncio.sleep(TOKENS_EVERY)
+    await access.load()
 
 
 async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> None:

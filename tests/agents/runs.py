@@ -112,6 +112,17 @@ class Boss(Person):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def until_resume(self, name: str, state: str) -> Json:
+        """An inquiry as soon as its delivery is in a state; what becomes of a delivery has no event of its own."""
+        after = 0
+        for _ in range(200):
+            inquiry = self.show(name)
+            if inquiry["resume"] and inquiry["resume"]["state"] == state:
+                return inquiry
+            events = self.client.get("/v1/events", patience=30, after=after, wait=1)["items"]
+            after = events[-1]["seq"] if events else after
+        raise AssertionError(f"{name} never was {state}: {self.show(name)}")
+
     def kill_daemon(self) -> None:
         """End the daemon without a word."""
         running = self.home.running()

@@ -6,6 +6,7 @@ from tests.agents import samples, stories
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, PROGRAMS, Desk, Program
+from tests.agents.script import Call, Conversation, Say, Turn, say_back
 from tests.agents.stories import Stage
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
@@ -68,3 +69,22 @@ def test_a_subagent_asks_and_its_agent_hears_the_answer(stage: Stage) -> None:
     assert any(stories.TASK in prompt for prompt in last.prompts)
     assert "Memcached" in last.results[-1]
     assert samples.kinds(work.lines) == samples.kinds(samples.read("claude-delegated"))
+
+
+@pytest.mark.promise("trust/77")
+def test_a_helper_of_codex_asks_for_the_session_that_it_helps(stage: Stage) -> None:
+    def delegate(heard: Conversation) -> Turn:
+        if "Message Type: NEW_TASK" in "".join(heard.prompts):
+            return say_back(heard) if "Memcached" in "".join(heard.results) else stories.ASK
+        if not heard.results:
+            return Call("spawn_agent", {"task_name": "cache", "message": stories.SUBTASK})
+        return Call("wait_agent", {}) if len(heard.results) == 1 else Say("Done.")
+
+    stage.model.follow(delegate)
+    work = stage.start(CODEX, stories.TASK, "--enable", "multi_agent_v2")
+    question = stage.person.next_question(work)
+    assert question["session"] == stories.session_of(work)
+    stage.person.answer(question["ref"], "Memcached")
+
+    assert work.finish().code == 0, work.report()
+    assert any("Memcached" in "".join(heard.prompts) for heard in stage.model.conversations)

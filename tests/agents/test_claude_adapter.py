@@ -211,6 +211,28 @@ def test_a_service_that_refuses_ends_the_work_badly() -> None:
     assert end == Finished(ok=False, text="API Error: 401", reason="api_error_401")
 
 
+@pytest.mark.promise("trust/65")
+@pytest.mark.parametrize(
+    "marked",
+    [{"is_api_error_message": True}, {"message": {"model": "<synthetic>"}}],
+    ids=["marked", "synthetic"],
+)
+def test_an_error_of_the_service_is_shown_and_is_no_turn_of_the_model(marked: dict[str, Any]) -> None:
+    words = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Not logged in"}],
+        **marked.get("message", {}),
+    }
+    line = json.dumps({"type": "assistant", "error": "authentication_failed", **marked, "message": words})
+    last = ended(is_error=True, result="Not logged in", api_error_status=None)
+    shown = noticed(line, last)
+    assert TurnTaken() not in shown
+    assert [each for each in shown if isinstance(each, Said | Finished)] == [
+        Said(text="Not logged in"),
+        Finished(ok=False, text="Not logged in", reason="api_error_authentication_failed"),
+    ]
+
+
 def test_results_come_as_text_or_in_blocks() -> None:
     blocks = [{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}]
     assert noticed(returned(blocks, is_error=True))[-1] == ToolReturned(

@@ -13,7 +13,7 @@ from tests.agents.model_server import Model
 from tests.agents.programs import CLAUDE, Desk
 from tests.agents.script import Call, Conversation, Say, say_back
 from tests.agents.work import Work
-from tests.doors.house import PATIENCE, House
+from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from upcall.access import digest
 from upcall.agents.claude_code import TOOLS, ClaudeCode
 from upcall.agents.prompt import ASKING
@@ -280,6 +280,36 @@ def test_after_a_kill_it_goes_on_with_a_message(tool: str, supervisor: Superviso
     assert noticed[0] == SessionSeen(id=SESSION)
     assert end_of(noticed).text == "Then SQLite it is."
     assert "The answer is SQLite." in model.conversations[-1].prompts[-1]
+
+
+@pytest.mark.promise("trust/69")
+def test_the_hook_of_the_manual_asks_about_each_command_of_a_session_of_ones_own(
+    house: House, desk: Desk, model: Model
+) -> None:
+    """Claude Code names no call there, and a person decides each one all the same."""
+    manual = (Path(__file__).parents[2] / "docs/agents-claude.md").read_text("utf-8")
+    hook = json.loads(manual.partition("```json\n")[2].partition("```")[0])
+    hook["hooks"]["PermissionRequest"][0]["hooks"][0]["url"] = f"{house.url}/hooks/claude"
+    first, second = desk.work / "first", desk.work / "second"
+    model.play(
+        Call("Bash", {"command": f"touch '{first}'", "description": "Make a file"}),
+        Call("Bash", {"command": f"touch '{second}'", "description": "Make another file"}),
+        Say("Done."),
+    )
+    flags = ("-p", "--output-format", "stream-json", "--verbose", "--settings", json.dumps(hook))
+    work = desk.start(CLAUDE, *flags, stdin="Make both files.", UPCALL_TOKEN=AGENT_TOKEN)
+    (shown,) = house.opened()
+    assert str(first) in shown.questions[0].text
+    house.answer(shown.id, "yes")
+    house.answer(asked_after(house, shown).id, "no")
+    assert work.finish().code == 0
+    assert (first.exists(), second.exists()) == (True, False)
+
+
+def asked_after(house: House, earlier: Inquiry) -> Inquiry:
+    """The question that is open once another one is settled."""
+    (found,) = [each for each in house.opened() if each.id != earlier.id]
+    return found
 
 
 def test_a_subagent_asks_through_our_door(supervisor: Supervisor, model: Model) -> None:

@@ -107,6 +107,41 @@ def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) ->
 
 
 @pytest.mark.promise("spec/62")
+@pytest.mark.promise("trust/78")
+def test_a_prefix_that_is_remembered_holds_for_opencode(model: Model, desk: Desk, boss: Boss) -> None:
+    first = Call("bash", {"command": "git status", "description": "See what has changed"})
+    second = Call("bash", {"command": "git status .", "description": "See it once more"})
+    model.play(first, second, Say("Nothing has changed."))
+    run = boss.run(OPENCODE, desk, TASK)
+    asked = boss.next_question(run)
+    boss.said(desk, "answer", asked["ref"], "approve", "--always", "prefix")
+
+    assert run.finish()["state"] == "completed", run.report()
+    assert len(run.events("allowed_by_rule")) == 1
+    assert len(model.conversations[-1].results) == 2
+
+
+@pytest.mark.promise("trust/79")
+@pytest.mark.parametrize("program", [CODEX, OPENCODE], ids=by_name)
+def test_the_log_tells_what_a_program_does_that_is_talked_to(
+    program: Program, model: Model, desk: Desk, boss: Boss
+) -> None:
+    model.play(SHELL[program], Say("It is made."))
+    run = boss.run(program, desk, TASK)
+    asked = boss.next_question(run)
+    assert "touch made" in boss.said(desk, "log", run.name)
+    # The next daemon is told again what has happened before, and writes nothing twice.
+    boss.kill_daemon()
+    boss.said(desk, "status")
+    boss.answer(asked["ref"], "approve")
+
+    assert run.finish()["state"] == "completed", run.report()
+    told = boss.said(desk, "log", run.name)
+    assert told.count("touch made") == 1, told
+    assert "It is made." in told
+    assert "finished" in told
+
+
 @pytest.mark.promise("spec/64")
 @pytest.mark.parametrize("program", [CLAUDE, CODEX, OPENCODE, GEMINI], ids=by_name)
 def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(

@@ -1,11 +1,14 @@
 """Sessions that Upcall has not started: they only have its door, and a late answer brings them back all the same."""
 
+import json
 import signal
+import stat
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.agents import by_hand
+from tests.agents import by_hand, other_server
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CLAUDE, CODEX, Desk, Program
@@ -30,11 +33,7 @@ def test_a_session_that_was_killed_comes_back_with_the_answer(
         work.kill(signal.SIGKILL)
         person.answer(question["ref"], "Memcached")
         client = Client(home=person.home)
-        after = 0
-        while not client.get("/v1/runs")["items"]:
-            events = client.get("/v1/events", patience=60, after=after, wait=30)["items"]
-            after = events[-1]["seq"] if events else after
-        run = Run(client, 1)
+        run = adopted(client)
         over = run.finish()
         assert (over["state"], over["agent"]) == ("completed", program.name), run.report()
         assert over["result"] == "Memcached it is."
@@ -43,3 +42,58 @@ def test_a_session_that_was_killed_comes_back_with_the_answer(
         assert settled["answer"]["collected_at"] is not None
         assert settled["resume"]["state"] == "done"
         client.hang_up()
+
+
+def adopted(client: Client) -> Run:
+    """The run that a session has become."""
+    after = 0
+    while not client.get("/v1/runs")["items"]:
+        events = client.get("/v1/events", patience=60, after=after, wait=30)["items"]
+        after = events[-1]["seq"] if events else after
+    return Run(client, 1)
+
+
+@pytest.mark.promise("trust/68", "trust/85")
+def test_a_session_comes_back_in_its_own_environment_and_with_its_own_servers(
+    model: Model, desk: Desk, person: Person
+) -> None:
+    """The daemon knows neither the program's path, nor its key, nor the server that the session was started with."""
+    server = {"command": sys.executable, "args": [str(Path(other_server.__file__))], "alwaysLoad": True}
+    (desk.work / "other.json").write_text(json.dumps({"mcpServers": {"other": server}}))
+    model.play(Call("ask_human", {"question": "Which cache?"}), Say("Memcached it is."))
+    work = by_hand.start(
+        CLAUDE, desk, person.home, "Set up the cache.", "--mcp-config", "other.json", OF_THE_SESSION="yes"
+    )
+    question = person.next_question(work)
+    wait_for_record(desk, CLAUDE)
+    (left,) = (person.home.path / "handed").iterdir()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
+    kept = json.loads(left.read_text())["environment"]
+    assert kept["OF_THE_SESSION"] == "yes"
+    assert not [name for name in kept if name.startswith("UPCALL_") or name == "CLAUDECODE"]
+    work.kill(signal.SIGKILL)
+    person.answer(question["ref"], "Memcached")
+
+    run = adopted(person.client)
+    over = run.finish()
+    assert (over["state"], over["result"]) == ("completed", "Memcached it is."), run.report()
+    (tool,) = [each.name for each in model.conversations[-1].tools if "other" in each.name]
+    assert tool in [each.name for each in model.conversations[0].tools]
+    folder = person.home.path / "runs/1"
+    assert (list((person.home.path / "handed").iterdir()), (folder / "start.json").exists()) == ([], False)
+    assert stat.S_IMODE((folder / "environment.json").stat().st_mode) == 0o600
+    told = json.dumps([person.show(question["id"]), over, person.client.get("/v1/events")])
+    assert "OF_THE_SESSION" not in told
+    assert "other.json" not in told
+
+
+@pytest.mark.promise("trust/68")
+def test_nothing_is_left_of_the_environment_once_the_agent_has_its_answer(
+    model: Model, desk: Desk, person: Person
+) -> None:
+    model.play(Call("ask_human", {"question": "Which cache?"}), Say("Memcached it is."))
+    work = by_hand.start(CLAUDE, desk, person.home, "Set up the cache.")
+    question = person.next_question(work)
+    person.answer(question["ref"], "Memcached")
+    assert work.finish().code == 0
+    assert list((person.home.path / "handed").iterdir()) == []

@@ -69,11 +69,15 @@ class Work:
         assert found is not None, self.report()
         return found
 
-    def finish(self) -> Finished:
-        """Wait for its end."""
+    def end(self) -> int:
+        """Wait for its end, whatever it has said."""
         with self._news:
             assert self._news.wait_for(lambda: self.ended, PATIENCE), self.report()
-        code = self._process.wait(PATIENCE)
+        return self._process.wait(PATIENCE)
+
+    def finish(self) -> Finished:
+        """Wait for its end."""
+        code = self.end()
         return Finished(code=code, events=self.events, complaints="".join(self._complaints))
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:

@@ -74,6 +74,60 @@ async def test_one_that_nobody_decides_in_time_is_open_and_not_a_yes(office: Off
     assert again.allowed, "the same call, taken up again, has its answer"
 
 
+@pytest.mark.promise("trust/75")
+async def test_an_approval_that_came_late_is_used_once_for_the_identical_action(office: Office) -> None:
+    assert (await office.desk().approve(a_command(), "call-1", wait=0)).open
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
+
+    for other in (office.desk(session="s2"), office.desk(caller=replace(AGENT, run=8))):
+        assert (await other.approve(a_command(), "call-2", wait=0)).open
+    assert (await office.desk().approve(a_command("git push --force --all"), "call-3", wait=0)).open
+    late = await office.desk().approve(a_command(), "call-4", wait=0)
+    assert (late.allowed, late.inquiry) == (True, inquiry.id)
+    again = await office.desk().approve(a_command(), "call-5", wait=0)
+    assert (again.allowed, again.open) == (False, True)
+    assert again.inquiry != inquiry.id
+    first = await office.desk().approve(a_command(), "call-1", wait=0)
+    assert not first.allowed, "its yes was used by another call"
+
+
+@pytest.mark.promise("trust/75")
+async def test_an_approval_that_was_used_or_whose_time_has_passed_is_asked_anew(office: Office) -> None:
+    deciding = await put(office, a_command())
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
+    assert (await deciding).allowed
+    assert (await office.desk().approve(a_command(), "call-2", wait=0)).open
+
+    (second,) = await office.waiting()
+    await office.broker.receive(second.id, Reply(text="yes"), ANA)
+    office.now += 90_000
+    assert (await office.desk().approve(a_command(), "call-3", wait=0)).open
+
+
+@pytest.mark.promise("trust/75")
+async def test_of_two_calls_for_one_approval_the_later_has_it(office: Office) -> None:
+    cut = await put(office, a_command(), "call-1")
+    assert (await office.desk().approve(a_command(), "call-2", wait=0)).open
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
+    assert not (await cut).allowed
+    assert (await office.desk().approve(a_command(), "call-2", wait=0)).allowed
+
+
+@pytest.mark.promise("trust/74")
+async def test_a_native_question_that_is_repeated_has_the_answer_once(office: Office) -> None:
+    question: dict[str, object] = {"questions": [{"question": "Which cache?"}]}
+    assert (await office.desk().ask(question, "q-1", wait=0)).status == "parked"
+    assert (await office.desk().ask(question, "q-2", wait=0)).status == "parked"
+    (inquiry,) = await office.waiting()
+    await office.broker.receive(inquiry.id, Reply(text="Redis"), ANA)
+    assert (await office.desk().ask(question, "q-3", wait=0)).answers == (("Redis",),)
+    assert (await office.desk().ask(question, "q-3", wait=0)).answers == (("Redis",),)
+    assert (await office.desk().ask(question, "q-4", wait=0)).status == "parked"
+
+
 @pytest.mark.promise("spec/116")
 async def test_another_action_under_the_same_key_is_denied(office: Office) -> None:
     await office.desk().approve(a_command(), "call-1", wait=0)

@@ -19,13 +19,23 @@ def dovecot() -> Iterator[mail_server.Dovecot]:
         yield running
 
 
-@pytest.fixture(scope="session")
-def synapse() -> Iterator[Synapse]:
-    """A Matrix homeserver for the whole run."""
+def a_synapse(*, limited: bool = False) -> Iterator[Synapse]:
     found = installed()
     require(found, "Synapse (make .venv/synapse/.installed)")
     assert found is not None
-    server = Synapse(found)
+    server = Synapse(found, limited=limited)
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def synapse() -> Iterator[Synapse]:
+    """A Matrix homeserver for the whole run, which takes whatever comes."""
+    yield from a_synapse()
+
+
+@pytest.fixture
+def limited_synapse() -> Iterator[Synapse]:
+    """A Matrix homeserver with the limits that it has when its owner says nothing about them."""
+    yield from a_synapse(limited=True)

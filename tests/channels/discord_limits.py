@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 Json = dict[str, Any]
-_FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
+# As Discord's clients look for it: a block ends at the first three backticks, wherever they are.
+_FENCED = re.compile(r"```(?:[a-z0-9_+\-.#]+\n)?\n*([^\n].*?)\n*```", re.DOTALL)
 _ESCAPED = re.compile(r"\\([^0-9A-Za-z\s])")
 _PARSED = re.compile(r"(?<!\\)(?:<[@#!:]|@everyone|@here|\]\(|__|~~|\|\||`)|(?<![<\\])https?://")
 

@@ -46,6 +46,11 @@ class FakeDiscord(Changing):
         self.resumed = 0
         self.flags = CONTENT_FLAG
         self.intent_granted = True
+        self.takes_components = True
+        self.acknowledging = True
+        """Whether what acknowledges a press is taken; if not, Discord has given up on it."""
+        self.names_channels = True
+        """Whether a press says in which channel it was."""
         self._posted: dict[str, Json] = {}
         self._lines: list[tuple[str, str]] = []
         self._forms: dict[str, Json] = {}
@@ -95,8 +100,13 @@ class FakeDiscord(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        self._failing = {"unavailable": (503, 0), "refused": (403, 50001), None: None}[how]
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
+        self._failing = {
+            "unavailable": (503, 0),
+            "refused": (403, 50001),
+            "signed_out": (401, 0),
+            None: None,
+        }[how]
 
     def posted(self, message: str) -> Json:
         """A message as it was sent."""
@@ -127,6 +137,11 @@ class FakeDiscord(Changing):
         (button,) = [each for each in components if each["custom_id"].startswith("own:")]
         await self._fill(user, message, button, [[words]])
 
+    async def own_form(self, user: str, message: str) -> None:
+        """Press what opens the form, whatever comes of it."""
+        (row,) = self._posted[message]["components"]
+        await self._press(user, message, row["components"][0])
+
     async def press_what_is_gone(self, user: str, message: str, custom_id: str) -> None:
         """Press what somebody's screen still shows."""
         await self._press(user, message, {"custom_id": custom_id})
@@ -147,6 +162,28 @@ class FakeDiscord(Changing):
     async def say(self, user: str, words: str, **more: Any) -> None:
         """Write in the channel."""
         await self._say(user, self.place, words, guild_id=GUILD, **more)
+
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message; what is said about that is said in reply to the same one."""
+        channel, _, number = message.partition("/")
+        self._writers[number] = user
+        about = {"user_id": user, "channel_id": channel, "message_id": number, "burst": False, "type": 0}
+        await self.until(self.listening)
+        await self._dispatch("MESSAGE_REACTION_ADD", about | {"emoji": {"id": None, "name": emoji}})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice message."""
+        channel, _, number = message.partition("/")
+        reference = {"message_id": number, "channel_id": channel, "guild_id": GUILD}
+        voice = {
+            "id": "1",
+            "filename": "voice-message.ogg",
+            "size": 1,
+            "url": "https://x",
+            "proxy_url": "https://x",
+        }
+        more = {"message_reference": reference, "type": 19, "attachments": [voice], "flags": 1 << 13}
+        await self._say(user, channel, "", guild_id=GUILD, **more)
 
     async def repeat(self) -> None:
         assert self._last is not None
@@ -212,6 +249,8 @@ class FakeDiscord(Changing):
         if self._failing is not None:
             status, code = self._failing
             return wire.no(status, code, "no")
+        if sent.get("components") and not self.takes_components:
+            return wire.no(400, 50035, "Invalid Form Body")
         if problem := problem_with(sent):
             return wire.no(400, 50035, problem)
         if message is not None and f"{channel}/{message}" not in self._posted:
@@ -229,12 +268,14 @@ class FakeDiscord(Changing):
 
     def _called_back(self, interaction: str, sent: Json) -> web.Response:
         waiting = self._acks.get(interaction)
-        if waiting is None:
+        if waiting is None or not self.acknowledging:
             return wire.no(404, 10062, "Unknown interaction")
         if waiting.done():
             return wire.no(400, 40060, "Interaction has already been acknowledged.")
         user = self._users[interaction]
         if sent["type"] == 9:
+            if not self.takes_components:
+                return wire.no(400, 50035, "Invalid Form Body")
             if problem := problem_with_form(sent["data"]):
                 return wire.no(400, 50035, problem)
             self._forms[user] = sent["data"]
@@ -323,7 +364,7 @@ class FakeDiscord(Changing):
             "token": f"token-{number}",
             "version": 1,
             "channel_id": channel,
-            "channel": {"id": channel, "type": 1},
+            **({"channel": {"id": channel, "type": 1}} if self.names_channels else {}),
             "user": wire.user(user),
             "data": data,
             "message": self._whole(channel, name, self._posted[message]),
@@ -337,6 +378,8 @@ class FakeDiscord(Changing):
         self._last = ("INTERACTION_CREATE", payload)
         await self.until(self.listening)
         await self._dispatch(*self._last)
+        if not self.acknowledging:
+            return 0
         async with asyncio.timeout(ACK_SECONDS):
             return await self._acks[number]
 

@@ -51,8 +51,13 @@ class FakeSlack(Changing):
         self._sockets: list[web.WebSocketResponse] = []
         self._acks: dict[str, asyncio.Future[Json | None]] = {}
         self._numbers = itertools.count(1)
+        self.refusing: dict[str, str] = {}
+        """What is said to each call of these methods."""
+        self.takes_blocks = True
         self._failing: str | None = None
         self._busy = 0
+        self.silent = False
+        """Whether it takes messages, and does not say so any more."""
         self._last: tuple[str, Json] | None = None
 
     @asynccontextmanager
@@ -95,12 +100,26 @@ class FakeSlack(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        self._failing = {"unavailable": "internal_error", "refused": "channel_not_found", None: None}[how]
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
+        self._failing = {
+            "unavailable": "internal_error",
+            "refused": "channel_not_found",
+            "signed_out": "token_revoked",
+            None: None,
+        }[how]
 
     def be_busy(self, times: int) -> None:
         """Answer so many posts with 429."""
         self._busy = times
+
+    def plain(self) -> dict[str, str]:
+        """Every message without blocks by its name, as people read it."""
+        return {name: _read(sent["text"]) for name, sent in self._posted.items() if not sent.get("blocks")}
+
+    async def press_form(self, user: str, message: str) -> None:
+        """Press what opens the form, whatever comes of it."""
+        buttons = [each for each in every(self._posted[message]["blocks"]) if each.get("type") == "button"]
+        await self._press(user, message, buttons[0], {})
 
     async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
         posted = self._posted[message]
@@ -122,6 +141,25 @@ class FakeSlack(Changing):
 
     async def write(self, user: str, words: str) -> None:
         await self._say(user, f"D{user}", words, channel_type="im")
+
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message."""
+        channel, ts = message.split("/")
+        item = {"type": "message", "channel": channel, "ts": ts}
+        event = {
+            "type": "reaction_added",
+            "user": user,
+            "reaction": emoji,
+            "item": item,
+            "event_ts": self._ts(),
+        }
+        await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a clip."""
+        channel, ts = message.split("/")
+        clip = {"id": "F1", "subtype": "slack_audio", "mimetype": "audio/mp4"}
+        await self._say(user, channel, "", thread_ts=ts, subtype="file_share", files=[clip])
 
     async def repeat(self) -> None:
         assert self._last is not None
@@ -146,6 +184,8 @@ class FakeSlack(Changing):
                 return _yes(url=self.url.replace("http", "ws", 1).replace("/api/", "/link"))
             if token != BOT_TOKEN:
                 return _no("invalid_auth")
+            if method in self.refusing:
+                return _no(self.refusing[method])
             return self._done(method, sent)
         finally:
             self._changed.set()
@@ -159,6 +199,8 @@ class FakeSlack(Changing):
             case "chat.postEphemeral":
                 self._lines.append((sent["user"], _read(sent["text"])))
                 return _yes(message_ts=self._ts())
+            case "conversations.history":
+                return self._history(sent)
             case "views.open":
                 return self._opened(sent)
             case _:
@@ -176,6 +218,8 @@ class FakeSlack(Changing):
             return _no("no_text")
         if "<" in sent["text"] or ">" in sent["text"] or sent.get("parse") != "none":
             return _no("not_escaped")
+        if sent.get("blocks") and not self.takes_blocks:
+            return _no("invalid_blocks")
         if problem := problem_with(sent.get("blocks", []), 50):
             return _no(problem.partition(":")[0], problem)
         channel = f"D{sent['channel']}" if sent["channel"].startswith("U") else sent["channel"]
@@ -184,8 +228,20 @@ class FakeSlack(Changing):
             return _no("message_not_found")
         if not sent.get("blocks"):
             self._lines.append((channel.removeprefix("D"), _read(sent["text"])))
-        self._posted[f"{channel}/{ts}"] = sent
+        # What an update does not name stays as it was.
+        kept = self._posted.get(f"{channel}/{ts}", {}).get("metadata")
+        self._posted[f"{channel}/{ts}"] = {"metadata": kept} | sent
+        if self.silent:
+            raise web.HTTPGatewayTimeout
         return _yes(channel=channel, ts=ts)
+
+    def _history(self, sent: Json) -> web.Response:
+        found = [
+            {"ts": name.partition("/")[2], "metadata": posted.get("metadata") or {}}
+            for name, posted in self._posted.items()
+            if name.partition("/")[0] == sent["channel"]
+        ]
+        return _yes(messages=found[::-1][: sent["limit"]])
 
     def _opened(self, sent: Json) -> web.Response:
         at, user, used = self._triggers[sent["trigger_id"]]
@@ -263,7 +319,7 @@ class FakeSlack(Changing):
             self._lines.append((user, line))
             self._changed.set()
 
-    async def _say(self, user: str, channel: str, words: str, **more: str) -> None:
+    async def _say(self, user: str, channel: str, words: str, **more: Any) -> None:
         text = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         event = {"type": "message", "user": user, "channel": channel, "text": text, "ts": self._ts(), **more}
         await self._send("events_api", {"event_id": f"Ev{next(self._numbers)}", "event": event})

@@ -1,7 +1,7 @@
 """Telegram on this machine: its Bot API over real sockets, with its limits, for the real library.
 
-It takes nothing that Telegram would refuse, and nothing in which Telegram would find a name, a command or a tag. People press
-only what is really shown. Updates are asked for, or brought to a webhook until they are taken.
+It takes nothing that Telegram would refuse, and nothing in which Telegram would find a name, a command, a tag or an
+address that is not ours. People press only what is really shown. Updates are asked for, or brought to a webhook until they are taken.
 """
 
 import itertools
@@ -24,9 +24,14 @@ SECRET = "a_secret-1"
 HOOK = "https://upcall.example/channels/tried"
 BOT = {"id": 123456, "is_bot": True, "first_name": "Upcall", "username": "upcall_bot"}
 GROUP = -1001
-ENTITIES = {"bold", "pre", "code", "blockquote", "expandable_blockquote"}
+ENTITIES = {"bold", "pre", "code", "blockquote"}
 EXACT = {"pre", "code"}
-FOUND_BY_TELEGRAM = re.compile(r"(?<!\w)(?:@\w{2,}|[#$/][A-Za-z]\w*)")
+FOUND_BY_TELEGRAM = re.compile(
+    r"(?<!\w)(?:@\w{2,}|[#$][A-Za-z]\w*)|(?<![\w/<>])/[A-Za-z]\w*|\w+://\S+|[\w.-]+@[\w-]+\.\w+|(?:[a-z0-9-]+\.)+[a-z]{2,}\S*",
+    re.IGNORECASE,
+)
+OURS = re.compile(r"https?://(?:x|upcall\.example|127\.0\.0\.1(?::\d+)?)/")
+"""Addresses of the inbox, which are to be followed."""
 Json = dict[str, Any]
 
 
@@ -53,14 +58,32 @@ def problem_with(sent: Json) -> str | None:
         if entity["type"] in EXACT:
             exact.append(range(begin, end))
     for found in FOUND_BY_TELEGRAM.finditer(text):
-        if not any(length(text[: found.start()]) in each for each in exact):
-            return f"{found[0]} could ping"
+        if not OURS.match(found[0]) and not any(length(text[: found.start()]) in each for each in exact):
+            return f"{found[0]} could ping or link"
+    if problem := problem_with_nesting(entities):
+        return problem
     buttons = [button for row in keyboard(sent) for button in row]
     if len(buttons) > 100 or any(not row or len(row) > 8 for row in keyboard(sent)):
         return "too many buttons"
     for button in buttons:
         if not button["text"] or not 1 <= len(button["callback_data"].encode()) <= 64:
             return "BUTTON_DATA_INVALID"
+    return None
+
+
+def problem_with_nesting(entities: list[Json]) -> str | None:
+    """Entities stand apart, or one within the other; code holds nothing and is held by quotations alone."""
+    for one in entities:
+        for other in entities:
+            begin, end = other["offset"], other["offset"] + other["length"]
+            apart = one["offset"] + one["length"] <= begin or one["offset"] >= end
+            inside = begin <= one["offset"] and one["offset"] + one["length"] <= end
+            if one is other or apart or (inside and (one["type"], other["type"]) == ("code", "blockquote")):
+                continue
+            if not (begin >= one["offset"] and end <= one["offset"] + one["length"]):
+                return f"entities {one} and {other} overlap"
+            if (other["type"], one["type"]) != ("code", "blockquote"):
+                return f"{one} holds {other}"
     return None
 
 
@@ -92,7 +115,9 @@ class FakeTelegram(Changing):
         self._asking = 0
         self._last: Json | None = None
         self._numbers = itertools.count(1)
-        self._failing: Literal["unavailable", "refused"] | None = None
+        self.takes_entities = True
+        """Whether anything but plain text is taken."""
+        self._failing: Literal["unavailable", "refused", "signed_out"] | None = None
         self._busy = 0
 
     @asynccontextmanager
@@ -135,7 +160,7 @@ class FakeTelegram(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -145,7 +170,7 @@ class FakeTelegram(Changing):
     async def answer(self, user: str, message: str, answers: Sequence[Sequence[str]]) -> None:
         for number, wanted in enumerate(answers, 1):
             if len(answers) > 1:
-                await self._seen_button(message, f"{number} / {len(answers)}")
+                await self.asked(message, f"{number} / {len(answers)}")
             if not any(self._button(message, label) for label in wanted):
                 await self.reply(user, message, wanted[0])
                 continue
@@ -153,13 +178,14 @@ class FakeTelegram(Changing):
             for label in wanted:
                 await self.press(user, message, label)
                 if several:
-                    await self._seen_button(message, f"☑ {label}")
+                    await self.asked(message, f"☑ {label}")
             if several:
                 await self.press(
                     user, message, next(text for text in self.buttons(message) if text[-1] == "→")
                 )
 
-    async def _seen_button(self, message: str, text: str) -> None:
+    async def asked(self, message: str, text: str) -> None:
+        """Wait until a message has a button that says so."""
         await self.until(lambda: text in self.buttons(message))
 
     def buttons(self, message: str) -> list[str]:
@@ -193,6 +219,24 @@ class FakeTelegram(Changing):
 
     async def write(self, user: str, words: str, chat: int | None = None) -> None:
         await self._say(user, chat or int(user), words)
+
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message."""
+        chat, _, number = message.partition("/")
+        reaction = {
+            "chat": {"id": int(chat), "type": "supergroup"},
+            "message_id": int(number),
+            "user": _person(user),
+            "date": int(time.time()),
+            "old_reaction": [],
+            "new_reaction": [{"type": "emoji", "emoji": emoji}],
+        }
+        await self.deliver({"message_reaction": reaction})
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
+        await self._say(user, GROUP, None, reply_to_message=self._seen(message), voice=voice)
 
     async def repeat(self) -> None:
         assert self._last is not None
@@ -255,9 +299,13 @@ class FakeTelegram(Changing):
             return _no(429, "Too Many Requests: retry after 1", parameters={"retry_after": 1})
         if self._failing == "unavailable":
             return _no(502, "Bad Gateway")
+        if self._failing == "signed_out":
+            return _no(401, "Unauthorized")
         chat = int(sent["chat_id"])
         if self._failing == "refused" or chat not in {GROUP, int(self.known), int(self.stranger)}:
             return _no(400, "Bad Request: chat not found")
+        if (sent.get("entities") or keyboard(sent)) and not self.takes_entities:
+            return _no(400, "Bad Request: can't parse entities: unsupported type")
         if problem := problem_with(sent):
             return _no(400, f"Bad Request: {problem}")
         name = f"{chat}/{sent['message_id'] if method == 'editMessageText' else next(self._numbers)}"
@@ -267,6 +315,10 @@ class FakeTelegram(Changing):
             kept = self._posted[name]
             if kept["text"] == sent["text"] and keyboard(kept) == keyboard(sent):
                 return _no(400, "Bad Request: message is not modified")
+        elif "reply_parameters" in sent and "message_reaction" in (self._last or {}):
+            # In reply to what somebody has reacted to, so it is for them.
+            assert self._last is not None
+            self._lines.append((str(self._last["message_reaction"]["user"]["id"]), sent["text"]))
         elif (
             "reply_parameters" in sent
             and f"{chat}/{sent['reply_parameters']['message_id']}" not in self._posted
@@ -299,9 +351,10 @@ class FakeTelegram(Changing):
 
     # People.
 
-    async def _say(self, user: str, chat: int, words: str, **more: Any) -> None:
+    async def _say(self, user: str, chat: int, words: str | None, **more: Any) -> None:
         where = {"id": chat, "type": "supergroup" if chat == GROUP else "private"}
-        said = {"message_id": next(self._numbers), "date": int(time.time()), "chat": where, "text": words}
+        said: Json = {"message_id": next(self._numbers), "date": int(time.time()), "chat": where}
+        said |= {} if words is None else {"text": words}
         await self.deliver({"message": said | {"from": _person(user)} | more})
 
     async def deliver(self, update: Json) -> None:

@@ -29,16 +29,41 @@ Json = dict[str, Any]
 OVER: Json = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 
 
+_FENCED = re.compile(r"```(?=[^\s`])(.*?[^\s`])```(?!`)", re.DOTALL)
+_STYLED = re.compile(r"(?<![^\W_])([*_~`])(?=\S)([^\n]*?\S)\1(?![^\W_])")
+
+
+def read(text: str) -> str:
+    """A text as WhatsApp shows it: signs that make it bold, italic, struck out or code are gone, except within a fence."""
+    pieces = _FENCED.split(text)
+    for index in range(0, len(pieces), 2):
+        plain = pieces[index]
+        while (styled := _STYLED.sub(r"\2", plain)) != plain:
+            plain = styled
+        pieces[index] = plain
+    return "".join(pieces).replace("\u200b", "")
+
+
+def outside(text: str) -> str:
+    """What stands outside of every fence, where WhatsApp looks for markup."""
+    return "".join(_FENCED.split(text)[::2])
+
+
+def length(text: str) -> int:
+    """How long WhatsApp says that a text is."""
+    return len(text.encode("utf-16-le")) // 2
+
+
 def problem_with(sent: Json) -> str | None:
     """What WhatsApp would say about this message."""
     match sent["type"]:
         case "text":
-            if not 1 <= len(sent["text"]["body"]) <= 4096 or sent["text"].get("preview_url"):
+            if not 1 <= length(sent["text"]["body"]) <= 4096 or sent["text"].get("preview_url"):
                 return "text"
         case "template":
             (body,) = sent["template"]["components"]
             gaps = [each["text"] for each in body["parameters"]]
-            if any(not gap or len(gap) > 1024 or re.search(r"[\n\t]| {5}", gap) for gap in gaps):
+            if any(not gap or length(gap) > 1024 or re.search(r"[\n\t]| {5}", gap) for gap in gaps):
                 return "template"
         case "interactive":
             return problem_with_interactive(sent["interactive"])
@@ -48,7 +73,7 @@ def problem_with(sent: Json) -> str | None:
 
 
 def problem_with_interactive(interactive: Json) -> str | None:
-    if not 1 <= len(interactive["body"]["text"]) <= 1024:
+    if not 1 <= length(interactive["body"]["text"]) <= 1024:
         return "body"
     action = interactive["action"]
     if interactive["type"] == "button":
@@ -56,15 +81,15 @@ def problem_with_interactive(interactive: Json) -> str | None:
         titles = [reply["title"] for reply in replies]
         if not 1 <= len(replies) <= 3 or len(set(titles)) < len(titles):
             return "buttons"
-        if any(not 1 <= len(each["title"]) <= 20 or len(each["id"]) > 256 for each in replies):
+        if any(not 1 <= length(each["title"]) <= 20 or len(each["id"]) > 256 for each in replies):
             return "button"
         return None
     rows = [row for section in action["sections"] for row in section["rows"]]
-    if not 1 <= len(rows) <= 10 or not 1 <= len(action["button"]) <= 20:
+    if not 1 <= len(rows) <= 10 or not 1 <= length(action["button"]) <= 20:
         return "rows"
-    if any(not 1 <= len(row["title"]) <= 24 or len(row["id"]) > 200 for row in rows):
+    if any(not 1 <= length(row["title"]) <= 24 or len(row["id"]) > 200 for row in rows):
         return "row"
-    return "description" if any(len(row.get("description", "")) > 72 for row in rows) else None
+    return "description" if any(length(row.get("description", "")) > 72 for row in rows) else None
 
 
 class FakeWhatsApp(Changing):
@@ -83,12 +108,15 @@ class FakeWhatsApp(Changing):
         """Whether everybody's 24 hours are over, and when we are told so."""
         self.phones = True
         """Whether people show their numbers."""
+        self.takes_buttons = True
         self._reachable = ""
         self._posted: dict[str, Json] = {}
         self._said: dict[str, str] = {}
+        self._reacted: dict[str, str] = {}
+        self._reactions: set[str] = set()
         self._lines: list[tuple[str, str]] = []
         self._numbers = itertools.count(1)
-        self._failing: Literal["unavailable", "refused"] | None = None
+        self._failing: Literal["unavailable", "refused", "signed_out"] | None = None
         self._busy = 0
         self._last: Json | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -136,7 +164,7 @@ class FakeWhatsApp(Changing):
     def told(self, user: str) -> Sequence[str]:
         return [line for to, line in self._lines if to in {user, _phone(user)}]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -165,6 +193,17 @@ class FakeWhatsApp(Changing):
 
     async def write(self, user: str, words: str) -> None:
         await self._do(user, {"type": "text", "text": {"body": words}})
+
+    async def react(self, user: str, message: str, emoji: str) -> None:
+        """React to a message; what is said about that is said in reply to the same one."""
+        self._reacted[message] = user
+        await self._do(user, {"type": "reaction", "reaction": {"message_id": message, "emoji": emoji}})
+        del self._reacted[message]
+
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        context = {"from": "15550000000", "id": message}
+        await self._do(user, {"type": "audio", "audio": {"id": "1", "voice": True}, "context": context})
 
     async def repeat(self) -> None:
         assert self._last is not None
@@ -199,6 +238,8 @@ class FakeWhatsApp(Changing):
             self._changed.set()
 
     def _taken(self, sent: Json) -> web.Response:
+        if self._failing == "signed_out":
+            return _no(401, 190, "Error validating access token")
         if self._failing is not None:
             down = self._failing == "unavailable"
             return _no(500, 131016, "Service unavailable") if down else _no(400, 131026, "Undeliverable")
@@ -208,6 +249,8 @@ class FakeWhatsApp(Changing):
         to = str(sent.get("to") or sent.get("recipient"))
         if sent["messaging_product"] != "whatsapp" or not re.fullmatch(r"1555\d{7}|US\.\d+", to):
             return _no(400, 100, "Invalid parameter")
+        if sent["type"] == "interactive" and not self.takes_buttons:
+            return _no(400, 131009, "Parameter value is not valid")
         if problem := problem_with(sent):
             return _no(400, 100, f"Invalid parameter: {problem}")
         quoted = sent.get("context", {}).get("message_id")
@@ -217,7 +260,9 @@ class FakeWhatsApp(Changing):
         if over and self.over == "at once":
             return _no(400, OVER["code"], OVER["title"])
         name = f"wamid.{next(self._numbers)}"
-        if quoted in self._said:
+        if quoted in self._reactions:
+            return _no(400, 131009, "Parameter value is not valid")
+        if quoted in self._said or quoted in self._reacted:
             self._lines.append((to, sent["text"]["body"]))
         if not over:
             self._posted[name] = sent
@@ -240,6 +285,8 @@ class FakeWhatsApp(Changing):
     async def _do(self, user: str, done: Json) -> None:
         name = f"wamid.u{next(self._numbers)}"
         self._said[name] = user
+        if done["type"] == "reaction":
+            self._reactions.add(name)
         who = {"from": _phone(user), "from_user_id": user} if self.phones else {"from_user_id": user}
         contact = {"profile": {"name": "Ana"}, "user_id": user}
         said = {"id": name, "timestamp": str(int(time.time())), **who, **done}
@@ -288,11 +335,11 @@ class FakeWhatsApp(Changing):
 def _text(sent: Json) -> str:
     match sent["type"]:
         case "text":
-            return str(sent["text"]["body"])
+            return read(str(sent["text"]["body"]))
         case "template":
-            return str(sent["template"]["components"][0]["parameters"][0]["text"])
+            return read(str(sent["template"]["components"][0]["parameters"][0]["text"]))
         case _:
-            return str(sent["interactive"]["body"]["text"])
+            return read(str(sent["interactive"]["body"]["text"]))
 
 
 def _phone(user: str) -> str:

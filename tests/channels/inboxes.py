@@ -27,6 +27,9 @@ class BareInbox:
         """Whatever it was."""
         return True
 
+    async def connected(self) -> None:
+        """Nothing was put off."""
+
     async def bookmark(self) -> str:
         """None."""
         return ""

@@ -22,7 +22,7 @@ from upcall.channels.words import sentences
 from upcall.testing.channel_house import Message
 
 CLIENT = "/_matrix/client/v3"
-REACT = sentences("en")["react"]
+REACT = sentences("en")["react"].partition("{")[0]
 Json = dict[str, Any]
 _accounts = itertools.count(1)
 
@@ -44,7 +44,9 @@ class MatrixHouse(Changing):
         self.synced: list[str] = []
         self.calls: list[str] = []
         self._seen: dict[str, Json] = {}
-        self._gone: set[str] = set()
+        self.refuse_reactions = False
+        self.limited = 0
+        """How often the homeserver said that it is too much."""
         self._reacted: dict[tuple[str, str, str], str] = {}
         self._listening = 0
         self._failing: str | None = None
@@ -112,6 +114,12 @@ class MatrixHouse(Changing):
         event = await self.send(user, "m.reaction", {"m.relates_to": relation})
         self._reacted[user, message, key] = event
 
+    async def speak(self, user: str, message: str) -> None:
+        """Reply with a voice note."""
+        relation = {"m.in_reply_to": {"event_id": _event(message)}}
+        voice = {"msgtype": "m.audio", "body": "yes.ogg", "url": "mxc://localhost/1"}
+        await self.send(user, "m.room.message", voice | {"m.relates_to": relation})
+
     # What the contract suite does here.
 
     def channel(self) -> Matrix:
@@ -122,7 +130,7 @@ class MatrixHouse(Changing):
 
     def messages(self) -> Sequence[Message]:
         return [
-            Message(name=f"{self.place}/{name}", text=self._text(name), answerable=bool(self._keys(name)))
+            Message(name=f"{self.place}/{name}", text=self._text(name), answerable=REACT in self._text(name))
             for name, event in self._seen.items()
             if event["sender"] == self.bot and _is_question(event)
         ]
@@ -145,7 +153,7 @@ class MatrixHouse(Changing):
         found = [name for name, event in self._seen.items() if event["content"].get("body") == text]
         return f"{self.place}/{found[0]}"
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         self._failing = how
 
     def be_busy(self, times: int) -> None:
@@ -167,7 +175,6 @@ class MatrixHouse(Changing):
         found = verdict or listed
         assert found, f"nobody sees {wanted!r} in {text!r}"
         key = found[1] if verdict else f"{found[1]}\ufe0f\u20e3"
-        await self.until(lambda: key in self._keys(_event(message)))
         await self.react(user, message, key)
 
     async def reply(self, user: str, message: str, words: str) -> None:
@@ -201,14 +208,11 @@ class MatrixHouse(Changing):
         assert content["m.mentions"] == {}
         return str(content["body"])
 
-    def _keys(self, name: str) -> list[str]:
-        """The reactions of the bot's that can be joined."""
-        found = [
-            event["content"].get("m.relates_to", {})
-            for identity, event in self._seen.items()
-            if event["type"] == "m.reaction" and event["sender"] == self.bot and identity not in self._gone
-        ]
-        return [str(relation["key"]) for relation in found if relation.get("event_id") == name]
+    def sent(self) -> list[str]:
+        """Every event of the bot's by its type, once, however often it was tried."""
+        sent = dict.fromkeys(call for call in self.calls if call.startswith("PUT"))
+        found = [call.partition("/rooms/")[2].split("/") for call in sent]
+        return [parts[2] if parts[1] == "send" else parts[1] for parts in found]
 
     async def _watch(self) -> None:
         since = ""
@@ -217,9 +221,7 @@ class MatrixHouse(Changing):
             since = f"&since={found['next_batch']}"
             for room in found.get("rooms", {}).get("join", {}).values():
                 for event in room["timeline"]["events"]:
-                    if event["type"] == "m.room.redaction":
-                        self._gone.add(event.get("redacts") or event["content"]["redacts"])
-                    elif event["type"] in {"m.room.message", "m.reaction"}:
+                    if event["type"] in {"m.room.message", "m.reaction"}:
                         self._seen[event["event_id"]] = event
             self._changed.set()
 
@@ -234,8 +236,12 @@ class MatrixHouse(Changing):
             if self._busy:
                 self._busy -= 1
                 return _no(429, "M_LIMIT_EXCEEDED", retry_after_ms=1)
+            if self.refuse_reactions and "/m.reaction/" in request.path:
+                return _no(429, "M_LIMIT_EXCEEDED", retry_after_ms=60_000)
             if self._failing == "refused":
                 return _no(403, "M_FORBIDDEN")
+            if self._failing == "signed_out":
+                return _no(401, "M_UNKNOWN_TOKEN")
             if self._failing == "unavailable":
                 return web.Response(status=502, text="Bad Gateway")
         return await self._forward(request)
@@ -263,6 +269,7 @@ class MatrixHouse(Changing):
         async with self._session.request(
             request.method, self.synapse.url + request.raw_path, data=await request.read(), headers=headers
         ) as answer:
+            self.limited += answer.status == 429
             return web.Response(
                 status=answer.status, body=await answer.read(), content_type="application/json"
             )

@@ -61,7 +61,7 @@ class PostOffice:
     stamps: Stamps = field(default_factory=Stamps)
     letters: list[EmailMessage] = field(default_factory=list)
     own: str = ""
-    _failing: Literal["unavailable", "refused"] | None = None
+    _failing: Literal["unavailable", "refused", "signed_out"] | None = None
     _last: tuple[bytes, str] = (b"", "")
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -158,7 +158,7 @@ class PostOffice:
         replies = [letter for letter in self.letters if letter["Auto-Submitted"] == "auto-replied"]
         return [_content(letter).strip() for letter in replies if letter["To"] == user]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         """Take no letters from now on, for that reason."""
         self._failing = how
 
@@ -173,7 +173,11 @@ class PostOffice:
     async def handle_DATA(self, server: smtp.SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd's name
         """Take a letter, or not."""
         if self._failing is not None:
-            return "451 try again later" if self._failing == "unavailable" else "550 no such mailbox"
+            return {
+                "unavailable": "451 try again later",
+                "refused": "550 no such mailbox",
+                "signed_out": "535 5.7.8 authentication failed",
+            }[self._failing]
         raw = envelope.content
         assert isinstance(raw, bytes)
         problem = _problem(raw, envelope)

@@ -25,7 +25,7 @@ from upcall.testing.channel_house import SECONDS, Message
 
 KEY = bytes(range(32))
 SECRET = f"whsec_{base64.b64encode(KEY).decode()}"
-STATUSES = {"unavailable": 503, "refused": 410}
+STATUSES = {"unavailable": 503, "refused": 410, "signed_out": 401}
 
 
 def signature(name: str, moment: str, body: bytes, key: bytes = KEY) -> str:
@@ -122,7 +122,7 @@ class Receiver:
         lines = [response.json().get("line") for who, response in self.replies if who == user]
         return [line for line in lines if line]
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
         """Take nothing from now on, for that reason."""
         self.status = 200 if how is None else STATUSES[how]
 

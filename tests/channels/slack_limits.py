@@ -12,6 +12,11 @@ PAYLOAD = 13_200
 PARSED = {"mrkdwn", "markdown"}
 
 
+def length(text: str) -> int:
+    """How long Slack says that a text is: it counts as browsers do, in UTF-16."""
+    return len(text.encode("utf-16-le")) // 2
+
+
 def every(value: Any) -> Iterator[Json]:
     """Every object in some JSON."""
     if isinstance(value, dict):
@@ -44,10 +49,12 @@ def problem_with(blocks: list[Json], most: int) -> str | None:
             return f"invalid_blocks: {kind} has 1 to 10 options"
         if kind in {"static_select", "multi_static_select"} and not 1 <= len(options) <= 100:
             return f"invalid_blocks: {kind} has 1 to 100 options"
-        if any(len(each["text"]["text"]) > 75 or len(each["value"]) > 150 for each in options):
+        if any(length(each["text"]["text"]) > 75 or len(each["value"]) > 150 for each in options):
             return "invalid_blocks: option too long"
-        if any(len(each.get("description", {}).get("text", "")) > 75 for each in options):
+        if any(length(each.get("description", {}).get("text", "")) > 75 for each in options):
             return "invalid_blocks: description too long"
+        if kind == "button" and length(element["text"]["text"]) > 75:
+            return "invalid_blocks: button too long"
         if kind == "actions" and any(each["type"] == "multi_static_select" for each in element["elements"]):
             return "invalid_blocks: a multi select is no action"
         if "text" in element and element["text"] == "":
@@ -55,6 +62,6 @@ def problem_with(blocks: list[Json], most: int) -> str | None:
         # Slack would take it; that agent text is never parsed is a promise of ours.
         if kind in PARSED:
             return f"invalid_blocks: {kind} could ping and link"
-    if len(json.dumps(blocks, ensure_ascii=False)) > PAYLOAD:
+    if length(json.dumps(blocks, ensure_ascii=False)) > PAYLOAD:
         return "msg_blocks_too_long"
     return None

@@ -29,8 +29,9 @@ def installed() -> Path | None:
 class Synapse:
     """One homeserver on a free port of this machine."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, python: Path, *, limited: bool = False) -> None:
         self._python = python
+        self._limited = limited
         self._folder = tempfile.TemporaryDirectory(prefix="upcall-synapse-")
         self._secret = secrets.token_hex(16)
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -114,7 +115,8 @@ class Synapse:
             "macaroon_secret_key": self._secret,
             "form_secret": self._secret,
             "bcrypt_rounds": 4,
-            "rc_message": PLENTY,
+            # Without a word about it, Synapse takes ten messages at once and then one in five seconds.
+            **({} if self._limited else {"rc_message": PLENTY}),
             "rc_registration": PLENTY,
             "rc_joins": {"local": PLENTY, "remote": PLENTY},
             "rc_invites": {"per_room": PLENTY, "per_user": PLENTY, "per_issuer": PLENTY},

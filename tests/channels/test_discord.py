@@ -13,6 +13,7 @@ from tests.channels.inboxes import BareInbox
 from tests.domain.test_degrading import an_inquiry
 from upcall.broker import Reply
 from upcall.channel_ports import Refused, Unavailable
+from upcall.channels import discord as channel_module
 from upcall.channels.discord import Discord
 from upcall.channels.words import sentences
 from upcall.domain.asking import draft
@@ -87,7 +88,9 @@ async def test_a_connection_that_is_taken_up_again_has_missed_nothing(
         assert await house.answers(again) == [["Memcached"]]
 
 
-async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeDiscord) -> None:
+async def test_what_takes_long_is_acknowledged_within_the_time_that_discord_gives(
+    discord: FakeDiscord,
+) -> None:
     class Busy(BareInbox):
         def __init__(self) -> None:
             super().__init__()
@@ -109,7 +112,7 @@ async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeD
     await discord.until(discord.listening)
     asked = view_of(options=["a", "b"])
     message = (await channel.show(asked, discord.place)).message
-    # The acknowledgement is waited for here, while nobody has dealt with it yet.
+    # The acknowledgement is waited for here, while the press is not dealt with yet.
     await discord.answer(discord.known, message, [["a"]])
     assert inbox.received == []
     # A form that cannot be opened in time is told so, within the time that Discord gives.
@@ -121,6 +124,82 @@ async def test_everything_is_acknowledged_before_it_is_dealt_with(discord: FakeD
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     await channel.close()
+
+
+@pytest.mark.promise("trust/54")
+async def test_a_press_is_acknowledged_once_its_answer_is_kept(
+    discord: FakeDiscord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Keeping(BareInbox):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+        @override
+        async def receive(self, inbound: Inbound) -> Heard:
+            self.asked.set()
+            await self.go_on.wait()
+            await super().receive(inbound)
+            return Heard(line="kept", accepted=True)
+
+    monkeypatch.setattr(channel_module, "ACKNOWLEDGE_SECONDS", 60.0)
+    channel, inbox = discord.channel(), Keeping()
+    listening = asyncio.create_task(channel.listen(inbox))
+    await discord.until(discord.listening)
+    message = (await channel.show(view_of(options=["a", "b"]), discord.place)).message
+    pressing = asyncio.create_task(discord.answer(discord.known, message, [["a"]]))
+    await inbox.asked.wait()
+    assert not any(path.endswith("/callback") for _, path, _ in discord.calls)
+    inbox.go_on.set()
+    await pressing
+    assert (len(inbox.received), list(discord.told(discord.known))) == (1, ["kept"])
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    await channel.close()
+
+
+@pytest.mark.promise("trust/54")
+async def test_a_press_counts_though_it_cannot_be_acknowledged_or_names_no_channel(
+    discord: FakeDiscord, tmp_path: Path
+) -> None:
+    async with a_house(discord, tmp_path) as house:
+        first = await house.ask(question="First?", options=["Redis", "Memcached"])
+        second = await house.ask(question="Second?", options=["Redis", "Memcached"])
+        await discord.until(lambda: len(discord.messages()) == 2)
+        one, two = (message.name for message in discord.messages())
+        discord.acknowledging = False
+        await discord.answer(discord.known, one, [["Redis"]])
+        assert await house.answers(first) == [["Redis"]]
+        # What there is to say is said beside the question.
+        await discord.until(lambda: not discord.messages()[0].answerable)
+        await discord.press_what_is_gone(discord.known, one, f"pick:{first.id}:1")
+        await discord.until(lambda: any("Redis — by" in line for line in discord.told(one.partition("/")[2])))
+        discord.acknowledging, discord.names_channels = True, False
+        await discord.answer(discord.known, two, [["Memcached"]])
+        assert await house.answers(second) == [["Memcached"]]
+        await discord.until(lambda: not discord.messages()[1].answerable)
+        assert not any("None" in path for _, path, _ in discord.calls)
+
+
+@pytest.mark.promise("trust/63")
+async def test_where_discord_refuses_the_components_the_options_are_sent_by_number(
+    discord: FakeDiscord, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_house(discord, tmp_path) as house:
+        formed = await house.ask(question="What name?", kind="text")
+        await discord.until(lambda: len(discord.messages()) == 1)
+        discord.takes_components = False
+        await discord.own_form(discord.known, discord.messages()[0].name)
+        assert discord.told(discord.known)[-1].endswith(f"answer in the inbox: http://x/i/{formed.id}")
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await discord.until(lambda: len(discord.messages()) == 2)
+        message = discord.messages()[1]
+        assert "1. Redis\n2. Memcached" in message.text
+        assert WORDS["reply.one.custom"] in message.text
+        assert caplog.text.count(f"{inquiry.ref} is sent to Discord as plain text") == 1
+        await discord.reply(discord.known, message.name, "2")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        await discord.until(lambda: "✓ Answered: Memcached" in discord.messages()[1].text)
 
 
 def view_of(**fields: Any) -> View:
@@ -237,6 +316,9 @@ class Nobody:
 
     async def failed(self, message: str, reason: str) -> bool:
         return True
+
+    async def connected(self) -> None:
+        """Nothing was put off."""
 
     async def bookmark(self) -> str:
         raise AssertionError

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.channels.discord_limits import problem_with, problem_with_form
+from tests.channels.discord_limits import problem_with, problem_with_form, read
 from tests.domain.test_degrading import an_inquiry
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.words import sentences
@@ -106,6 +106,17 @@ def test_every_kind_of_question_as_text_that_is_not_parsed_and_controls(
     assert messages.content(seen) == text
     assert controls(seen) == pressable
     assert problem_with(messages.message(seen, WORDS)) is None
+
+
+@pytest.mark.promise("trust/55")
+@pytest.mark.parametrize("count", range(1, 12))
+def test_no_backticks_of_an_action_leave_its_fence(count: int) -> None:
+    action = f"echo {'`' * count}\n@everyone <https://evil.example|x> **now**\n{'`' * count}"
+    seen = shown(kind="approval", question=f"Run {'`' * count}?", context=action)
+    sent = messages.message(seen, WORDS)
+    assert problem_with(sent) is None
+    assert action in read(sent["content"])
+    assert sent["content"].count("```") == 4
 
 
 @pytest.mark.parametrize(

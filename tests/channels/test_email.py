@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from tests.channels.inboxes import BareInbox
 from tests.channels.mail_server import Dovecot, certify
 from tests.channels.post_office import PostOffice, Stamps, opened
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.email import TOLD_MOST
 from upcall.channels.email_letters import Tag, reply_address, tag_in
 from upcall.channels.email_mailbox import Mailbox, Server
+from upcall.domain.inquiry import Answered
 from upcall.domain.showing import Reference, View
 from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import House, a_house
@@ -236,13 +238,16 @@ async def test_a_server_that_nobody_vouches_for_gets_nothing(dovecot: Dovecot, t
         assert office.letters == []
 
 
-async def test_a_wrong_password_is_refused_and_a_check_says_so(dovecot: Dovecot) -> None:
+@pytest.mark.promise("trust/47")
+async def test_a_wrong_password_means_that_the_channel_is_down_and_a_check_says_so(dovecot: Dovecot) -> None:
     folder = dovecot.ca_file.parent
     async with opened(
         dovecot, security="starttls", certified=folder, ca_file=str(dovecot.ca_file), password="wrong"
     ) as office:
-        with pytest.raises(Refused, match="535"):
+        with pytest.raises(SignedOut, match="535"):
             await office.channel().show(VIEW, office.place)
+        with pytest.raises(SignedOut, match="does not let us in"):
+            await office.channel().listen(BareInbox())
         findings = await office.channel().check()
         assert [finding.ok for finding in findings] == [False, False]
         assert "does not let us in" in findings[1].text
@@ -259,3 +264,60 @@ def test_a_folder_that_is_not_there_is_refused(dovecot: Dovecot) -> None:
     gone = Mailbox(replace(server, port=1), "INBOX")
     with pytest.raises(Unavailable):
         gone.open()
+
+
+@pytest.mark.promise("trust/45", "trust/46")
+async def test_a_reply_below_the_quotation_decides_as_its_word_says(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        for introduction, word, verdict in (
+            ("On 15/11/2026 18:00, Upcall wrote:", "yes", "Approve"),
+            ("Le 15/11/2026 à 18:00, Upcall a écrit :", "yes", "Approve"),
+            ("Am 15.11.26 um 18:00 schrieb Upcall:", "no", "Deny"),
+        ):
+            inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+            await reply_below(office, name, introduction, word)
+            settled = await house.settled(await house.broker.store.get(inquiry))
+            assert isinstance(settled.state, Answered)
+            assert settled.state.answer.values == ((verdict,),)
+
+
+@pytest.mark.promise("trust/46")
+@pytest.mark.parametrize("words", ["sure", "yes, but not today", "yes\n\nno", "Ana hat geschrieben:\nyes"])
+async def test_an_approval_that_is_answered_with_more_than_the_word_is_asked_back(
+    office: PostOffice, tmp_path: Path, words: str
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+        await office.reply("ana@example.test", name, words)
+        await until_told(office, 1)
+        assert "neither a clear yes nor a clear no" in office.told("ana@example.test")[0]
+        assert (await house.broker.store.get(inquiry)).is_open
+        # What is asked back can be replied to as well.
+        back = next(letter for letter in office.letters if letter["Auto-Submitted"] == "auto-replied")
+        await office.post("ana@example.test", back["Reply-To"], "yes\n", thread=back["Message-ID"])
+        settled = await house.settled(await house.broker.store.get(inquiry))
+        assert isinstance(settled.state, Answered)
+        assert settled.state.answer.values == (("Approve",),)
+
+
+@pytest.mark.promise("trust/46")
+async def test_text_below_the_quotation_keeps_a_word_above_it_from_deciding(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    async with a_house(office, tmp_path) as house:
+        inquiry, name = await asked(office, house, kind="approval", question="Deploy?", options=[])
+        letter = office.letter(name)
+        text = "yes\n\nOn 15/11/2026 18:00, Upcall wrote:\n> Deploy?\n\nonly on Monday\n"
+        await office.post("ana@example.test", letter["Reply-To"], text, thread=name)
+        await until_told(office, 1)
+        assert (await house.broker.store.get(inquiry)).is_open
+
+
+async def reply_below(office: PostOffice, name: str, introduction: str, words: str) -> None:
+    """Reply below what was written, as Thunderbird has it."""
+    letter = office.letter(name)
+    quoted = "\n".join(f"> {line}" for line in letter.get_content().splitlines())
+    text = f"{introduction}\n{quoted}\n\n{words}\n"
+    await office.post("ana@example.test", letter["Reply-To"], text, thread=name)

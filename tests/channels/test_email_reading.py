@@ -1,9 +1,14 @@
-"""What somebody wrote, out of what their program sent."""
+"""What a person wrote, out of what their mail program sent."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from upcall.channels.email_letters import Tag, reply_address, tag_in
-from upcall.channels.email_reading import letter_in, reply
+from upcall.channels.email_quoting import Written, written
+from upcall.channels.email_reading import letter_in
 
 OWN = "upcall@example.test"
 TAG = Tag(inquiry="01m7h9761j5wgsmbzk91mxee4n", stamp="abcdefghij234567")
@@ -54,11 +59,102 @@ REPLIES = {
 
 @pytest.mark.parametrize(("text", "wanted"), REPLIES.values(), ids=REPLIES.keys())
 def test_what_was_written_is_read_and_nothing_else(text: str, wanted: str) -> None:
-    assert reply(text, OWN) == wanted
+    assert written(text, OWN).words == wanted
 
 
-def test_the_longest_letter_is_read_in_no_time() -> None:
-    assert reply("On " * 100_000 + "\n> x", OWN).startswith("On On")
+LETTERS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("letters.toml").read_text())["letter"]
+LANGUAGES = {"en", "de", "fr", "es", "zh-CN", "ja"}
+ORIGINAL = "❓ Provide input · builder · a7\n\n│ Which cache?\n│   1. Redis\n│   2. Memcached\n\nOr answer here: http://x/i/1"
+
+
+def introduced(letter: dict[str, Any]) -> str:
+    """The introduction and the quotation of a letter."""
+    introduction = letter["introduction"].format(own=OWN)
+    marked = "\n".join(f"> {line}".rstrip() for line in ORIGINAL.split("\n"))
+    if letter.get("inside"):
+        return "\n".join(f"> {line}" for line in introduction.split("\n")) + f"\n>\n{marked}"
+    gap = "\n" * letter.get("gap", 0)
+    return f"{introduction}\n{gap}{marked if letter.get('marked', True) else ORIGINAL}"
+
+
+def signed(letter: dict[str, Any], words: str) -> str:
+    """Words with the signature of a letter below them."""
+    return f"{words}\n\n{letter['signature']}" if "signature" in letter else words
+
+
+@pytest.mark.promise("trust/45")
+@pytest.mark.parametrize("words", ["1", "yes", "No, use Redis:\n\n  redis://cache\n\nplease", "好的", "はい"])
+@pytest.mark.parametrize("letter", LETTERS, ids=lambda letter: f"{letter['client']} ({letter['language']})")
+def test_a_reply_above_or_below_the_quotation_is_its_words_alone(letter: dict[str, Any], words: str) -> None:
+    assert written(f"{signed(letter, words)}\n\n{introduced(letter)}\n", OWN) == Written(words=words)
+    # The cursor of some programs stands directly above the introduction.
+    assert written(f"{words}\n{introduced(letter)}\n", OWN) == Written(words=words)
+    if letter.get("marked", True):
+        assert written(f"{introduced(letter)}\n\n{signed(letter, words)}\n", OWN) == Written(words=words)
+        assert written(f"{introduced(letter)}\n{words}\n", OWN) == Written(words=words)
+
+
+@pytest.mark.parametrize("letter", LETTERS, ids=lambda letter: f"{letter['client']} ({letter['language']})")
+def test_a_letter_without_words_has_none(letter: dict[str, Any]) -> None:
+    assert written(introduced(letter), OWN) == Written(words="")
+    assert written(signed(letter, "\n") + "\n\n" + introduced(letter), OWN) == Written(words="")
+
+
+def test_every_program_is_in_the_corpus_in_every_language() -> None:
+    for client in ("Thunderbird", "Gmail", "Outlook", "Apple Mail", "Proton", "mutt"):
+        found = {letter["language"] for letter in LETTERS if letter["client"] == client}
+        assert found == LANGUAGES, client
+
+
+@pytest.mark.promise("trust/45")
+def test_words_between_quoted_lines_are_all_read() -> None:
+    text = "On 15/11/2026 18:00, Upcall wrote:\n> 1) Which cache?\n1) Redis\n> 2) Which checks?\n\n2) lint\n"
+    assert written(text, OWN) == Written(words="1) Redis\n2) lint")
+
+
+def test_text_below_the_quotation_of_a_reply_above_is_kept_apart() -> None:
+    text = f"yes\n\nOn 15/11/2026 18:00, Upcall wrote:\n{QUOTED}\nbut not today\n"
+    assert written(text, OWN) == Written(words="yes", rest="but not today")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "On Monday we use Redis",
+        "From: the start\nto the end",
+        "Get Redis",
+        "Use Outlook on Android",
+        "-- no cache --all",
+        "El Capitan",
+        "2026-11-15: that is the date",
+    ],
+)
+def test_words_that_resemble_what_programs_write_are_kept(words: str) -> None:
+    assert written(f"{words}\n\nOn 15/11/2026 18:00, Upcall wrote:\n{QUOTED}", OWN).words == words
+    assert written(f"On 15/11/2026 18:00, Upcall wrote:\n{QUOTED}\n{words}\n", OWN).words == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On " * 100_000 + "\n> x",
+        "On 1 wrote\n> x\n" * 8_000,
+        "-" * 100_000,
+        f"{OWN} " * 4_000,
+        "From: x\n" * 10_000,
+    ],
+)
+def test_the_longest_letter_is_read(text: str) -> None:
+    assert len(written(text, OWN).words) <= len(text)
+
+
+def test_an_html_reply_below_its_quotation_is_its_words_alone() -> None:
+    raw = (
+        "From: ana@example.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+        '<div class="moz-cite-prefix">Le 15/11/2026 à 18:00, Upcall a écrit&nbsp;:<br></div>'
+        '<blockquote type="cite"><p>Which cache?</p><blockquote>x</blockquote></blockquote><p>1</p>'
+    )
+    assert letter_in(raw.encode(), OWN, "1").words == "1"
 
 
 def test_html_alone_is_read_without_its_markup_and_quotation() -> None:

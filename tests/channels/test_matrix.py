@@ -9,6 +9,8 @@ from typing_extensions import override
 
 from tests.channels.matrix_house import MatrixHouse
 from tests.channels.synapse import Synapse
+from tests.domain.test_degrading import an_inquiry
+from upcall.broker import Reply
 from upcall.channel_ports import Refused, Unavailable
 from upcall.channels import matrix_api
 from upcall.channels.matrix import Matrix
@@ -18,7 +20,7 @@ from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry import Answered
 from upcall.domain.showing import Reference
 from upcall.testing.channel_contract import ChannelContract
-from upcall.testing.channel_house import NAME, a_house
+from upcall.testing.channel_house import NAME, WEB, a_house
 
 pytestmark = pytest.mark.promise("spec/81")
 WORDS = sentences("en")
@@ -42,7 +44,7 @@ async def test_a_rate_limit_is_waited_for_and_nothing_is_there_twice(
     matrix: MatrixHouse, tmp_path: Path
 ) -> None:
     async with a_house(matrix, tmp_path) as house:
-        # The third attempt gets the message through, the fifth its reactions.
+        # The third attempt gets the message through.
         matrix.be_busy(2)
         inquiry = await house.ask(question="First?", options=["Redis", "Memcached"])
         await matrix.until(lambda: len(matrix.messages()) == 1)
@@ -53,6 +55,52 @@ async def test_a_rate_limit_is_waited_for_and_nothing_is_there_twice(
         assert ("First?" in first.text, "Second?" in second.text) == (True, True)
         await matrix.answer(matrix.known, first.name, [["Redis"]])
         assert await house.answers(inquiry) == [["Redis"]]
+
+
+@pytest.mark.promise("trust/58")
+async def test_five_questions_are_shown_and_closed_within_the_limits_that_a_homeserver_has_by_default(
+    limited_synapse: Synapse, tmp_path: Path
+) -> None:
+    async with MatrixHouse(limited_synapse).served() as matrix, a_house(matrix, tmp_path) as house:
+        asked = [
+            await house.ask(question=f"Question {number}?", options=["a", "b", "c", "d", "e", "f"])
+            for number in range(5)
+        ]
+        await matrix.until(lambda: len(matrix.messages()) == 5)
+        for inquiry in asked:
+            await house.broker.receive(inquiry.id, Reply(text="2", via="web"), WEB)
+        await matrix.until(lambda: not any(message.answerable for message in matrix.messages()))
+        assert matrix.sent() == ["m.room.message"] * 10
+        # Ten are taken at once, of which joining the room was one.
+        assert matrix.limited <= 1
+
+
+@pytest.mark.promise("trust/58")
+async def test_a_question_takes_four_events_at_most_and_no_redactions(
+    matrix: MatrixHouse, tmp_path: Path
+) -> None:
+    async with a_house(matrix, tmp_path) as house:
+        inquiry = await house.ask(kind="approval", question="Deploy?")
+        await matrix.until(lambda: len(matrix.messages()) == 1)
+        await matrix.answer(matrix.known, matrix.messages()[0].name, [["Approve"]])
+        assert await house.answers(inquiry) == [["Approve"]]
+        await matrix.until(lambda: not matrix.messages()[0].answerable)
+        assert matrix.sent() == ["m.room.message", "m.reaction", "m.reaction", "m.room.message"]
+        # A reaction that is still there says how it ended.
+        await matrix.react(matrix.known, matrix.messages()[0].name, "❌")
+        await matrix.until(lambda: any("Approve — by" in line for line in matrix.told(matrix.known)))
+
+
+@pytest.mark.promise("trust/58")
+async def test_a_question_is_shown_though_its_reactions_are_too_much_for_the_homeserver(
+    matrix: MatrixHouse,
+) -> None:
+    channel = matrix.channel()
+    matrix.refuse_reactions = True
+    shown = await channel.show(view(an_inquiry(kind="approval"), channel.capabilities, WORDS), matrix.place)
+    await channel.close()
+    assert matrix.sent() == ["m.room.message", "m.reaction"]
+    await matrix.until(lambda: [message.name for message in matrix.messages()] == [shown.message])
 
 
 async def test_what_is_shown_again_after_a_crash_is_the_same_message(

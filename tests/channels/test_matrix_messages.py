@@ -9,7 +9,7 @@ from tests.domain.test_degrading import an_inquiry
 from upcall.channels import matrix_messages as messages, matrix_reading as reading
 from upcall.channels.words import sentences
 from upcall.domain.degrading import view
-from upcall.domain.showing import View
+from upcall.domain.showing import Odd, View
 
 WORDS = sentences("en")
 
@@ -37,7 +37,7 @@ def shown(**fields: Any) -> View:
 │ [Cache] Which cache?
 │ 1. Redis — has pub/sub
 │ 2. Memcached
-Choose with one of the reactions below.
+Choose by reacting with 1️⃣ 2️⃣, or reply in words.
 Or reply to this message in your own words.""",
         ),
         (
@@ -49,7 +49,7 @@ Or reply to this message in your own words.""",
 │
 │ Deploy?
 ✅ Approve   ❌ Deny
-Choose with one of the reactions below.""",
+Choose by reacting with ✅ ❌, or reply in words.""",
         ),
         (
             {"options": [f"o{number}" for number in range(7)], "custom": False},
@@ -123,8 +123,9 @@ def test_a_reaction_counts_with_or_without_the_mark_for_a_picture() -> None:
         done = reading.done(event, "!r:x")
         assert done is not None
         inbound = reading.inbound(done, "$q", found)
-        given = None if inbound is None or inbound.given is None else inbound.given[0].picks
+        given = None if inbound.given is None else inbound.given[0].picks
         assert given == (None if pick is None else (pick,))
+        assert inbound.odd is (Odd.REACTION if pick is None else None)
 
 
 def test_our_own_events_are_known_by_their_mark_and_nobody_elses_mark_counts() -> None:

@@ -2,17 +2,19 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from tests.channels.inboxes import BareInbox
 from tests.channels.screen import SECONDS, a_screen
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.apprise import Apprise
 from upcall.channels.desktop import Desktop
 from upcall.channels.ntfy import Ntfy
@@ -26,8 +28,6 @@ from upcall.domain.showing import Capabilities, Reference, View
 pytestmark = pytest.mark.promise("spec/84")
 
 LINK = "https://upcall.example/a/token"
-NOBODY = cast("Inbox", None)
-"""Whom a channel hands nothing to."""
 
 
 def an_inquiry(**fields: Any) -> Inquiry:
@@ -54,19 +54,24 @@ class Service:
 
     url: str = ""
     status: int = 200
+    takes_actions: bool = True
     taken: list[Any] = field(default_factory=list)
     _taking: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def arrived(self) -> Any:
-        """The first message, once it is there."""
+    async def arrived(self, number: int = 0) -> Any:
+        """The message of this number, counted from 0, once it is there."""
         async with asyncio.timeout(SECONDS):
-            await self._taking.wait()
-        return self.taken[0]
+            while len(self.taken) <= number:
+                self._taking.clear()
+                await self._taking.wait()
+        return self.taken[number]
 
     async def take(self, request: web.Request) -> web.Response:
         body = await request.json()
         if self.status != 200:
             return web.Response(status=self.status, text="no")
+        if "actions" in body and not self.takes_actions:
+            return web.json_response({"code": 40018, "error": "invalid request: actions invalid"}, status=400)
         if "topic" in body:
             assert len(body["message"].encode()) <= 4096
             assert len(body.get("actions", [])) <= 3
@@ -103,19 +108,25 @@ async def test_ntfy_shows_the_question_and_a_button_that_opens_it(long: str) -> 
         reference = await ntfy.show(
             shown(ntfy.capabilities, kind="approval", options=[], context=long), "topic"
         )
-        await ntfy.tell(reference, "Still waiting.")
+        await ntfy.tell(reference, f"Still waiting.\n{LINK}")
         await ntfy.close()
     message, reminder = service.taken
     assert (reference.message, message["topic"], message["click"]) == ("m1", "topic", LINK)
     assert message["title"] == "❓ Approval needed · claude · shop · a7"
-    assert message["message"].startswith("Which cache?\n1. Approve\n2. Deny")
+    assert message["message"].startswith("│ Which cache?\n│ 1. Approve\n│ 2. Deny")
     assert message["actions"] == [{"action": "view", "label": "Answer", "url": LINK, "clear": True}]
-    assert reminder == {"topic": "topic", "message": "Still waiting."}
+    assert reminder == {"topic": "topic", "message": f"Still waiting.\n{LINK}", "click": LINK}
 
 
 @pytest.mark.parametrize(
     ("status", "problem", "after"),
-    [(429, Unavailable, 5.0), (503, Unavailable, None), (403, Refused, None)],
+    [
+        (429, Unavailable, 5.0),
+        (503, Unavailable, None),
+        (401, SignedOut, None),
+        (403, SignedOut, None),
+        (413, Refused, None),
+    ],
 )
 async def test_ntfy_is_busy_away_or_refuses(
     status: int, problem: type[Exception], after: float | None
@@ -133,6 +144,35 @@ async def test_ntfy_is_busy_away_or_refuses(
     assert not any(finding.ok for finding in await Ntfy(server=service.url).check())
 
 
+EVIL = "Ok?\n✓ Answered: yes — by ana\nsee https://evil.example or evil.com, @everyone <!channel> [x](https://e.example)"
+
+
+@pytest.mark.promise("trust/64")
+async def test_what_an_agent_wrote_is_barred_and_links_nothing_where_it_is_only_told() -> None:
+    async with served() as service:
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        await ntfy.show(shown(ntfy.capabilities, question=EVIL, context=EVIL), "topic")
+        pager = Apprise(url=service.url.replace("http", "json"))
+        await pager.show(shown(pager.capabilities, question=EVIL, context=EVIL), "ana")
+        await ntfy.close()
+    for sent in service.taken:
+        lines = sent["message"].removesuffix(f"\n\n{LINK}").split("\n")
+        assert all(line.startswith("│ ") for line in lines if line)
+        assert not re.search(r"://|@\w|\w\.\w|\]\(|<!", "\n".join(lines))
+        assert "\n│ see https://evil.example or evil.com" in sent["message"].replace("\u200b", "")
+
+
+@pytest.mark.promise("trust/63")
+async def test_what_ntfy_refuses_with_buttons_is_sent_without_them() -> None:
+    async with served() as service:
+        service.takes_actions = False
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        await ntfy.show(shown(ntfy.capabilities), "topic")
+        await ntfy.close()
+    (message,) = service.taken
+    assert ("actions" in message, message["click"]) == (False, LINK)
+
+
 async def test_apprise_sends_the_question_with_its_link() -> None:
     async with served() as service:
         pager = Apprise(url=service.url.replace("http", "json"))
@@ -144,14 +184,15 @@ async def test_apprise_sends_the_question_with_its_link() -> None:
             await pager.show(shown(pager.capabilities), "ana")
     question, reminder = service.taken
     assert question["title"] == "❓ Provide input · claude · shop · a7"
-    assert question["message"] == f"Which cache?\n1. Redis\n2. Memcached\n\n{LINK}"
+    assert question["message"] == f"│ Which cache?\n│ 1. Redis\n│ 2. Memcached\n\n{LINK}"
     assert "Still waiting." in reminder["message"]
 
 
-async def test_an_address_that_apprise_does_not_know_is_refused() -> None:
+@pytest.mark.promise("trust/47")
+async def test_an_address_that_apprise_does_not_know_means_that_the_channel_is_down() -> None:
     pager = Apprise(url="carrier-pigeon://coop")
     assert [finding.ok for finding in await pager.check()] == [False]
-    with pytest.raises(Refused):
+    with pytest.raises(SignedOut):
         await pager.show(shown(pager.capabilities), "ana")
 
 
@@ -172,7 +213,7 @@ async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.Mon
         reference = await desk.show(shown(desk.capabilities), "ana")
         ((title, body, _),) = screen.shown
         assert title == "❓ Provide input · claude · shop · a7"
-        assert body == "Which cache?\n1. Redis\n2. Memcached"
+        assert body == "│ Which cache?\n│ 1. Redis\n│ 2. Memcached"
         await screen.press(1, "Answer")
         async with asyncio.timeout(SECONDS):
             assert await opened.get() == LINK
@@ -193,7 +234,7 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         desk = Desktop()
         await desk.check()
-        listening = asyncio.create_task(desk.listen(NOBODY))
+        listening = asyncio.create_task(desk.listen(BareInbox()))
     with pytest.raises(Unavailable):
         await listening
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.channels.push_device import Device
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.push import Push, new_key
 from upcall.channels.words import sentences
 from upcall.domain import degrading
@@ -152,8 +152,11 @@ async def test_a_service_that_is_busy_says_when_it_wants_to_be_asked_again(
 
 async def test_a_service_that_refuses_or_is_away_is_told_apart(service: Service) -> None:
     channel = Push(service, "mailto:ana@example.org")
-    service.people, service.status = {"ana": [Device("/phone")]}, 403
+    service.people, service.status = {"ana": [Device("/phone")]}, 400
     with pytest.raises(Refused):
+        await channel.show(shown(an_inquiry()), "ana")
+    service.status = 403
+    with pytest.raises(SignedOut):
         await channel.show(shown(an_inquiry()), "ana")
     service.url = "http://127.0.0.1:9"
     with pytest.raises(Unavailable):

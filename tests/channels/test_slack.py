@@ -8,15 +8,19 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
+from upcall.broker import Reply
 from upcall.channel_ports import Unavailable
 from upcall.channels.slack import Slack
 from upcall.channels.slack_reading import written
+from upcall.channels.words import sentences
 from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Origin
 from upcall.domain.showing import Reference
 from upcall.testing.channel_contract import DirectChannelContract
-from upcall.testing.channel_house import a_house
+from upcall.testing.channel_house import WEB, a_house
+
+WORDS = sentences("en")
 
 
 class TestSlack(DirectChannelContract):
@@ -125,6 +129,58 @@ async def test_a_form_says_what_is_wrong_with_it_and_stays_open(slack: FakeSlack
         assert await house.answers(inquiry) == [["a"], ["yes"]]
 
 
+QUESTIONS = [{"question": "One?", "options": ["a", "b"]}, {"question": "Two?"}]
+
+
+@pytest.mark.promise("trust/53")
+@pytest.mark.parametrize("kind", [FakeSlack, CallingSlack])
+async def test_a_form_that_cannot_be_opened_is_told_with_where_to_answer_instead(
+    tmp_path: Path, kind: type[FakeSlack]
+) -> None:
+    async with kind().served() as slack, a_house(slack, tmp_path) as house:
+        origin = Origin(agent="bot", session="s", door="test")
+        inquiry = (await house.broker.ask(draft({"questions": QUESTIONS}), origin)).inquiry
+        await slack.until(lambda: len(slack.messages()) == 1)
+        message = slack.messages()[0].name
+        slack.refusing["views.open"] = "expired_trigger_id"
+        await slack.press_form(slack.known, message)
+        await slack.until(lambda: bool(slack.told(slack.known)))
+        said = f"The form could not be opened. Press again, or answer in the inbox: http://x/i/{inquiry.id}"
+        assert list(slack.told(slack.known)) == [said]
+        # Where nothing can be said to one person alone, it is said in the thread.
+        slack.refusing["chat.postEphemeral"] = "user_not_in_channel"
+        await slack.press_form(slack.known, message)
+        await slack.until(lambda: said in slack.plain().values())
+        slack.refusing.clear()
+        await slack.answer(slack.known, message, [["a"], ["yes"]])
+        assert await house.answers(inquiry) == [["a"], ["yes"]]
+
+
+@pytest.mark.promise("trust/63")
+async def test_where_slack_refuses_the_blocks_the_options_are_sent_by_number(
+    slack: FakeSlack, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    slack.takes_blocks = False
+    async with a_house(slack, tmp_path) as house:
+        evil = "<!channel> see https://evil.example"
+        inquiry = await house.ask(question=evil, options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.plain()) == 1)
+        ((name, text),) = slack.plain().items()
+        assert text.replace("\u200b", "").split("\n")[1:] == [
+            f"│ {evil}",
+            "│ 1. Redis",
+            "│ 2. Memcached",
+            WORDS["reply.one.custom"],
+        ]
+        assert "https://" not in text
+        assert (
+            caplog.text.count(f"{inquiry.ref} is sent to Slack as plain text: Slack says invalid_blocks") == 1
+        )
+        await slack.reply(slack.known, name, "2")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        await slack.until(lambda: "✓ Answered: Memcached" in slack.plain()[name])
+
+
 @pytest.mark.promise("spec/56")
 async def test_other_peoples_threads_and_our_own_words_are_left_alone(
     slack: FakeSlack, tmp_path: Path
@@ -157,3 +213,26 @@ def test_slack_says_when_words_were_written() -> None:
     told = written({"event_id": "Ev1", "event": event | {"ts": "1700000000.250000"}})
     assert told is not None
     assert told.at == 1700000000.25
+
+
+@pytest.mark.promise("trust/49")
+@pytest.mark.parametrize("answered_meanwhile", [False, True])
+async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
+    slack: FakeSlack, tmp_path: Path, *, answered_meanwhile: bool
+) -> None:
+    async with a_house(slack, tmp_path) as house:
+        slack.silent = True
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.messages()) == 1)
+        # The daemon ends here, and never hears which message that is.
+    slack.silent = False
+    async with a_house(slack, tmp_path) as house:
+        if answered_meanwhile:
+            await house.broker.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
+        else:
+            await slack.answer(slack.known, slack.messages()[0].name, [["Redis"]])
+            assert await house.answers(inquiry) == [["Redis"]]
+        await slack.until(lambda: not slack.messages()[0].answerable)
+        await house.ask(options=["Redis", "Memcached"], context="another one")
+        await slack.until(lambda: "another one" in slack.messages()[-1].text)
+        assert len(slack.messages()) == 2

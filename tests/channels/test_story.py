@@ -88,3 +88,38 @@ async def test_what_is_wrong_with_a_channel_is_said(office: Office) -> None:
     assert "✗ C9: Slack says channel_not_found" in refused.stdout
     gone = await office("people", "remove", "nobody")
     assert (gone.returncode, "there is no person 'nobody'" in gone.stderr) == (1, True)
+
+
+@pytest.mark.promise("trust/51")
+async def test_a_test_of_a_channel_that_is_busy_fails_and_says_so(office: Office) -> None:
+    office.slack.be_busy(1_000_000)
+    busy = await office("channels", "test", "slack", "--within", "2s")
+    assert busy.returncode == 1, busy.stdout
+    assert "✗ C1: Slack is busy" in busy.stdout
+    assert "No route leads there" not in busy.stdout
+    assert (await office("channels", "test", "slack", "--within", "2s", "--json")).returncode == 1
+
+
+@pytest.mark.promise("trust/50")
+async def test_a_dead_channel_is_seen_everywhere_and_no_more_once_it_is_mended(office: Office) -> None:
+    await office("channels", "list")
+    assert "channel slack" in (await office("doctor")).stdout
+    office.slack.fail("signed_out")
+    await office("ask", "Which cache?", "-o", "Redis", "--timeout", "1s")
+    (inquiry,) = json.loads((await office("status", "--json")).stdout)["waiting"]
+    await office.slack.until(lambda: any(method == "chat.postMessage" for method, _ in office.slack.calls))
+    for words in (("doctor",), ("status",), ("show", inquiry["ref"]), ("channels", "list")):
+        said = await office(*words)
+        text = " ".join(said.stdout.split())
+        assert "token_revoked" in text, words
+        assert "since 20" in text, words
+        assert "[channels.slack]" in text, words
+        assert said.returncode == (1 if words == ("doctor",) else 0), words
+    (channel,) = json.loads((await office("channels", "list", "--json")).stdout)["items"]
+    assert channel["faults"][0]["side"] == "sending"
+    assert json.loads((await office("status", "--json")).stdout)["channels"][0]["name"] == "slack"
+    office.slack.fail(None)
+    await office("down")
+    await office("channels", "list")
+    await office.slack.until(lambda: len(office.slack.messages()) == 1)
+    assert "token_revoked" not in (await office("status")).stdout

@@ -74,16 +74,62 @@ async def test_what_was_chosen_before_a_restart_is_still_chosen_after_it(
         assert await house.answers(inquiry) == [["Redis"], ["billing 💶\nand more"], ["docs"]]
 
 
+@pytest.mark.promise("trust/57")
+async def test_a_form_full_of_names_goes_on_to_its_end(telegram: FakeTelegram, tmp_path: Path) -> None:
+    names = "@ana #now evil.com " * 15
+    questions = [{"question": f"{number} {names}"} for number in range(3)]
+    async with a_house(telegram, tmp_path) as house:
+        asked = draft({"questions": questions, "context": names})
+        inquiry = (await house.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+        await telegram.until(lambda: len(telegram.messages()) == 1)
+        message = telegram.messages()[0].name
+        for number in range(3):
+            await telegram.asked(message, f"{number + 1} / 3")
+            await telegram.reply(telegram.known, message, f"{number} {names}".strip())
+        assert await house.answers(inquiry) == [[f"{number} {names}".strip()] for number in range(3)]
+
+
+@pytest.mark.promise("trust/63")
+async def test_where_telegram_refuses_entities_and_buttons_the_options_are_sent_by_number(
+    telegram: FakeTelegram, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    telegram.takes_entities = False
+    async with a_house(telegram, tmp_path) as house:
+        inquiry, name = await a_form(house, telegram)
+        text = telegram.messages()[0].text
+        assert "│ 1) Which cache?\n│ 1. Redis\n│ 2. Memcached\n│ 2) What name?" in text
+        assert caplog.text.count(f"{inquiry.ref} is sent to Telegram as plain text") == 1
+        await telegram.reply(telegram.known, name, "1) 2\n2) billing\n3) 1, 3")
+        assert await house.answers(inquiry) == [["Memcached"], ["billing"], ["lint", "docs"]]
+        evil = await house.ask(question="@ana https://evil.example /stop", options=["Redis", "Memcached"])
+        await telegram.until(lambda: len(telegram.messages()) == 2)
+        await telegram.reply(telegram.known, telegram.messages()[1].name, "2")
+        assert await house.answers(evil) == [["Memcached"]]
+
+
+@pytest.mark.promise("trust/63")
+async def test_a_form_that_telegram_refuses_to_change_goes_on_in_plain_text(
+    telegram: FakeTelegram, tmp_path: Path
+) -> None:
+    async with a_house(telegram, tmp_path) as house:
+        inquiry, message = await a_form(house, telegram)
+        telegram.takes_entities = False
+        await telegram.press(telegram.known, message, "Redis")
+        await telegram.until(lambda: "│ 2) What name?" in telegram.messages()[0].text)
+        await telegram.reply(telegram.known, message, "1) 1\n2) billing\n3) 2")
+        assert await house.answers(inquiry) == [["Redis"], ["billing"], ["tests"]]
+
+
 async def test_what_is_cut_is_linked_at_every_question(telegram: FakeTelegram, tmp_path: Path) -> None:
     async with a_house(telegram, tmp_path) as house:
         asked = draft({"questions": QUESTIONS, "context": "lorem ipsum " * 1000})
         await house.broker.ask(asked, Origin(agent="bot", session="s", door="test"))
         await telegram.until(lambda: len(telegram.messages()) == 1)
         message = telegram.messages()[0].name
-        assert "all of it is at http://x/i/" in telegram.messages()[0].text
+        assert "All of it is at http://x/i/" in telegram.messages()[0].text
         await telegram.press(telegram.known, message, "Redis")
         await telegram.until(lambda: "2 / 3" in telegram.buttons(message))
-        assert "all of it is at http://x/i/" in telegram.messages()[0].text
+        assert "All of it is at http://x/i/" in telegram.messages()[0].text
 
 
 async def test_one_can_go_back_and_choose_again(telegram: FakeTelegram, tmp_path: Path) -> None:

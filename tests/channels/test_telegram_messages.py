@@ -1,18 +1,24 @@
 """What Telegram is sent for each sort of question, as people see it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.channels.fake_telegram import problem_with
 from tests.channels.looks import WORDS, seen
+from tests.domain.test_degrading import an_inquiry
 from upcall.channels.telegram_draft import Draft, Pressed, read, written
-from upcall.channels.telegram_messages import CAPABILITIES, Content, TooLong, excerpt, message, units
+from upcall.channels.telegram_messages import CAPABILITIES, QUOTED, Content, TooLong, excerpt, line, message
 from upcall.channels.telegram_reading import Note, understood
 from upcall.channels.words import LANGUAGES, sentences
+from upcall.domain.degrading import view
+from upcall.domain.display import units
+from upcall.domain.inquiry import Answer, Answered, Closing
 from upcall.domain.showing import Given
 
-MARKS = {"bold": "**", "pre": "```", "code": "`", "blockquote": "“", "expandable_blockquote": "|"}
+MARKS = {"bold": "**", "pre": "```", "code": "`", "blockquote": "“"}
 
 
 def drawn(content: Content) -> str:
@@ -29,9 +35,9 @@ LOOKS = {
     "a choice": """\
 ❓ Provide input · claude · shop · a7
 
-**[Cache] **Which cache?
+```[Cache] Which cache?
 1. Redis — has pub/sub
-2. Memcached
+2. Memcached```
 
 Or reply to this message in your own words.
 [Redis]
@@ -39,7 +45,7 @@ Or reply to this message in your own words.
     "many options": """\
 ❓ Provide input · claude · shop · a7
 
-Which one?
+```Which one?
 1. Option 1
 2. Option 2
 3. Option 3
@@ -48,7 +54,7 @@ Which one?
 6. Option 6
 7. Option 7
 8. Option 8
-9. Option 9
+9. Option 9```
 
 Or reply to this message in your own words.
 [1][2][3][4][5]
@@ -56,14 +62,14 @@ Or reply to this message in your own words.
     "long labels": """\
 ❓ Provide input · claude · shop · a7
 
-Which one?
+```Which one?
 1. the one with persistence, replication and everything else
-2. none
+2. none```
 [1][2]""",
     "several choices": """\
 ❓ Provide input · claude · shop · a7
 
-Which checks?
+```Which checks?```
 
 Or reply to this message in your own words.
 [☐ lint]
@@ -73,20 +79,21 @@ Or reply to this message in your own words.
 ```rm -rf build
 make @all```
 
-Run it?
+```Run it?```
 [Approve]
 [Deny]""",
     "text": """\
 ❓ Provide input · claude · shop · a7
-|for the new service|
+```for the new service```
 
-What name?
+```What name?```
 
 Reply with free text.""",
     "several questions": """\
 ❓ Provide input · claude · shop · a7
 
-**1) **Which cache?
+**1)**
+```Which cache?```
 
 Or reply to this message in your own words.
 [Redis]
@@ -101,10 +108,11 @@ def test_every_sort_of_question_looks_as_it_is_written_down(name: str) -> None:
 
 
 def test_the_second_question_shows_what_was_said_to_the_first() -> None:
-    view = seen("several questions", CAPABILITIES)
+    shown = seen("several questions", CAPABILITIES)
     draft = Draft.blank(2).with_given(0, Given(words="Valkey, see @docs")).at(1)
-    assert drawn(message(view, WORDS, draft)) == (
-        "❓ Provide input · claude · shop · a7\n\n**1) **Which cache?\n“Valkey, see `@docs`“\n\n**2) **What name?\n\n"
+    assert drawn(message(shown, WORDS, draft)) == (
+        "❓ Provide input · claude · shop · a7\n\n**1)**\n```Which cache?```\n“Valkey, see `@docs`“\n\n"
+        "**2)**\n```What name?```\n\n"
         "Reply with free text.\n"
         "[← Back][2 / 2]"
     )
@@ -125,21 +133,66 @@ def test_an_answer_that_is_too_long_to_be_shown_whole_is_cut_and_never_refused()
 
 
 def test_what_does_not_fit_is_refused_while_it_can_be_answered() -> None:
-    view = replace(seen("text", CAPABILITIES), context="x" * 4100)
+    shown = replace(seen("text", CAPABILITIES), context="x" * 4100)
     with pytest.raises(TooLong):
-        message(view, WORDS)
+        message(shown, WORDS)
 
 
-def test_names_commands_and_tags_of_an_agent_are_marked_so_that_nobody_is_pinged() -> None:
-    view = replace(seen("text", CAPABILITIES), context="💶 ask @ana or /stop #now a@b.example and $USD")
-    content = message(view, WORDS)
+AGENT = "💶 ask @ana or /stop #now a@b.example and $USD, see https://evil.example or evil.com, call +1 212 555 0123"
+
+
+@pytest.mark.promise("trust/64")
+def test_whatever_an_agent_wrote_stands_in_code_where_telegram_finds_neither_names_nor_links() -> None:
+    question = {"question": AGENT, "header": "evil.com", "options": ["@ana evil.com", "b"], "context": AGENT}
+    inquiry = an_inquiry(**question)
+    inquiry = replace(inquiry, origin=replace(inquiry.origin, agent="evil.com @ana"))
+    content = message(view(inquiry, CAPABILITIES, WORDS), WORDS)
+    assert problem_with(sent(content)) is None
+    closing = Closing(by="ana", via="web", at=1)
+    answered = Answered(closing=closing, answer=Answer(values=((AGENT,),), text=AGENT))
+    over = message(view(replace(inquiry, state=answered), CAPABILITIES, WORDS), WORDS)
+    assert problem_with(sent(over)) is None
+    assert problem_with(sent(line(AGENT))) is None
+
+
+def test_our_own_address_can_be_followed() -> None:
+    cut = replace(seen("text", CAPABILITIES), more="📎 evil.com — https://upcall.example/i/1")
+    content = message(cut, WORDS)
     marked = [
         excerpt(content.text, each.offset, each.length) for each in content.entities if each.kind == "code"
     ]
-    assert marked == ["@ana", "/stop", "#now", "$USD"]
-    many = message(replace(view, context="@ana " * 200), WORDS)
-    assert [each.kind for each in many.entities] == ["pre"]
-    assert many.entities[0].length == units(many.text)
+    assert marked == ["evil.com"]
+
+
+@pytest.mark.promise("trust/57")
+@pytest.mark.parametrize("count", [9, 99, 200, 700])
+def test_what_is_sent_has_never_more_entities_than_telegram_heeds(count: int) -> None:
+    names = "@ana " * count
+    shown = replace(seen("several questions", CAPABILITIES), heading=names[:190], progress=names[:190])
+    draft = Draft.blank(2).with_given(0, Given(words=names[:1900])).at(1)
+    content = message(shown, WORDS, draft)
+    assert problem_with(sent(content)) is None
+    # What was said stays a quotation, from which it is read again.
+    quoted = [
+        excerpt(content.text, each.offset, each.length) for each in content.entities if each.kind == QUOTED
+    ]
+    assert quoted == [names[:1900]]
+    many = replace(shown, questions=shown.questions[1:] * min(count, 150), form=False)
+    assert problem_with(sent(message(many, WORDS))) is None
+
+
+def sent(content: Content) -> dict[str, Any]:
+    """A message as it is on the wire."""
+    entities = [
+        {"type": each.kind, "offset": each.offset, "length": each.length} for each in content.entities
+    ]
+    rows = [[{"text": each.text, "callback_data": each.data} for each in row] for row in content.rows]
+    return {
+        "text": content.text,
+        "entities": entities,
+        "link_preview_options": {"is_disabled": True},
+        "reply_markup": {"inline_keyboard": rows},
+    }
 
 
 @given(

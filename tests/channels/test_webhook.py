@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.receiver import SECRET, Receiver, signature
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.channels.webhook import Webhook
 from upcall.channels.webhook_signing import headers, is_genuine, key_in
 from upcall.domain.showing import Reference, View
@@ -73,13 +73,23 @@ async def test_the_same_thing_sent_again_has_the_same_id(receiver: Receiver) -> 
     assert receiver.received[-1]["data"]["line"] == "Still waiting."
 
 
-@pytest.mark.parametrize("status", [300, 302, 400, 401, 404, 410, 422])
+@pytest.mark.parametrize("status", [300, 302, 400, 404, 410, 422])
 async def test_a_no_is_for_good(receiver: Receiver, status: int) -> None:
     receiver.status, receiver.headers = status, {"location": "http://127.0.0.1:1/elsewhere"}
     channel = receiver.channel()
     with pytest.raises(Refused, match=str(status)):
         await channel.show(VIEW, "ops")
     assert [finding.ok for finding in await channel.check()] == [False]
+    await channel.close()
+
+
+@pytest.mark.promise("trust/47")
+@pytest.mark.parametrize("status", [401, 403, 407])
+async def test_a_no_to_the_signature_means_that_the_channel_is_down(receiver: Receiver, status: int) -> None:
+    receiver.status = status
+    channel = receiver.channel()
+    with pytest.raises(SignedOut, match=str(status)):
+        await channel.show(VIEW, "ops")
     await channel.close()
 
 

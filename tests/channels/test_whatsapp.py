@@ -84,7 +84,7 @@ async def test_numbered_text_is_answered_by_a_bare_number_and_its_last_one_asks_
         first = await house.ask(options=["Redis", "Memcached"], context=LONG)
         await whatsapp.until(lambda: len(whatsapp.messages()) == 1)
         text = whatsapp.sent(whatsapp.messages()[0].name)["text"]["body"]
-        assert "\n1. Redis\n2. Memcached\n3. Other (write it yourself)\n" in text
+        assert "\n1. Redis\n2. Memcached\n3. Other (write it yourself)```\n" in text
         await whatsapp.write(whatsapp.known, "3")
         await whatsapp.until(lambda: bool(whatsapp.told(whatsapp.known)))
         assert whatsapp.told(whatsapp.known)[-1] == "Please write it in your own words."
@@ -221,13 +221,39 @@ async def test_after_24_hours_a_template_carries_the_question(tmp_path: Path) ->
             assert delivery["error"] == "an approval cannot be shown in a template"
 
 
-async def test_what_cannot_be_shown_to_the_letter_is_not_put_up_for_approval(
+@pytest.mark.promise("trust/63")
+async def test_where_whatsapp_refuses_buttons_or_they_do_not_fit_the_options_are_sent_by_number(
+    whatsapp: FakeWhatsApp, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whatsapp.takes_buttons = False
+    async with a_house(whatsapp, tmp_path) as house:
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 1)
+        message = whatsapp.messages()[0]
+        assert "1. Redis\n2. Memcached\n\nReply with a number" in message.text
+        assert caplog.text.count(f"{inquiry.ref} is sent to WhatsApp as plain text") == 1
+        await whatsapp.reply(whatsapp.known, message.name, "2")
+        assert await house.answers(inquiry) == [["Memcached"]]
+        whatsapp.takes_buttons = True
+        # So many backticks have to be kept apart that no room is left for buttons.
+        ticks = await house.ask(question="`" * 600, options=["Redis", "Memcached"])
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 2)
+        await whatsapp.reply(whatsapp.known, whatsapp.messages()[1].name, "1")
+        assert await house.answers(ticks) == [["Redis"]]
+
+
+@pytest.mark.promise("trust/55")
+async def test_a_command_with_a_fence_of_its_own_is_shown_to_the_letter(
     whatsapp: FakeWhatsApp, tmp_path: Path
 ) -> None:
     async with a_house(whatsapp, tmp_path) as house:
-        inquiry = await house.ask(kind="approval", question="Run it?", context="echo '```' *all*")
-        delivery = await ChannelContract().undelivered(house, inquiry)
-        assert "cannot be shown to the letter" in str(delivery["error"])
+        inquiry = await house.ask(kind="approval", question="echo '```' *all*", context="~a~ `````_b_`````")
+        await whatsapp.until(lambda: len(whatsapp.messages()) == 1)
+        (message,) = whatsapp.messages()
+        assert "echo '```' *all*" in message.text
+        assert "~a~ `````_b_`````" in message.text
+        await whatsapp.answer(whatsapp.known, message.name, [["Approve"]])
+        assert await house.answers(inquiry) == [["Approve"]]
 
 
 async def test_a_rate_limit_is_waited_for_and_nothing_is_lost(

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.channels.fake_whatsapp import problem_with
+from tests.channels.fake_whatsapp import outside, problem_with, read
 from tests.channels.looks import WORDS, seen
+from tests.domain.test_degrading import an_inquiry
 from upcall.channels.whatsapp_messages import CAPABILITIES, Body, Unshowable, message, pick, said
 from upcall.channels.words import LANGUAGES, sentences
+from upcall.domain.degrading import view
 
 
 def drawn(sent: Body) -> str:
@@ -30,9 +32,9 @@ LOOKS = {
     "a choice": """\
 ❓ Provide input · claude · shop · a7
 
-[Cache] Which cache?
+```[Cache] Which cache?
 1. Redis — has pub/sub
-2. Memcached
+2. Memcached```
 
 Or reply to this message in your own words.
 [Redis]
@@ -40,7 +42,7 @@ Or reply to this message in your own words.
     "many options": """\
 ❓ Provide input · claude · shop · a7
 
-Which one?
+```Which one?```
 
 Or reply to this message in your own words.
 [Answer]
@@ -56,17 +58,17 @@ Or reply to this message in your own words.
     "long labels": """\
 ❓ Provide input · claude · shop · a7
 
-Which one?
+```Which one?
 1. the one with persistence, replication and everything else
-2. none
+2. none```
 [1]
 [2]""",
     "several choices": """\
 ❓ Provide input · claude · shop · a7
 
-Which checks?
+```Which checks?
 1. lint
-2. tests
+2. tests```
 
 Reply with one or more numbers or option texts, separated by commas, or free text.""",
     "an approval": """\
@@ -75,25 +77,25 @@ Reply with one or more numbers or option texts, separated by commas, or free tex
 ```rm -rf build
 make @all```
 
-Run it?
+```Run it?```
 [Approve]
 [Deny]""",
     "text": """\
 ❓ Provide input · claude · shop · a7
 
-for the new service
+```for the new service```
 
-What name?
+```What name?```
 
 Reply with free text.""",
     "several questions": """\
 ❓ Provide input · claude · shop · a7
 
-1) Which cache?
+```1) Which cache?
 1. Redis
-2. Memcached
+2. Memcached```
 
-2) What name?
+```2) What name?```
 
 Reply with one line per question: 1) … 2) …""",
 }
@@ -104,6 +106,23 @@ def test_every_sort_of_question_looks_as_it_is_written_down(name: str) -> None:
     sent = message(seen(name, CAPABILITIES), WORDS)
     assert drawn(sent) == LOOKS[name]
     assert problem_with(sent) is None
+
+
+@pytest.mark.promise("trust/55")
+@pytest.mark.parametrize("ticks", range(12))
+def test_an_approved_command_is_read_to_the_letter(ticks: int) -> None:
+    command = f"{'`' * ticks}rm *.o _x_ ~y~ {'`' * ticks} *b*\n  > q\n- l{'`' * ticks}"
+    for fields in (
+        {"question": command},
+        {"question": "Run?", "context": command},
+        {"question": f"  {command}  "},
+    ):
+        inquiry = an_inquiry(kind="approval", **fields)
+        sent = message(view(inquiry, CAPABILITIES, WORDS), WORDS)
+        assert problem_with(sent) is None
+        text = sent["interactive"]["body"]["text"]
+        assert command in read(text)
+        assert "rm" not in outside(text)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -33,7 +33,7 @@ def test_the_agent_is_known_to_have_an_answer_that_was_printed(shared: Program) 
 
 @pytest.mark.promise("spec/170")
 @pytest.mark.parametrize(
-    ("word", "code", "said"), [("yes", 0, "Approve\n"), ("no", 10, "Deny\n"), ("hm", 10, "Deny\n")]
+    ("word", "code", "said"), [("yes", 0, "Approve\n"), ("no", 10, "Deny\n"), ("no, hm", 10, "Deny\n")]
 )
 def test_an_approval_succeeds_only_with_a_yes(shared: Program, word: str, code: int, said: str) -> None:
     ref, asking = shared.asking("Drop the table?", "--approval")

@@ -16,6 +16,7 @@ def test_a_scripted_human_sees_the_demo_through(upcall: Program) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("the agent has it") == 4
     assert "Each asked once" in done.stdout
+    assert "Done. Only the commit message is missing." in done.stdout
     assert not done.stderr
 
 
@@ -30,18 +31,28 @@ def plain_demo(upcall: Program) -> Terminal:
     return Terminal(upcall, "demo", columns=100, NO_COLOR="1")
 
 
+@pytest.mark.promise("trust/9")
 def test_a_person_answers_in_their_own_way(upcall: Program) -> None:
     with plain_demo(upcall) as terminal:
-        # The empty one is refused, and asked again.
-        for reply in ("2", "lint, tests", "perhaps", "", "Use Memcached"):
+        # What is no clear yes or no and the empty one are refused, and asked again.
+        for reply in ("2", "lint, tests", "sure", "no, after the release", "", "Use Memcached"):
             terminal.until(PROMPT)
             terminal.type(f"{reply}\n")
         terminal.until("in all")
 
         assert terminal.end() == 0
     assert "Traceback" not in terminal.seen
-    for said in ("answered: Memcached", "answered: lint, tests", "The user denied this", "not an answer"):
+    for said in (
+        "answered: Memcached",
+        "answered: lint, tests",
+        "'sure' is neither a yes nor a no",
+        "The user denied this",
+        "after the release",
+        "Then I leave the migration alone.",
+        "not an answer",
+    ):
         assert said in terminal.seen
+    assert "Done." not in terminal.seen
 
 
 def test_somebody_in_another_terminal_may_be_faster(upcall: Program) -> None:

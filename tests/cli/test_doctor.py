@@ -118,3 +118,83 @@ def test_a_program_that_only_ends_is_told_from_one_that_asks(upcall: Program, so
 
     assert code == 1
     assert "codex never asked: it ended with 0" in found["codex", "test question"]["says"]
+
+
+DENIALS = {
+    "claude": [
+        (".claude/settings.json", '{"permissions": {"deny": ["mcp__upcall"]}}', "permissions.deny"),
+        (".claude/settings.json", '{"permissions": {"deny": ["mcp__upcall__*"]}}', "permissions.deny"),
+        (".claude/settings.json", '{"permissions": {"deny": ["mcp__upcall__ask_human"]}}', "ask_human"),
+    ],
+    "gemini": [
+        (".gemini/settings.json", '{"mcp": {"excluded": ["upcall"]}}', "mcp.excluded"),
+        (".gemini/settings.json", '{"mcp": {"allowed": ["other"]}}', "mcp.allowed"),
+    ],
+    "opencode": [(".config/opencode/opencode.json", '{"tools": {"upcall_*": false}}', "tools")],
+}
+
+
+@pytest.mark.promise("trust/82")
+@pytest.mark.parametrize(
+    ("name", "file", "text", "said"),
+    [(name, *denial) for name, each in DENIALS.items() for denial in each],
+)
+def test_setup_and_doctor_see_what_denies_the_tools(
+    upcall: Program, somebody: Path, name: str, file: str, text: str, said: str
+) -> None:
+    upcall.environment.pop("XDG_CONFIG_HOME")
+    (somebody / file).parent.mkdir(parents=True)
+    (somebody / file).write_text(text)
+    for _ in range(2):
+        done = upcall("setup", name, "--yes")
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert str(somebody / file) in done.stderr
+        assert "Next: " in done.stderr
+        assert "can ask you now" not in done.stdout
+    finding = findings(upcall, name)[1][name, "allowed"]
+    assert (finding["state"], said in finding["says"]) == ("failed", True)
+    assert finding["next"]
+
+
+@pytest.mark.promise("trust/82")
+def test_what_denies_the_tools_in_the_folder_of_work_is_seen(upcall: Program, somebody: Path) -> None:
+    upcall("setup", "claude", "--yes")
+    local = upcall.home.parent / ".claude/settings.local.json"
+    local.parent.mkdir()
+    local.write_text('{"permissions": {"deny": ["mcp__upcall"]}}')
+    assert str(local) in findings(upcall, "claude")[1]["claude", "allowed"]["says"]
+
+
+@pytest.mark.promise("trust/82")
+def test_setup_says_that_the_program_is_missing(upcall: Program, somebody: Path) -> None:
+    done = upcall("setup", "claude", "--yes")
+    assert done.returncode == 0
+    assert "'claude' is not installed" in done.stderr
+    assert "npm install" in done.stderr
+    assert "can ask you now" not in done.stdout
+    assert "codex can ask you now" in upcall("setup", "codex", "--yes").stdout
+
+
+@pytest.mark.promise("trust/84")
+@pytest.mark.parametrize("name", ["gemini", "mybot"])
+def test_a_run_fails_at_once_where_the_extra_of_its_agent_is_missing(
+    upcall: Program, somebody: Path, name: str
+) -> None:
+    (somebody / "bin/gemini").write_text("#!/bin/sh\necho 0.61.0\n")
+    (somebody / "bin/gemini").chmod(0o755)
+    hidden = somebody / "without"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['acp'] = None\n")
+    upcall.environment["PYTHONPATH"] = str(hidden)
+    upcall.home.mkdir(mode=0o700)
+    (upcall.home / "upcall.toml").write_text('[agents.mybot]\nadapter = "acp"\nstart = ["gemini", "--acp"]\n')
+    done = upcall("run", name, "Fix it")
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "'acp', which is not installed" in done.stderr
+    assert "pip install 'upcall[acp]'" in done.stderr
+    assert json.loads(upcall("runs", "--json").stdout)["items"] == []
+    found = findings(upcall, "gemini")[1]
+    assert found["gemini", "program"]["state"] == "ok"
+    assert found["gemini", "runs"]["next"] == "pip install 'upcall[acp]'"

@@ -129,7 +129,8 @@ def test_spans_are_worded_as_everywhere_else(seconds: float) -> None:
 )
 def test_the_ready_made_command_is_safe_to_paste(labels: list[str], command: str) -> None:
     question = {"options": [{"label": label} for label in labels]}
-    assert answer_command({"ref": "a7", "questions": [question]}) == command
+    assert answer_command({"ref": "a7", "questions": [question], "secret": False}) == command
+    assert answer_command({"ref": "a7", "questions": [question], "secret": True}) == "upcall answer a7"
 
 
 def test_an_error_is_one_line_whatever_is_in_it() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from upcall.cli.drawing import Size, screen
+from upcall.cli.drawing import HERE, Size, screen
 from upcall.cli.keys import (
     BACKSPACE,
     CLEAR,
@@ -155,11 +155,109 @@ def test_words_that_are_being_typed_survive_news() -> None:
     assert pressed(picker, "a", ENTER) == Send(one, [["Ada"]])
 
 
-def test_a_question_settled_elsewhere_is_closed_with_a_note() -> None:
-    picker = Picker([an_inquiry("a7")])
-    pressed(picker, ENTER)
+@pytest.mark.promise("trust/6")
+@pytest.mark.parametrize("begun", [[ENTER], ["r"], [ENTER, "r"]])
+def test_letters_typed_into_a_question_that_closed_act_on_no_other(begun: list[str]) -> None:
+    one, two = an_inquiry("a7", CACHE), an_inquiry("b8", CACHE)
+    picker = Picker([one, two])
+    pressed(picker, *begun, *"use ")
+    picker.refresh([two])
+    for key in [*"the first runner1jq", ENTER, UP, ENTER]:
+        assert picker.press(key) is None
+    lines = shown(picker)
+    assert "#a7 was settled meanwhile." in lines
+    assert "Not sent:\nuse" in lines
+    assert "Esc back to the list" in lines
+    assert pressed(picker, ESCAPE) is None
+    assert (picker.closed, picker.choosing, picker.declining) == (None, None, None)
+
+
+def test_a_secret_that_was_being_typed_is_not_shown_when_its_question_closes() -> None:
+    picker = Picker([an_inquiry("a7", a_question("Key?"), secret=True)])
+    pressed(picker, ENTER, *"hunter2")
     picker.refresh([])
-    assert picker.note == "#a7 was settled meanwhile."
+    assert "hunter2" not in shown(picker)
+
+
+@pytest.mark.promise("trust/6")
+def test_a_cursor_that_lost_its_question_is_on_no_other_until_it_is_moved() -> None:
+    clock = [0.0]
+    one, two, three = an_inquiry("a7"), an_inquiry("b8"), an_inquiry("c9")
+    picker = Picker([one, two, three], lambda: clock[0])
+    pressed(picker, DOWN)
+    picker.refresh([one, three])
+    clock[0] = 60.0
+    for key in ("r", ENTER, "1", ENTER):
+        assert picker.press(key) is None
+        assert (picker.choosing, picker.declining) == (None, None)
+    assert HERE not in shown(picker)
+    assert pressed(picker, "j", "r", ENTER) == Decline(one, "")
+
+
+def test_after_ones_own_answer_the_next_question_is_at_hand() -> None:
+    clock = [0.0]
+    one, two, three = an_inquiry("a7", CACHE), an_inquiry("b8", CACHE), an_inquiry("c9", CACHE)
+    picker = Picker([one, two, three], lambda: clock[0])
+    assert pressed(picker, ENTER, "2") == Send(one, [["Memcached"]])
+    picker.refresh([two, three], done="id-a7")
+    assert pressed(picker, ENTER, "2") == Send(two, [["Memcached"]])
+
+
+@pytest.mark.promise("trust/4")
+@pytest.mark.parametrize("key", [ENTER, "r"])
+def test_for_800_ms_after_others_changed_the_list_no_key_opens_or_rejects(key: str) -> None:
+    clock = [0.0]
+    one = an_inquiry("a7")
+    picker = Picker([one], lambda: clock[0])
+    picker.refresh([one, an_inquiry("b8")])
+    clock[0] = 0.79
+    pressed(picker, key)
+    assert (picker.choosing, picker.declining) == (None, None)
+    assert "changed just now" in shown(picker)
+    clock[0] = 0.8
+    pressed(picker, key)
+    assert (picker.choosing, picker.declining) != (None, None)
+
+
+SURE = a_question("terraform apply", "Approve", "Deny", custom=False)
+
+
+@pytest.mark.promise("trust/7")
+def test_the_cursor_of_an_approval_starts_on_neither_choice() -> None:
+    approval = an_inquiry("a7", SURE, kind="approval")
+    for moves, answer in (([DOWN], "Approve"), (["j"], "Approve"), ([UP], "Deny"), (["k"], "Deny")):
+        picker = Picker([approval])
+        pressed(picker, ENTER)
+        assert HERE not in shown(picker)
+        assert pressed(picker, ENTER, ENTER) is None
+        assert picker.note.startswith("Choose first")
+        assert pressed(picker, *moves, ENTER) == Send(approval, [[answer]])
+
+
+@pytest.mark.promise("trust/5")
+def test_an_approval_that_was_never_on_the_screen_is_not_approved() -> None:
+    approval = an_inquiry("a7", SURE, kind="approval")
+    picker = Picker([approval])
+    assert pressed(picker, ENTER, "1") is None
+    assert pressed(picker, DOWN, ENTER) is None
+    shown(picker)
+    assert pressed(picker, ENTER) == Send(approval, [["Approve"]])
+
+
+@pytest.mark.promise("trust/8")
+def test_approve_is_possible_only_after_the_end_of_the_action_was_shown() -> None:
+    steps = "\n".join(f"step {number}" for number in range(50))
+    approval = an_inquiry("a7", SURE | {"question": steps}, kind="approval")
+    small = Size(80, 24)
+    picker = Picker([approval])
+    pressed(picker, ENTER)
+    while "step 49" not in shown(picker, small):
+        assert pressed(picker, "1") is None
+        assert "PgDn" in picker.note
+        picker.press(PAGE_DOWN)
+    assert pressed(picker, "1") == Send(approval, [["Approve"]])
+    # A no needs no reading.
+    assert pressed(Picker([approval]), ENTER, "2") == Send(approval, [["Deny"]])
 
 
 @pytest.mark.parametrize(
@@ -210,7 +308,9 @@ def test_an_approval_is_remembered_by_the_rule_that_was_chosen() -> None:
     assert isinstance(deed, Send)
     assert (deed.answers, deed.remember) == ([["Approve"]], "prefix")
     for presses, remembered in ((("a", "a", "a", "1"), ""), (("a", "2"), "")):
-        sent = pressed(picker, ENTER, *presses)
+        pressed(picker, ENTER)
+        shown(picker)
+        sent = pressed(picker, *presses)
         assert isinstance(sent, Send)
         assert sent.remember == remembered
 

@@ -1,10 +1,13 @@
 """What people are told when they answer, reject, snooze and look."""
 
 import json
+import re
 
 import pytest
 
 from tests.cli.conftest import Program, ended
+from upcall.cli.replies import VERDICTS
+from upcall.domain.reading import clear_verdict
 
 
 def test_an_answer_says_what_was_recorded(shared: Program) -> None:
@@ -78,6 +81,43 @@ def test_an_answer_that_is_none_of_the_choices_names_them(shared: Program) -> No
     assert "1. Redis, 2. SQLite" in done.stderr
 
 
+@pytest.mark.promise("trust/9")
+@pytest.mark.parametrize(
+    "words", [["sure"], ["go ahead"], ["no problem, go on"], ["yes, but not today"], ["-"]], ids=str
+)
+def test_without_a_terminal_a_word_that_is_no_clear_yes_or_no_decides_nothing(
+    shared: Program, words: list[str]
+) -> None:
+    ref = shared.parked("rm -rf build", "--approval")
+    done = shared("answer", ref, *words, stdin="sure\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        "is neither a yes nor a no. Next: say one of: yes, y, ok, approve, allow or 1; no, n," in done.stderr
+    )
+    assert shared.json("show", ref)["state"] == "open"
+    assert shared("answer", ref, "no, push to staging instead").returncode == 0
+    settled = shared.json("show", ref)["answer"]
+    assert (settled["answers"], settled["text"]) == ([["Deny"]], "no, push to staging instead")
+
+
+@pytest.mark.promise("trust/9")
+def test_every_word_that_people_are_told_is_a_clear_yes_or_no() -> None:
+    yes, no = (re.split(r", | or ", part) for part in VERDICTS.split("; "))
+    assert {clear_verdict(word) for word in yes} == {"Approve"}
+    assert {clear_verdict(word) for word in no} == {"Deny"}
+
+
+@pytest.mark.promise("trust/10")
+@pytest.mark.parametrize("options", [[], ["-o", "hunter2", "-o", "swordfish"]], ids=["text", "options"])
+def test_no_suggested_command_has_a_secret_in_it(shared: Program, options: list[str]) -> None:
+    ref = shared.parked("Which key?", "--secret", *options)
+    for words in (["status"], ["show", ref]):
+        printed = shared(*words).stdout
+        commands = [line for line in printed.splitlines() if f"upcall answer {ref}" in line]
+        assert commands
+        assert all(line.endswith(f"upcall answer {ref}") for line in commands)
+
+
 def test_an_answer_can_come_from_standard_input(shared: Program) -> None:
     ref = shared.parked("Your thoughts?")
     shared("answer", ref, "-", stdin="two\nlines\n")
@@ -125,7 +165,7 @@ def test_status_shows_what_waits_first_with_a_command_that_answers_it(upcall: Pr
 
 @pytest.mark.promise("spec/111")
 def test_status_as_json_has_three_lists(upcall: Program) -> None:
-    assert upcall.json("status") == {"waiting": [], "running": [], "done": []}
+    assert upcall.json("status") == {"waiting": [], "running": [], "done": [], "channels": []}
     ref = upcall.parked("One?")
     other = upcall.parked("Two?")
     upcall("reject", other)

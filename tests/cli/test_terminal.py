@@ -115,10 +115,93 @@ def test_the_picker_tells_who_was_faster(home: Program) -> None:
     with Terminal(home, "answer", ref) as terminal:
         terminal.until("Who is first?")
         home("answer", ref, "you")
-        terminal.until("settled meanwhile")
+        terminal.until(f"#{ref} was answered by")
+        terminal.type("\x1b")
+        terminal.until("Nothing is waiting.")
         terminal.type("q")
         assert terminal.end() == 0
     assert home.json("show", ref)["answer"]["text"] == "you"
+
+
+@pytest.mark.promise("trust/6")
+def test_what_is_typed_into_a_question_that_closes_rejects_no_other(home: Program) -> None:
+    first, second = home.parked("Which runner?"), home.parked("And which branch?")
+    with Terminal(home, "answer", first) as terminal:
+        terminal.until("Which runner?")
+        terminal.type("use the ")
+        terminal.until("use the")
+        home("answer", first, "all of them")
+        terminal.until(f"#{first} was answered by")
+        terminal.type("first runner\r")
+        # The screen is drawn anew after each key, and still says the same.
+        terminal.until("Not sent:")
+        terminal.until("Esc back to the list")
+        terminal.type("\x1b")
+        terminal.until("And which branch?")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", second)["state"] == "open"
+
+
+@pytest.mark.promise("trust/8")
+def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Program) -> None:
+    command = "\n".join(f"step {number}" for number in range(60))
+    ref = home.parked(command, "--approval")
+    with Terminal(home, "answer") as terminal:
+        terminal.until("step 0")
+        # Both before anything of the action was drawn.
+        terminal.type("\r\r")
+        terminal.until("more: PgDn")
+        terminal.type("1")
+        terminal.until("Read it to its end")
+        for _ in range(8):
+            terminal.type("\x1b[6~")
+        terminal.until("(the end; PgUp)")
+        assert home.json("show", ref)["state"] == "open"
+        terminal.type("\x1b[B\r")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["answer"]["answers"] == [["Approve"]]
+
+
+@pytest.mark.promise("trust/9")
+def test_at_a_terminal_a_word_that_is_no_clear_yes_or_no_is_asked_again(home: Program) -> None:
+    ref = home.parked("alembic upgrade head", "--approval")
+    with Terminal(home, "answer", ref, "sure") as terminal:
+        terminal.until("Approve or deny?")
+        terminal.type("go on\n")
+        terminal.until("Approve or deny?")
+        assert home.json("show", ref)["state"] == "open"
+        terminal.type("yes\n")
+        assert terminal.end() == 0
+    for said in ("sure", "go on"):
+        assert f"'{said}' is neither a yes nor a no" in terminal.seen
+    assert home.json("show", ref)["answer"]["answers"] == [["Approve"]]
+
+
+@pytest.mark.promise("trust/10")
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "too late"])
+def test_the_command_that_status_suggests_for_a_secret_asks_for_it_unseen(
+    home: Program, *, late: bool
+) -> None:
+    ref = home.parked("What is the API key?", "--secret", *(["--ttl", "1s"] if late else []))
+    if late:
+        while home.json("show", ref)["state"] == "open":
+            pass
+        (shown,) = [line for line in home("show", ref).stdout.splitlines() if "Answer late with" in line]
+        assert shown.strip() == f"Answer late with: upcall answer {ref} --force"
+    else:
+        assert f"Run: upcall answer {ref}\n" in home("status").stdout
+    with Terminal(home, "answer", ref, *(["--force"] if late else [])) as terminal:
+        terminal.until("What is the API key? (not shown)" if late else "Enter send")
+        terminal.type("hunter2\n")
+        terminal.until("Answered")
+        if not late:
+            terminal.type("q")
+        assert terminal.end() == 0
+    assert "hunter2" not in terminal.seen
+    assert home.json("show", ref)["state"] == "answered"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -66,14 +66,18 @@ async def no_link(_inquiry: Inquiry, _address: str) -> str:
 
 @asynccontextmanager
 async def a_hall(
-    folder: Path, *routes: Route, inbox: bool = True, clock: Callable[[], float] = time.time
+    folder: Path,
+    *routes: Route,
+    inbox: bool = True,
+    clock: Callable[[], float] = time.time,
+    language: str = "en",
 ) -> AsyncIterator[Hall]:
     store = await SqliteStore.open(folder / "upcall.db", clock=clock)
     routing = Routing(routes=routes, channels=("one", "two"), inbox=inbox)
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
-        Post(name=name, channel=channel, words=sentences("en"), link=no_link)
+        Post(name=name, channel=channel, words=sentences(language), link=no_link)
         for name, channel in (("one", one), ("two", two))
     ]
     dispatch = Dispatch(broker, People(store, broker.now), posts, routing)

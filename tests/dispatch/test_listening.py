@@ -12,6 +12,7 @@ from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import no_link
 from upcall.channel_ports import Inbox, Unavailable
 from upcall.channels.words import sentences
+from upcall.dispatch.health import Health
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.post import Post
 from upcall.domain.records import Job
@@ -66,6 +67,9 @@ class Desk:
     async def failed(self, message: str, reason: str) -> bool:
         return True
 
+    async def connected(self) -> None:
+        """Nothing was put off."""
+
     async def bookmark(self) -> str:
         return self.read_to
 
@@ -80,7 +84,8 @@ class Daemon:
         self.ear, self.desk = Ear(), Desk()
         post = Post(name="one", channel=self.ear, words=sentences("en"), link=no_link)
         # Who cannot hear stays away for longer than any test takes.
-        listener = Listener(store, post, self.desk, lease=lease, pauses=(60.0,))
+        health = Health(store, "one", store.now, lambda: None)
+        listener = Listener(store, post, self.desk, health, lease=lease, pauses=(60.0,))
         self._task = asyncio.create_task(listener.listen())
 
     async def listens(self) -> Inbox:

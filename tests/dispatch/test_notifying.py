@@ -1,10 +1,14 @@
 """Telling the owner that somebody asks: each question once, and no notifier holds up another."""
 
 import asyncio
+import html
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from upcall.broker import Broker
 from upcall.channels.words import sentences
@@ -12,7 +16,7 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.limits import Limits
-from upcall.notifying import Notice, Notifier, Notifying, told_once
+from upcall.notifying import Notice, Notifier, Notifying, told_once, webhook
 from upcall.stores.sqlite import SqliteStore
 
 
@@ -130,3 +134,41 @@ async def test_several_daemons_on_one_store_tell_an_address_of_each_question_onc
         await asyncio.gather(*[tell(notice) for tell in telling])
     got = sorted(told.get_nowait() for _ in range(told.qsize()))
     assert got == [(chat, "01"), (chat, "02"), (other, "01"), (other, "02")]
+
+
+EVIL = "<!channel> <@U1> @everyone @here [ok](https://evil.example) <https://evil.example|Upcall> www.evil.example a&b"
+
+
+@pytest.mark.promise("trust/56")
+async def test_what_an_agent_wrote_mentions_and_links_nothing_in_any_chat_behind_the_webhook(
+    broker: Broker,
+) -> None:
+    taken: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def take(request: web.Request) -> web.Response:
+        await taken.put(await request.json())
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/", take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    telling = notifying(broker, webhook(f"http://127.0.0.1:{runner.addresses[0][1]}/"))
+    await telling.start()
+    try:
+        await ask(broker, EVIL)
+        async with asyncio.timeout(20):
+            body = await taken.get()
+    finally:
+        await telling.close()
+        await runner.cleanup()
+    # In Slack: what stands between these signs, and names of groups and addresses where they stand alone.
+    assert not re.search(r"[<>]", body["text"])
+    for text in (html.unescape(body["text"]), body["content"]):
+        # In Mattermost and Discord: names; in these and in Teams: markdown, and addresses with or without a scheme.
+        assert not re.search(r"@\w|\]\(|<[@!#h]|://|\w\.\w", text)
+        # It looks as it was written.
+        assert text.replace("\u200b", "").endswith(EVIL)
+    assert (body["allowed_mentions"], body["flags"]) == ({"parse": []}, 4)
+    assert body["question"] == EVIL

@@ -74,8 +74,8 @@ class Desk:
 
 
 @asynccontextmanager
-async def a_desk(folder: Path) -> AsyncIterator[Desk]:
-    async with a_hall(folder, Route(places=(ONE,))) as hall:
+async def a_desk(folder: Path, language: str = "en") -> AsyncIterator[Desk]:
+    async with a_hall(folder, Route(places=(ONE,)), language=language) as hall:
         desk = Desk(hall)
         await desk.people.add("ana", [("one", "U1")])
         await hall.one.until(lambda: hall.one.inbox is not None)
@@ -259,3 +259,17 @@ async def test_words_answer_a_question_unless_they_are_clearly_older(
     heard = await desk.write("2", at=await desk.shown_at(inquiry) - earlier)
     assert heard.accepted is counts
     assert await desk.is_open(inquiry) is not counts
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "es", "zh-CN", "ja"])
+async def test_the_words_that_a_hint_asks_for_decide_in_its_language(
+    tmp_path: Path, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = sentences(language)
+    monkeypatch.setattr(ScriptedChannel, "capabilities", WORDS_ONLY)
+    async with a_desk(tmp_path, language=language) as desk:
+        for said, verdict in (("word.yes", "Approve"), ("approve", "Approve"), ("word.no", "Deny")):
+            inquiry = await desk.ask_leave(f"Deploy {said}?")
+            at = await desk.shown_at(inquiry)
+            assert (await desk.write(words[said].partition("|")[0].upper(), at=at + 1)).accepted
+            assert await desk.answer_of(inquiry) == verdict

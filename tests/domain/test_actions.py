@@ -114,7 +114,7 @@ def test_nothing_that_runs_hides_as_a_secret(command: str) -> None:
 def test_a_private_key_is_still_masked() -> None:
     key = "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n-----END PRIVATE KEY-----"
     assert actions.approval(an_action(command=f"echo '{key}'")).questions[0].text == (
-        "echo '[redacted: private key]'"
+        "echo '-----BEGIN PRIVATE KEY-----\n[redacted: private key]\n-----END PRIVATE KEY-----'"
     )
 
 

@@ -240,3 +240,51 @@ def test_whatever_is_sent_is_asked_or_refused_in_our_own_words(sent: dict[str, o
         return
     assert 1 <= len(made.questions) <= 4
     assert all(question.text for question in made.questions)
+
+
+NOTHING_TO_SEE = (
+    "\u200b",
+    "\u3164 \uffa0",
+    "\x1b[8m\x1b[0m",
+    "\ufe0f",
+    "\u2800\u2800",
+    "\U000e0041\U000e0042",
+    "\x00",
+)
+
+
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize("text", NOTHING_TO_SEE)
+def test_a_question_or_a_label_in_which_nothing_can_be_seen_is_refused(text: str) -> None:
+    for sent in (
+        {"question": text},
+        {"question": "Q?", "options": ["a", text]},
+        {"questions": [CACHE, {"question": text}]},
+        {"question": text, "kind": "approval"},
+    ):
+        with pytest.raises(InvalidInquiry, match=r"nothing in it can be seen|1 to "):
+            draft(sent)
+
+
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    (
+        ("Redis", "Re\u200bdis"),
+        ("Redis", "Redis\ufe0f"),
+        ("Redis", "\x1b[1mRedis\x1b[0m"),
+        ("all of it", "all  of\u00a0it"),
+        ("é", "e\N{COMBINING ACUTE ACCENT}"),
+        ("yes\u202e", "\u2066yes"),
+        ("password=hunter22", "password=hunter23"),
+    ),
+)
+def test_labels_that_look_the_same_are_refused(one: str, other: str) -> None:
+    with pytest.raises(InvalidInquiry, match="same label"):
+        draft({"question": "Which?", "options": [one, other]})
+
+
+def test_labels_that_differ_in_case_or_in_a_symbol_are_taken() -> None:
+    assert (
+        len(draft({"question": "Which?", "options": ["a", "A", "❤", "❤\ufe0f!"]}).questions[0].options) == 4
+    )

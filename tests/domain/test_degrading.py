@@ -1,5 +1,6 @@
 """What a channel shows with what it has: the table of degradations, one line each."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -123,13 +124,15 @@ def test_who_asks_is_said_and_hidden_characters_are_not_shown() -> None:
     assert seen.questions[0].choices[0].label == "ab"
 
 
-def test_a_long_text_is_cut_in_the_middle_with_a_link_to_the_whole() -> None:
+@pytest.mark.promise("trust/64")
+def test_a_long_text_is_cut_in_the_middle_with_a_link_to_the_whole_outside_of_it() -> None:
     context = "begin " + "line\n" * 3000 + " end"
     seen = shown(SLACK, "http://x/i/i1", context=context, options=options(2))
     assert len(seen.context) < SLACK.body
     assert seen.context.startswith("begin")
     assert seen.context.endswith("end")
-    assert "http://x/i/i1" in seen.context
+    assert "http://x/i/i1" not in seen.context
+    assert seen.more == WORDS["cut.link"].format(link="http://x/i/i1")
 
 
 def test_an_approval_is_shown_whole_or_not_at_all_until_it_is_over() -> None:
@@ -159,3 +162,13 @@ def test_what_cannot_be_shown_is_named_with_where_to_see_it() -> None:
     )
     assert seen.more == "📎 Redis — http://x/i/i1"
     assert shown(SLACK, "http://x/i/i1", options=["Redis"]).more == ""
+
+
+@pytest.mark.promise("trust/80")
+def test_a_session_of_ones_own_is_named_after_its_client_and_its_folder_in_channels() -> None:
+    origin = Origin(
+        agent="local", session="s", door="mcp-pipe", workspace="/home/ana/shop", client="claude-code"
+    )
+    heading = view(replace(an_inquiry(), origin=origin), SLACK, WORDS).heading
+    assert "claude-code in shop" in heading
+    assert "local" not in heading

@@ -134,3 +134,13 @@ def test_what_is_asked_in_quiet_hours_is_shown_when_they_are_over() -> None:
     (job,) = plan.consequences(lifecycle.asked(an_inquiry())).jobs
     assert job.due == NOON + HOUR
     assert plan.reminder(an_inquiry(), 0, 0, NOON) == NOON + HOUR
+
+
+def test_what_is_looked_at_before_its_time_is_not_shown_before_it() -> None:
+    plan = routing(Route(places=(TEAM,), quiet=Quiet(begin=11 * 60, end=13 * 60, zone=UTC)))
+    inquiry = an_inquiry()
+    noon = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
+    assert plan.showable(inquiry, 0, noon) == noon + HOUR
+    assert plan.showable(inquiry, 0, noon + 2 * HOUR) == noon + 2 * HOUR
+    # A question that tries a channel has the number of no route.
+    assert plan.showable(inquiry, 1, noon) == noon

@@ -50,10 +50,10 @@ def allowed(rule: Rule, action: Action, agent: str = "claude", now: float = 1.0)
     "command",
     [
         "git status",
-        "  git  status -s ",
+        "  git  status src ",
         "git status 'my file' \"and this\"",
         ["git", "status"],
-        "bash -lc 'git status -s'",
+        "bash -lc 'git status src'",
         "/bin/sh -c 'git status'",
         ["bash", "-lc", "git status"],
     ],
@@ -188,7 +188,8 @@ def test_a_prefix_that_says_too_little_is_refused(prefix: str) -> None:
     ("command", "ways"),
     [
         ("git status -s", ("exact", "prefix", "directory", "tool")),
-        ("npm run-script test:unit", ("exact", "prefix", "directory", "tool")),
+        ("npm run-script test:unit", ("exact", "directory", "tool")),
+        ("npm test -- --watch", ("exact", "prefix", "directory", "tool")),
         ("ls", ("exact", "prefix", "directory", "tool")),
         ("rm -rf build", ("exact", "directory", "tool")),
         ("git status; reboot", ("exact", "directory", "tool")),
@@ -219,11 +220,11 @@ def test_an_exact_rule_is_for_the_same_command_in_the_same_place() -> None:
 
 
 def test_a_remembered_prefix_counts_where_it_was_approved() -> None:
-    rule = remembered(bash("make test -j4"), "prefix")
-    assert rule.prefix == ("make", "test")
-    assert allowed(rule, bash("make test", f"{REPO}/sub"))
-    assert not allowed(rule, bash("make test", "/tmp/evil"))
-    assert not allowed(rule, bash("make deploy"))
+    rule = remembered(bash("cargo test --workspace"), "prefix")
+    assert rule.prefix == ("cargo", "test")
+    assert allowed(rule, bash("cargo test", f"{REPO}/sub"))
+    assert not allowed(rule, bash("cargo test", "/tmp/evil"))
+    assert not allowed(rule, bash("cargo install"))
 
 
 def test_somebody_may_say_how_long_the_prefix_is() -> None:

@@ -62,9 +62,12 @@ class Agent:
         self.send(method, params, request_id=request_id)
         return self.reply(request_id)
 
-    def initialize(self) -> None:
+    def initialize(self, *, met: bool = True) -> None:
+        """Shake hands; `met` waits for the daemon as well, which the pipe alone answers for."""
         assert "result" in self.ask("init", "initialize", INITIALIZE)
         self.send("notifications/initialized")
+        if met:
+            assert self.ask("met", "ping")["result"] == {}
 
     def call(self, request_id: object, tool: str, arguments: object, **meta: object) -> None:
         self.send("tools/call", {"name": tool, "arguments": arguments, "_meta": meta}, request_id=request_id)

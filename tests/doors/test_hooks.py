@@ -214,6 +214,62 @@ async def test_a_permission_request_is_answered_in_its_own_words(hook: Hook) -> 
     assert "denied" in denied["decision"]["message"]
 
 
+def unnamed(command: str = "make deploy", **more: object) -> dict[str, object]:
+    """What Claude Code 2.1.325 sends with a permission request, which has no id of the call."""
+    sent = {name: value for name, value in acting("PermissionRequest").items() if name != "tool_use_id"}
+    return {**sent, "prompt_id": "turn-1", "tool_input": {"command": command}, **more}
+
+
+@pytest.mark.promise("trust/69")
+async def test_a_permission_request_without_an_id_is_put_to_a_person(hook: Hook) -> None:
+    allowed = await hook.answered(unnamed(), "yes", AGENT_TOKEN)
+    assert allowed["decision"] == {"behavior": "allow", "updatedInput": {"command": "make deploy"}}
+    denied = await hook.answered(unnamed("make clean"), "no", AGENT_TOKEN)
+    assert denied["decision"]["behavior"] == "deny"
+    assert hook.house.history().count("asked") == 2
+
+
+async def test_a_yes_to_a_call_without_an_id_is_used_once(hook: Hook) -> None:
+    assert (await hook.answered(unnamed(), "yes", AGENT_TOKEN))["decision"]["behavior"] == "allow"
+    again = await hook.answered(unnamed(), "no", AGENT_TOKEN)
+    assert again["decision"]["behavior"] == "deny"
+    assert hook.house.history().count("asked") == 2
+
+
+async def test_a_yes_to_a_call_without_an_id_is_used_once_across_a_restart(tmp_path: Path) -> None:
+    house = House(tmp_path / "home")
+    async with at_home(house) as hook:
+        assert (await hook.answered(unnamed(), "yes"))["decision"]["behavior"] == "allow"
+    async with at_home(house) as hook:
+        assert (await hook.answered(unnamed(), "no"))["decision"]["behavior"] == "deny"
+
+
+async def test_a_call_without_an_id_that_is_delivered_again_rejoins_its_question(tmp_path: Path) -> None:
+    house = House(tmp_path / "home")
+    async with at_home(house) as hook:
+        asked = asyncio.create_task(hook.send(unnamed()))
+        (inquiry,) = await asyncio.to_thread(house.opened)
+        await asyncio.to_thread(house.stop)
+        await asyncio.gather(asked, return_exceptions=True)
+        await asyncio.to_thread(house.start)
+        house.access.lend(digest(RUN_TOKEN), Caller(name="claude", role=Role.AGENT, run=7))
+        await asyncio.to_thread(house.answer, inquiry.id, "yes")
+        assert (await hook.decided(unnamed()))["decision"]["behavior"] == "allow"
+        assert house.history().count("asked") == 1
+
+
+async def test_two_calls_of_one_action_at_the_same_time_are_two_questions(hook: Hook) -> None:
+    one = asyncio.create_task(hook.decided(unnamed(), AGENT_TOKEN))
+    (first,) = await asyncio.to_thread(hook.house.opened)
+    other = asyncio.create_task(hook.decided(unnamed(), AGENT_TOKEN))
+    both = await asyncio.to_thread(hook.house.opened, 2)
+    (second,) = [inquiry for inquiry in both if inquiry.id != first.id]
+    await asyncio.to_thread(hook.house.answer, second.id, "no")
+    assert (await other)["decision"]["behavior"] == "deny"
+    await asyncio.to_thread(hook.house.answer, first.id, "yes")
+    assert (await one)["decision"]["behavior"] == "allow"
+
+
 async def test_about_our_own_tools_nothing_is_said(hook: Hook) -> None:
     response = await hook.send(asking(tool_name="mcp__upcall__ask_human", tool_input={"question": "?"}))
     assert (response.status_code, response.json()) == (200, {})

@@ -268,7 +268,7 @@ async def test_a_token_has_a_limited_number_of_sessions(house: House, http: http
     house.prepare = doors.append
     house.start()
     http.base_url = httpx2.URL(house.url)
-    doors[0]._most_sessions = 2
+    doors[0].most_sessions = 2
     first, _ = await initialized(http), await initialized(http)
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
     refused = await http.post("/mcp", json=message, headers=bearer(AGENT_TOKEN) | ACCEPT)

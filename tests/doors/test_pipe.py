@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from tests.doors.agent import MODERN, PATIENCE, agent
+from tests.doors.agent import INITIALIZE, MODERN, PATIENCE, agent
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, House
 from upcall.home import Home
 
@@ -92,6 +92,99 @@ def test_a_call_survives_the_daemon_and_nothing_is_asked_twice(house: House, *, 
         assert house.history().count("asked") == 1
         assert not someone.has_reply("init")
         assert "tools" in someone.ask(2, "tools/list")["result"]
+
+
+@pytest.mark.promise("trust/74")
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "remote"])
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "restarted"])
+@pytest.mark.parametrize("answered", ["before", "after"])
+def test_a_question_that_is_repeated_after_it_was_given_up_is_put_to_people_once(
+    house: House, answered: str, *, restarted: bool, remote: bool
+) -> None:
+    there = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN} if remote else {}
+    with agent(house.home, UPCALL_WAIT="block", **there) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        someone.send("notifications/cancelled", {"requestId": 1})
+        assert someone.ask(2, "ping")["result"] == {}
+        if answered == "before":
+            house.answer(inquiry.id, "2")
+        if restarted:
+            house.stop()
+            house.start()
+        someone.call(3, "ask_human", QUESTION)
+        if answered == "after":
+            house.answer(inquiry.id, "2")
+        told = someone.reply(3)["result"]["structuredContent"]
+        assert (told["id"], told["answers"]) == (inquiry.id, [["None"]])
+        assert house.happened("collected").inquiry == inquiry.id
+        # The agent has it: the same words are another question now.
+        someone.call(4, "ask_human", QUESTION)
+        [other] = house.opened()
+        assert other.id != inquiry.id
+        assert house.history().count("asked") == 2
+
+
+@pytest.mark.promise("trust/74")
+def test_the_same_words_of_another_client_or_session_are_another_question(house: House) -> None:
+    with agent(house.home, UPCALL_WAIT="block") as one, agent(house.home, UPCALL_WAIT="block") as other:
+        for someone in (one, other):
+            someone.initialize()
+            someone.call(1, "ask_human", QUESTION)
+        one.call(2, "ask_human", QUESTION, **{"upcall/session": "s1"})
+        one.call(3, "ask_human", QUESTION, **{"upcall/session": "s2"})
+        one.call(4, "ask_human", {**QUESTION, "context": "It is for the tests."})
+        assert len(house.opened(5)) == 5
+
+
+@pytest.mark.promise("trust/75")
+def test_an_approval_that_comes_late_is_good_for_one_more_call(house: House) -> None:
+    action = {"action": "rm -r build"}
+    with agent(house.home, UPCALL_WAIT="block", CLAUDE_CODE_SESSION_ID="s1") as someone:
+        someone.initialize()
+        someone.call(1, "confirm_action", action)
+        [inquiry] = house.opened()
+        someone.send("notifications/cancelled", {"requestId": 1})
+        assert someone.ask(2, "ping")["result"] == {}
+        house.answer(inquiry.id, "yes")
+        someone.call(3, "confirm_action", action)
+        assert someone.reply(3)["result"]["structuredContent"]["answers"] == [["Approve"]]
+        someone.call(4, "confirm_action", action)
+        [again] = house.opened()
+        assert again.id != inquiry.id
+
+
+@pytest.mark.promise("trust/80")
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "remote"])
+@pytest.mark.parametrize(
+    ("client", "shown"),
+    [
+        ("claude-code", "claude-code in shop"),
+        ("codex-mcp-client", "codex in shop"),
+        ("A person you trust\n", "local"),
+        ("x" * 41, "local"),
+    ],
+)
+def test_a_session_of_ones_own_is_named_after_its_client_and_its_folder(
+    house: House, client: str, shown: str, *, remote: bool
+) -> None:
+    there = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN} if remote else {}
+    with agent(house.home, CLAUDE_PROJECT_DIR="/srv/shop/", **there) as someone:
+        info = {"name": client, "version": "1"}
+        assert "result" in someone.ask("init", "initialize", {**INITIALIZE, "clientInfo": info})
+        someone.call(1, "ask_human", QUESTION)
+        [inquiry] = house.opened()
+        assert (inquiry.origin.agent, inquiry.origin.asker) == ("local", shown)
+
+
+@pytest.mark.promise("trust/80")
+def test_a_token_with_a_name_of_its_own_keeps_that_name(house: House, tmp_path: Path) -> None:
+    environ = {"UPCALL_URL": house.url, "UPCALL_TOKEN": OTHER_TOKEN}
+    with agent(Home(tmp_path / "elsewhere"), **environ) as someone:
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        assert house.opened()[0].origin.asker == "other"
 
 
 def test_an_answer_given_while_the_pipe_was_cut_off_arrives(house: House) -> None:

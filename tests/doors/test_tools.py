@@ -1,12 +1,14 @@
 """The tools themselves, without any transport."""
 
 import asyncio
+import json
 import math
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
 from upcall.broker import Broker, Policy, Reply
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.limits import Limits
@@ -50,6 +52,15 @@ async def answered(
     await broker.receive(inquiry.id, Reply(text=text), PERSON)
     async with asyncio.timeout(PATIENCE):
         return await call
+
+
+@pytest.mark.promise("trust/15")
+@pytest.mark.parametrize("command", HIDING_COMMANDS)
+async def test_confirm_action_hides_nothing_that_could_run(broker: Broker, command: str) -> None:
+    await tools(broker).call("confirm_action", {"action": command, "details": command}, HASTY)
+    inquiry = await asked(broker)
+    assert PAYLOAD in inquiry.questions[0].text
+    assert PAYLOAD in inquiry.context
 
 
 def error_code(result: ToolResult) -> object:
@@ -295,6 +306,15 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
 
 
 @pytest.mark.promise("spec/18")
+@pytest.mark.promise("trust/81")
+def test_no_schema_has_a_list_of_types() -> None:
+    listed = json.dumps([tool.document() for tool in definitions(Limits(), ("ask_user",))])
+    assert '"type": [' not in listed
+    ask = definitions(Limits())[0].schema["properties"]
+    assert isinstance(ask, dict)
+    assert ask["ttl"]["anyOf"] == [{"type": "string"}, {"type": "number"}]
+
+
 def test_the_schema_states_the_configured_limits() -> None:
     limits = Limits(options=3, label=9, question=99)
     by_name = {tool.name: tool.document() for tool in definitions(limits, aliases=["ask_user"])}
@@ -311,6 +331,8 @@ def test_the_schema_states_the_configured_limits() -> None:
 def test_clients_name_their_calls_and_sessions_each_in_its_own_way() -> None:
     codex = {"callId": "call_1", "x-codex-turn-metadata": {"thread_id": "t", "session_id": "s"}}
     assert (session_of(codex), request_key_of(codex)) == ("t", "call_1")
+    helper = {"x-codex-turn-metadata": {"thread_id": "h", "session_id": "s", "parent_thread_id": "p"}}
+    assert session_of(helper) == "s"
     claude = {"claudecode/toolUseId": "toolu_1", "upcall/requestKey": "pipe:1"}
     assert (session_of(claude), request_key_of(claude)) == (None, "toolu_1")
     assert request_key_of({"upcall/requestKey": "pipe:1"}) == "pipe:1"

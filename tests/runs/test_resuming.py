@@ -11,6 +11,7 @@ import pytest
 from tests.runs.house import ANA, House, a_house
 from upcall.broker import Policy, Reply
 from upcall.domain import lifecycle
+from upcall.domain.api_errors import MOST_REFUSALS, awaited, next_try
 from upcall.domain.inquiry import Answered, Change, Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.run import RunState
@@ -78,6 +79,49 @@ async def test_a_tool_result_with_the_answer_is_evidence_and_nothing_is_resumed(
     over = await house.until_state(run, *OVER)
     assert (over.state, over.starts) == (RunState.COMPLETED, 1)
     assert await house.store.jobs("resume", "run:1") == []
+
+
+@pytest.mark.promise("trust/65", "trust/66")
+async def test_a_result_that_the_model_never_saw_is_no_evidence_and_the_service_is_tried_again(
+    house: House,
+) -> None:
+    """The answer waits, over a restart as well, and a person can have it tried at once."""
+    task = (
+        "while not Path('go').exists(): time.sleep(0.02)\n"
+        "tell(returned='The user answered: Red'); tell(result='overloaded', bad='api_error_529')"
+    )
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    (house.work / "go").touch()
+    waiting = await house.until(run, lambda current: current.next_try is not None)
+    assert (waiting.state, waiting.refusals) == (RunState.WAITING, 1)
+    settled = await house.store.get(asked.id)
+    assert isinstance(settled.state, Answered)
+    assert settled.state.collected_at is None
+    assert (await house.runs.retry(1, ANA)).number == 1
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.starts, over.refusals) == (RunState.COMPLETED, 2, 0)
+
+
+@pytest.mark.promise("trust/66")
+def test_pauses_grow_to_half_an_hour_and_go_on_for_hours() -> None:
+    pauses = [next_try(refusals, 0.0) for refusals in range(1, MOST_REFUSALS + 1)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (15.0, 1800.0)
+    assert sum(pauses) > 20 * 3600
+
+
+@pytest.mark.parametrize(
+    "reason", ["api_error_401", "api_error_429", "api_error_529", "api_error", "auth_required"]
+)
+def test_what_passes_is_waited_for(reason: str) -> None:
+    assert awaited(reason) is not None
+
+
+@pytest.mark.parametrize("reason", ["", "api_error_400", "api_error_413", "turn_failed", "exit_code 1"])
+def test_what_does_not_pass_is_not_waited_for(reason: str) -> None:
+    assert awaited(reason) is None
 
 
 async def test_a_refusal_that_the_agent_has_heard_starts_nothing(house: House) -> None:

@@ -115,6 +115,53 @@ def test_a_table_made_by_hand_is_left_alone(tmp_path: Path) -> None:
     assert removals(files("codex", tmp_path)) == []
 
 
+@pytest.mark.promise("trust/83")
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers = { other = { command = "x" } }  # mine\nmodel = "x"\n',
+        'model = "x"\r\nmcp_servers = {other={command="x"}}\r\n[a]\r\nb = 1\r\n',
+        "mcp_servers = {}",
+        'mcp_servers.other = { command = "x" }\n',
+        '[mcp_servers]\nother = { command = "x" }\n',
+        '[mcp_servers]\nother.command = "x"\n\n[a]\nb = 1\n',
+    ],
+)
+@pytest.mark.parametrize("has_copy", [True, False])
+def test_servers_may_be_written_on_one_line(text: str, *, has_copy: bool, tmp_path: Path) -> None:
+    path = tmp_path / ".codex/config.toml"
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    others = {key: value for key, value in tomllib.loads(text).items() if key != "mcp_servers"}
+
+    apply(additions(files("codex", tmp_path)))
+    newer = Door(command=("/new/upcall", "mcp"), environment={})
+    apply(additions(files("codex", tmp_path, newer)))
+    assert additions(files("codex", tmp_path, newer)) == []
+    server = server_of("codex", files("codex", tmp_path)[0])
+    assert server is not None
+    assert server.command == ("/new/upcall", "mcp")
+    written = tomllib.loads(path.read_bytes().decode())
+    assert {key: value for key, value in written.items() if key != "mcp_servers"} == others
+    assert written["mcp_servers"]["upcall"]["required"] is True
+
+    if not has_copy:
+        backup_of(path).unlink()
+    apply(removals(files("codex", tmp_path)))
+    left = path.read_bytes().decode()
+    assert left == text if has_copy else tomllib.loads(left) == tomllib.loads(text)
+    assert removals(files("codex", tmp_path)) == []
+
+
+def test_what_was_added_to_our_table_is_not_taken_out_with_it(tmp_path: Path) -> None:
+    apply(additions(files("codex", tmp_path)))
+    path = tmp_path / ".codex/config.toml"
+    path.write_text(path.read_text() + '\n[mcp_servers.upcall.tools]\nask_human = "on"\n')
+
+    with pytest.raises(UnusableFile, match=r"more has been added .*tools"):
+        removals(files("codex", tmp_path))
+
+
 @pytest.mark.parametrize(
     ("name", "file", "text", "complaint"),
     [
@@ -126,7 +173,7 @@ def test_a_table_made_by_hand_is_left_alone(tmp_path: Path) -> None:
             "permissions.allow is not a list",
         ),
         ("codex", ".codex/config.toml", b"a = 1\nb = \n", "line 2: this is no TOML"),
-        ("codex", ".codex/config.toml", b"mcp_servers = {}\n", "this is no TOML"),
+        ("codex", ".codex/config.toml", b"mcp_servers = 5\n", "mcp_servers is not a table"),
         ("opencode", ".config/opencode/opencode.json", b"[]", "the document is not an object"),
         ("gemini", ".gemini/settings.json", b"{\xff}", "byte 2 is not UTF-8"),
     ],

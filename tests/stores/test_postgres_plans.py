@@ -86,7 +86,7 @@ async def test_everything_else_that_is_asked_all_the_time_has_its_index(
         (locked.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
         (ledger.ABOUT, ("kind1", "subject5"), "job_about"),
         (ledger.NEXT_DUE, (["kind1"], ["", "here"]), "job_due"),
-        (jobs.CLAIM, (["kind1", "kind2"], 100.0, ["", "here"], 10, 200.0), "job_due"),
+        (jobs.CLAIM, (["kind1", "kind2"], 100.0, ["", "here"], 10, 200.0, "7"), "job_due"),
     ]
     for sql, values, index in asked:
         steps = plan(db, sql, values)

@@ -77,10 +77,14 @@ class Replica:
         """Stop it without its knowing, as a machine does that hangs."""
         self._signal(signal.SIGSTOP)
 
-    def halted(self) -> list[tuple[str, int]]:
-        """Wait until it has halted itself; returns what is held then, with its fence."""
+    def wait_until_halted(self) -> None:
+        """Wait until it has halted itself."""
         assert self._process is not None
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+
+    def halted(self) -> list[tuple[str, int]]:
+        """Wait until it has halted itself; returns what is held then, with its fence."""
+        self.wait_until_halted()
         with psycopg.connect(self._environment["UPCALL_DATABASE"], autocommit=True) as admin:
             return _held(admin)
 

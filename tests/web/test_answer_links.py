@@ -147,7 +147,7 @@ async def test_whoever_comes_late_is_shown_what_stands(house: House, visitor: Vi
     path = await link(house, asked)
     form = await opened(visitor, path)
     await house.answered(asked["ref"], "Memcached", by="ben")
-    lost = await said(await visitor.sends(form, ("q0", "0")), 200)
+    lost = await said(await visitor.sends(form, ("q0", "0")), 409)
     assert "was already settled" in lost
     assert "Answered: Memcached — by ben" in lost
     shown = await visitor.looks(path)
@@ -161,7 +161,7 @@ async def test_an_expired_question_takes_no_answer_by_link(house: House, visitor
     form = await opened(visitor, path)
     house.clock.now += 3601
     forced = Form(form.action, [*form.fields, ("force", "1")])
-    assert "Expired" in await said(await visitor.sends(forced, ("t0", "yes")), 200)
+    assert "Expired" in await said(await visitor.sends(forced, ("t0", "yes")), 409)
     assert forms(await visitor.looks(path)) == []
 
 

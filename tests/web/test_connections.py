@@ -117,10 +117,13 @@ async def test_a_head_that_never_ends_is_cut_off(
 
 
 @pytest.mark.promise("trust/29")
-async def test_many_headers_are_as_large_as_one(place: Place) -> None:
+async def test_many_headers_are_as_large_as_one(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     line = await place.line()
-    line.say("GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n" + "A: b\r\n" * LARGEST_HEAD)
-    assert b" 431 " in await line.hear()
+    with told(caplog, "more than"):
+        line.say("GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n" + "A: b\r\n" * LARGEST_HEAD)
+        heard = await line.hear()
+    # The system drops the reply where more had been sent than was read.
+    assert heard == b"" or b" 431 " in heard
 
 
 async def test_a_large_body_is_no_large_head(place: Place) -> None:

@@ -358,7 +358,7 @@ async def test_a_search_that_cannot_be_made_is_refused(house: House, query: dict
 @pytest.mark.promise("trust/37")
 async def test_a_token_attaches_a_limited_number_of_bytes_within_an_hour(tmp_path: Path) -> None:
     async with House.open(tmp_path, pacing=Pacing(attachment_bytes=6)) as house:
-        file = {"question": "Fine?", "attachments": [{"name": "a", "data": "YWJjZA=="}]}
+        file: dict[str, Any] = {"question": "Fine?", "attachments": [{"name": "a", "data": "YWJjZA=="}]}
         await house.asked(**file)
         refused = await house.as_("builder").post("/v1/inquiries", json=file)
         assert code(refused) == (429, "rate_limited")
@@ -367,3 +367,11 @@ async def test_a_token_attaches_a_limited_number_of_bytes_within_an_hour(tmp_pat
         await house.asked("painter", **file)
         house.clock.now += 3600
         await house.asked(**file)
+
+
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize(
+    "body", [{"question": "\u3164"}, {"question": "Which?", "options": ["Redis", "Re\u200bdis"]}]
+)
+async def test_what_no_person_could_tell_apart_is_refused(house: House, body: dict[str, Any]) -> None:
+    assert code(await house.as_("builder").post("/v1/inquiries", json=body)) == (422, "invalid_inquiry")

@@ -7,6 +7,8 @@ import pytest
 
 from tests.web.house import CHOICE, House
 from tests.web.visitor import Form, Visitor, words
+from upcall.domain.asking import draft
+from upcall.domain.inquiry import Origin
 
 
 @pytest.fixture
@@ -57,6 +59,17 @@ async def test_an_option_is_chosen_and_sent(live: House, ana: Visitor) -> None:
     page = words(await ana.looks(response.headers["location"]))
     assert f"Answered {inquiry['ref']}. The agent is being told." in page
     assert "Answered: Memcached — by ana" in page
+
+
+@pytest.mark.promise("trust/80")
+async def test_a_card_names_a_session_of_ones_own_after_its_client_and_its_folder(
+    live: House, ana: Visitor
+) -> None:
+    origin = Origin(
+        agent="local", session="s", door="mcp-pipe", workspace="/home/ana/shop", client="claude-code"
+    )
+    await live.broker.ask(draft(CHOICE), origin)
+    assert '<bdi class="agent">claude-code in shop</bdi>' in await ana.looks()
 
 
 @pytest.mark.promise("poietai/15")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
 from tests.web.house import CHOICE, House, code
 from tests.web.test_openapi import check, schema_of
 from upcall.broker import Policy
@@ -41,6 +42,14 @@ async def test_an_approval_is_remembered_with_its_answer(house: House) -> None:
     check(schema_of("/v1/rules/{name}", "delete", 200), gone.json())
     assert code(await house.as_("ana").get(f"/v1/rules/{rule['id']}")) == (404, "unknown_rule")
     assert code(await house.as_("ana").delete(f"/v1/rules/{rule['id']}")) == (404, "unknown_rule")
+
+
+@pytest.mark.promise("trust/15")
+@pytest.mark.parametrize("command", HIDING_COMMANDS)
+async def test_an_approval_over_http_hides_nothing_that_could_run(house: House, command: str) -> None:
+    shell = {**ACTION, "input": {"command": command}}
+    assert PAYLOAD in (await house.asked(action=shell))["questions"][0]["question"]
+    assert PAYLOAD in (await house.asked(kind="approval", question=command))["questions"][0]["question"]
 
 
 async def test_another_action_under_the_same_key_is_a_conflict(house: House) -> None:

@@ -60,6 +60,7 @@ async def test_a_person_starts_a_run(house: House) -> None:
         "exit_code": None,
         "inquiries": [],
         "retry_of": None,
+        "next_try": None,
     }
     assert (await house.as_("ben").get("/v1/runs/1")).json() == run
 

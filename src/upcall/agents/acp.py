@@ -10,6 +10,8 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.program import LOST_TOUCH, Command, Finished, Noticed, Session, Task
 
 EXTRA_HINT = "pip install 'upcall[acp]'"
+PACKAGES = {"acp": EXTRA_HINT}
+"""What the extra brings, and how it is installed."""
 
 
 class AcpDriver:
@@ -50,6 +52,7 @@ class Acp:
         self._start = start
         self.rest = 0.0
         self.hides_results = True
+        self.packages = PACKAGES
         self.install_hint = f"install {start[0]!r}, or correct `start` in [agents.{name}]"
 
     def program(self) -> str:

@@ -43,6 +43,7 @@ from upcall.agents.acp_reading import AcpReader, Message, message_in
 from upcall.agents.acp_requests import Denials, action_of, is_ours, question_groups, way_to
 from upcall.agents.elicitation import NotFilledIn, Value, fields_of
 from upcall.agents.prompt import advice_of, with_advice
+from upcall.domain.api_errors import awaited
 from upcall.domain.program import (
     SESSION_GONE,
     Door,
@@ -249,7 +250,9 @@ class Conversation:
         try:
             await resume(cwd=self._told.cwd, session_id=self._session, mcp_servers=servers)
         except RequestError as problem:
-            self._notice(Finished(ok=False, text=_details(problem), reason=SESSION_GONE))
+            refused = self._end is not None and awaited(self._end.reason) is not None
+            gone = Finished(ok=False, text=_details(problem), reason=SESSION_GONE)
+            self._notice(self._end if self._end is not None and refused else gone)
             return False
         return True
 

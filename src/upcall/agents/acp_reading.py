@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from upcall.domain.api_errors import api_error
 from upcall.domain.program import (
     Finished,
     Noticed,
@@ -157,7 +158,12 @@ def _used(result: Message) -> Iterator[Noticed]:
 def _failure(error: Message) -> Iterator[Noticed]:
     details = _text(_object(error.get("data")).get("details"))
     text = ": ".join(part for part in (_text(error.get("message")), details) if part)
-    reason = "auth_required" if error.get("code") == AUTH_REQUIRED else "protocol_error"
+    code = error.get("code")
+    if isinstance(code, int) and code > 0:
+        # The protocol's own codes are negative: an agent that hands on its service's status says so with it.
+        reason = api_error(code)
+    else:
+        reason = "auth_required" if code == AUTH_REQUIRED else "protocol_error"
     yield Finished(ok=False, text=text, reason=reason)
 
 

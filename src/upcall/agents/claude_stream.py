@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from upcall.domain.api_errors import api_error
 from upcall.domain.program import (
     SESSION_GONE,
     Deferred,
@@ -25,6 +26,12 @@ from upcall.domain.program import (
 DEFERRED = "tool_deferred"
 NO_SESSION = "No conversation found with session ID: "
 """The only word of a result that tells a session which is gone from other failures; the session's id follows."""
+
+SYNTHETIC = "<synthetic>"
+"""The model of messages that Claude Code writes itself, such as the errors of the API."""
+
+BILLING = "billing_error"
+"""The word for a request that is refused as wrong, and taken once the account is paid."""
 
 LONGEST_SHOWN = 500
 MESSAGES_REMEMBERED = 64
@@ -49,6 +56,7 @@ class ClaudeReader:
         self._usage: dict[str, tuple[int, int]] = {}
         self._taken = 0
         self._given = 0
+        self._error = ""
 
     def notice(self, line: str) -> Iterator[Noticed]:
         """What a line tells."""
@@ -63,6 +71,9 @@ class ClaudeReader:
             self._session = session
             yield SessionSeen(id=session)
         match event.get("type"):
+            case "assistant" if _is_synthetic(event):
+                self._error = _text(event.get("error"))
+                yield from _said(_fields(event.get("message")))
             case "assistant":
                 yield from self._spoke(_fields(event.get("message")))
             case "user":
@@ -76,19 +87,9 @@ class ClaudeReader:
         name = _text(message.get("id"))
         if name not in self._usage:
             yield TurnTaken()
+        self._error = ""
         yield from self._used(name, _fields(message.get("usage")))
-        for block in _blocks(message.get("content")):
-            match block.get("type"):
-                case "text" if text := _text(block.get("text")):
-                    yield Said(text=text)
-                case "tool_use":
-                    yield ToolCalled(
-                        id=_text(block.get("id")),
-                        name=_text(block.get("name")),
-                        input=_fields(block.get("input")),
-                    )
-                case _:
-                    continue
+        yield from _said(message)
 
     def _used(self, name: str, usage: Fields) -> Iterator[Noticed]:
         before = self._usage.pop(name, (0, 0))
@@ -122,16 +123,36 @@ class ClaudeReader:
         subtype = _text(event.get("subtype"))
         text = _text(event.get("result")) or "\n".join(map(_text, _list(event.get("errors"))))
         ok = subtype == "success" and event.get("is_error") is not True
-        yield Finished(ok=ok, text=text, reason="" if ok else _reason(event, subtype))
+        yield Finished(ok=ok, text=text, reason="" if ok else _reason(event, subtype, self._error))
 
 
-def _reason(event: Fields, subtype: str) -> str:
+def _is_synthetic(event: Fields) -> bool:
+    """Whether the program speaks in the model's place, which has not been reached."""
+    is_error = event.get("is_api_error_message") is True
+    return is_error or _fields(event.get("message")).get("model") == SYNTHETIC
+
+
+def _said(message: Fields) -> Iterator[Noticed]:
+    for block in _blocks(message.get("content")):
+        match block.get("type"):
+            case "text" if text := _text(block.get("text")):
+                yield Said(text=text)
+            case "tool_use":
+                yield ToolCalled(
+                    id=_text(block.get("id")),
+                    name=_text(block.get("name")),
+                    input=_fields(block.get("input")),
+                )
+            case _:
+                continue
+
+
+def _reason(event: Fields, subtype: str, error: str) -> str:
     """A short code: what kind of error, that the model's service refused, or that there is no such session."""
     if f"{NO_SESSION}{_text(event.get('session_id'))}" in _list(event.get("errors")):
         return SESSION_GONE
     if subtype == "success":
-        status = event.get("api_error_status")
-        return f"api_error_{status}" if isinstance(status, int) else "api_error"
+        return api_error(None if error == BILLING else event.get("api_error_status"), error)
     return subtype or "error"
 
 

@@ -43,6 +43,8 @@ def socket_of(door: Door) -> Path:
 class AppDriver:
     """Talks to one process of the app server, over as many connections as it takes."""
 
+    silent = True
+
     def __init__(self, told: Task | Session, message: str | None) -> None:
         self._told = told
         self._message = message

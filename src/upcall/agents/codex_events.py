@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from upcall.agents.codex_items import Json, called, fields_in, list_in, returned, said, text_in
+from upcall.agents.codex_items import Json, called, failed, fields_in, list_in, returned, said, text_in
 from upcall.domain.program import Finished, Noticed, Spent, ToolCalled, ToolReturned, TurnTaken
 
 
@@ -73,8 +73,7 @@ class AppReader:
             case "completed":
                 return Finished(ok=True, text=self._last_words)
             case "failed":
-                why = text_in(fields_in(turn.get("error")).get("message"))
-                return Finished(ok=False, text=why or self._last_words, reason="turn_failed")
+                return failed(turn.get("error"), self._last_words)
             case _:
                 return Finished(ok=False, text=self._last_words, reason="interrupted")
 

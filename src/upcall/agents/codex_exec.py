@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from upcall.agents.codex_items import (
     Json,
     called,
+    failed,
     fields_in,
     is_declined,
     parsed,
@@ -88,8 +89,7 @@ class ExecReader:
                 yield from _spent(fields_in(event.get("usage")))
                 yield Finished(ok=True, text=self._last_words)
             case "turn.failed":
-                why = text_in(fields_in(event.get("error")).get("message"))
-                yield Finished(ok=False, text=why or self._last_words, reason="turn_failed")
+                yield failed(event.get("error"), self._last_words)
             case _:
                 pass
 

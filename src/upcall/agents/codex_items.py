@@ -5,12 +5,18 @@ Whatever is not as expected is nothing, and never an exception.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from upcall.domain.program import Said, ToolCalled, ToolReturned
+from upcall.domain.api_errors import api_error
+from upcall.domain.program import Finished, Said, ToolCalled, ToolReturned
 
 Json = Mapping[str, Any]
+
+TURN_FAILED = "turn_failed"
+_STATUS = re.compile(r"(?:unexpected|last) status:? (\d{3})\b", re.ASCII)
+_LIMIT = "usage limit"
 
 COMMAND = "exec_command"
 PATCH = "apply_patch"
@@ -55,6 +61,17 @@ def said(item: Json) -> Said | None:
     """The model's words, if that is what an item is."""
     text = text_in(item.get("text"))
     return Said(text=text) if item.get("type") in ("agent_message", "agentMessage") and text else None
+
+
+def failed(error: object, last_words: str) -> Finished:
+    """How a turn ended that did not end well; whether it was the model's service, only the sentence says."""
+    why = text_in(fields_in(error).get("message"))
+    status = _STATUS.search(why)
+    if status is not None:
+        reason = api_error(int(status[1]))
+    else:
+        reason = api_error(word="usage_limit") if _LIMIT in why else TURN_FAILED
+    return Finished(ok=False, text=why or last_words, reason=reason)
 
 
 def is_declined(item: Json) -> bool:

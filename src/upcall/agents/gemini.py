@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from upcall.agent_ports import Driver, Reader
-from upcall.agents.acp import AcpDriver
+from upcall.agents.acp import PACKAGES, AcpDriver
 from upcall.agents.acp_reading import AcpReader
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.program import Command, Door, Permission, Session, Task
@@ -33,6 +33,7 @@ class Gemini:
     install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
     rest = REST
     hides_results = True
+    packages = PACKAGES
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "gemini"

@@ -5,9 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from upcall.domain.api_errors import api_error
 from upcall.domain.program import Noticed, Refused, Said, Spent, ToolCalled, ToolReturned, TurnTaken
 
 Json = Mapping[str, object]
+
+API_ERROR = "APIError"
+"""What opencode calls a refusal of the model's service."""
 
 _REFUSED = ("The user has specified a rule which prevents", "The user rejected permission")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -68,7 +72,10 @@ def failure(error: object) -> tuple[str, str]:
     """What went wrong, in words and as a short code."""
     known = mapping(error)
     name = text(known.get("name"))
-    message = text(mapping(known.get("data")).get("message")) or text(known.get("message")) or name
+    data = mapping(known.get("data"))
+    message = text(data.get("message")) or text(known.get("message")) or name
+    if name == API_ERROR:
+        return message or name, api_error(data.get("statusCode"))
     return message or "opencode does not say what went wrong", _code(name) or "unknown_error"
 
 

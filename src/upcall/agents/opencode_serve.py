@@ -20,6 +20,8 @@ class ServeDriver:
     asked meanwhile is asked of people, under the same keys as before.
     """
 
+    silent = True
+
     def __init__(self, told: Task | Session, message: str | None, prompt: Mapping[str, str]) -> None:
         self._told = told
         self._message = message

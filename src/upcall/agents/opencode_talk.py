@@ -29,6 +29,7 @@ INPUT_SECONDS = 20.0
 UNFINISHED = ("length", "content-filter", "error", "tool-calls")
 """Ends of a last step after which there was more to do."""
 MARK = "upcall"
+SHELL = "bash"
 
 
 class Talk:
@@ -231,8 +232,12 @@ class Talk:
         if given is None:
             await self._deny(name, "What it would do could not be read, so nobody could approve it.")
             return
-        shown = {**mapping(permission.get("metadata")), **given, "patterns": permission.get("patterns")}
-        action = Action(tool=text(permission.get("permission")), input=shown, cwd=self._told.cwd)
+        shown = {**mapping(permission.get("metadata")), **given}
+        tool = text(permission.get("permission"))
+        if tool != SHELL or not text(given.get("command")):
+            # Those of a command are made of the command itself, and would only make it another one each time.
+            shown["patterns"] = permission.get("patterns")
+        action = Action(tool=tool, input=shown, cwd=self._told.cwd)
         verdict = await self._desk.approve(action, name, wait=self._told.door.wait)
         if verdict.allowed:
             await self._reply(f"/permission/{name}/reply", {"reply": "once"})

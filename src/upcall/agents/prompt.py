@@ -2,16 +2,25 @@
 
 from upcall.domain.program import Door
 
-ASKING = """\
+_ASKING = """\
 You work without anybody watching, and a person can be asked.
 - Ask only when you are really blocked: by a decision that is not yours, or by something that you cannot find out \
 yourself. Never ask what the files, the tools or the task can tell you, and never guess where you should ask.
 - To ask, call the tool ask_human of the MCP server upcall, and not a question tool of your own. Say in `context` what \
 the person needs to know, since they do not see your conversation. Offer concrete options and mark the one that you \
 would take as recommended. Then wait: an answer can take hours, and the call returns with it.
-- A result that says "parked" is not an answer. End your turn and say what you are waiting for; you will be continued \
-with the answer.
+- A result that says "parked" is not an answer. {parked}
 - If the person declines, or nobody answers in time, take the most cautious way, or stop and say what is blocking you."""
+
+ASKING = _ASKING.format(
+    parked="End your turn and say what you are waiting for; you will be continued with the answer."
+)
+
+ASKING_ONCE = _ASKING.format(
+    parked="Call the tool wait_for_answer with its id, as often as needed, until the result is another one. Do not end your "
+    "turn before: this session is not continued, and the answer would be lost."
+)
+"""For a job that ends with its process: an answer that comes later has no reader."""
 
 
 def advice_of(door: Door) -> str:

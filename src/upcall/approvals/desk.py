@@ -18,8 +18,12 @@ from upcall.domain.outcome import Outcome, outcome
 from upcall.domain.program import Action, Verdict
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
+from upcall.repeats import Scope
 
 NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
+
+
+USED = "This was approved once, and that was used by another call. Do not perform the action; ask again."
 
 
 class ApprovalDesk:
@@ -51,9 +55,16 @@ class ApprovalDesk:
         """
         try:
             asked = await self._broker.ask(
-                draft(fields, UNBOUNDED), self._origin("question", key), named_session=True
+                draft(fields, UNBOUNDED),
+                self._origin("question", key),
+                named_session=True,
+                scope=Scope(name=self._session),
             )
-            return outcome(await self._broker.wait(asked.inquiry, self._patience(wait)))
+            settled = await self._broker.wait(asked.inquiry, self._patience(wait))
+            if isinstance(settled.state, Answered):
+                # Once it has been told, the same words are another question.
+                await self._broker.repeats.use(settled, key)
+            return outcome(settled)
         except UpcallError as error:
             hint = f" {error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
             return Outcome(
@@ -86,8 +97,13 @@ class ApprovalDesk:
             return _no(earlier.reason, earlier.inquiry)
         if not self._has_people():
             return _no(NOBODY)
-        added = await self._broker.ask(asked, self._origin("permission", key), named_session=True)
-        return _verdict(await self._broker.wait(added.inquiry, wait), asked.digest)
+        added = await self._broker.ask(
+            asked, self._origin("permission", key), named_session=True, scope=Scope(name=self._session)
+        )
+        settled = await self._broker.wait(added.inquiry, wait)
+        if settled.is_approved and not await self._broker.repeats.use(settled, key):
+            return _no(USED, settled.id)
+        return _verdict(settled, asked.digest)
 
     async def _acts_freely(self) -> bool:
         """What the thread says counts, and what the agent may do elsewhere only where it says nothing."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import apprise
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import SignedOut, Unavailable
 from upcall.channels.one_way import OneWay, summary
 from upcall.domain.showing import Capabilities, Finding, Reference, View
 
@@ -37,7 +37,7 @@ class Apprise(OneWay):
 
     async def _send(self, title: str, body: str) -> None:
         if not self._known:
-            raise Refused("Apprise does not know such an address: check `url`")
+            raise SignedOut("Apprise does not know such an address: check `url`")
         # It is text and nothing else, whatever the agent has written.
         if not await self._apprise.async_notify(
             body=body, title=title, body_format=apprise.NotifyFormat.TEXT

@@ -65,6 +65,7 @@ class Desktop(OneWay):
     async def listen(self, inbox: Inbox) -> None:
         """Hold the connection, since clicks come through it."""
         bus = await self._connected()
+        await inbox.connected()
         try:
             await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library does not say: nothing
         except (EOFError, OSError) as error:

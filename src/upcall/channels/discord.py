@@ -1,6 +1,7 @@
 """Discord through discord.py: a bot on the gateway, so nothing of ours has to be reachable from outside.
 
-Everything is acknowledged before it is dealt with, except what opens a form, which has to be the first thing said.
+What a person pressed is acknowledged once it is kept, because Discord does not deliver it again. Discord waits for
+three seconds; so do we, almost, and then acknowledge what is still on its way.
 """
 
 import asyncio
@@ -15,23 +16,39 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import FormRefused, Inbox, Refused, SignedOut, Unavailable
 from upcall.channels import discord_messages as messages, discord_reading as reading
 from upcall.channels.addresses import guarded
 from upcall.channels.words import sentences
-from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
+from upcall.domain.degrading import plain
+from upcall.domain.errors import StorageError
+from upcall.domain.showing import Capabilities, Finding, Inbound, Odd, Reference, View
 
 FORM_SECONDS = 2.0
 """How long a form may take to open; Discord gives up after three seconds."""
 
+ACKNOWLEDGE_SECONDS = 2.0
+"""How long a person may wait for what becomes of a press; Discord gives up after three seconds."""
+
 LONGEST_WAIT = 30.0
 """A rate limit up to so many seconds is waited for by the library, in order; of a longer one we are told."""
 
-INTENTS = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+INTENTS = discord.Intents(
+    guilds=True,
+    guild_messages=True,
+    dm_messages=True,
+    message_content=True,
+    guild_reactions=True,
+    dm_reactions=True,
+)
 DEFER, REPLY, OPEN = 6, 4, 9
+INVALID_FORM = 50035
+"""What Discord says about a message or a form that it does not take as it is."""
+
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
+AUTHENTICATION_FAILED = 4004
 HINTS = {
-    4004: "bot_token is the one under Bot, Token",
+    AUTHENTICATION_FAILED: "bot_token is the one under Bot, Token",
     4014: INTENT,
     10003: "use the channel's id: switch on Developer Mode, then Copy Channel ID",
     50001: "let the bot see that channel: View Channel",
@@ -63,24 +80,17 @@ class Discord:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place that begins with @ is a person, in their direct messages."""
         channel = await self._direct(place[1:]) if place.startswith("@") else place
-        body = messages.message(view, self._words)
-        if len(body["content"]) > messages.LONGEST:
-            raise Refused(f"it is longer than the {messages.LONGEST} characters that Discord takes")
         # The same message again within a few minutes is that message, whatever became of the first reply.
-        body |= {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
-        sent = await self._call("POST", "/channels/{channel_id}/messages", body, channel_id=channel)
+        once = {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
+        path = "/channels/{channel_id}/messages"
+        sent = await self._write(view, "POST", path, once, channel_id=channel)
         return Reference(place=place, message=reading.name_of(channel, str(sent["id"])))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         channel, message = reading.whereabouts(reference.message)
-        await self._call(
-            "PATCH",
-            "/channels/{channel_id}/messages/{message_id}",
-            messages.message(view, self._words),
-            channel_id=channel,
-            message_id=message,
-        )
+        path = "/channels/{channel_id}/messages/{message_id}"
+        await self._write(view, "PATCH", path, {}, channel_id=channel, message_id=message)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
@@ -94,6 +104,8 @@ class Discord:
         try:
             await ears.start(self._token, reconnect=False)
         except discord.ConnectionClosed as error:
+            if error.code == AUTHENTICATION_FAILED:
+                raise SignedOut(f"Discord says {error.code}: {HINTS[error.code]}") from error
             if error.code in HINTS:
                 raise Refused(f"Discord says {error.code}: {HINTS[error.code]}") from error
             raise Unavailable(f"Discord has closed the connection: {error.code}") from error
@@ -129,18 +141,33 @@ class Discord:
         data: Mapping[str, Any] = interaction.data or {}
         sent = interaction.type is discord.InteractionType.modal_submit
         what = reading.submitted(data) if sent else reading.pressed(data)
-        if what is None or interaction.message is None:
+        # Discord may leave out in which channel it was: then the question's own record says so.
+        channel = "" if interaction.channel_id is None else str(interaction.channel_id)
+        if what is None:
             return
-        message = reading.name_of(str(interaction.channel_id), str(interaction.message.id))
+        message = ""
+        if interaction.message is not None and channel:
+            message = reading.name_of(channel, str(interaction.message.id))
         inbound = reading.inbound(
             what, interaction=str(interaction.id), user=str(interaction.user.id), message=message
         )
         if what.given is None:
             await self._open(interaction, inbox, inbound, own=what.own)
             return
-        await self._respond(interaction, {"type": DEFER})
-        heard = await inbox.receive(inbound)
-        if heard.line:
+        receiving = asyncio.create_task(inbox.receive(inbound))
+        await asyncio.wait({receiving}, timeout=ACKNOWLEDGE_SECONDS)
+        line = receiving.result().line if receiving.done() else ""
+        try:
+            await self._respond(interaction, _whispered(line) if line else {"type": DEFER})
+        except (Refused, Unavailable) as problem:
+            # What was pressed counts all the same, and what there is to say is said beside the question.
+            log.warning("a press could not be acknowledged: %s", problem)
+            line = (await receiving).line
+            if line and message:
+                await self._say(*reading.whereabouts(message), line)
+            return
+        heard = await receiving
+        if heard.line and not line:
             await self._call(
                 "POST",
                 "/webhooks/{webhook_id}/{webhook_token}",
@@ -152,7 +179,7 @@ class Discord:
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
         """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
         # A person cannot share a bot's account, so whatever a bot or a hook writes is nobody's answer.
-        if message.author.bot or message.webhook_id is not None:
+        if message.author.bot or message.webhook_id is not None or message.is_system():
             return
         channel, replied = str(message.channel.id), message.reference and message.reference.message_id
         words = message.content
@@ -167,11 +194,27 @@ class Discord:
             place=channel,
             message=None if replied is None else reading.name_of(channel, str(replied)),
             words=words.strip(),
+            # A sticker, a voice message or a picture: without words it says nothing.
+            odd=None if words.strip() else Odd.MESSAGE,
             at=message.created_at.timestamp(),
         )
         heard = await inbox.receive(inbound)
         if heard.line:
             await self._say(channel, str(message.id), heard.line)
+
+    async def notice(self, reaction: discord.RawReactionActionEvent, inbox: Inbox) -> None:
+        """Take a reaction, which is no answer."""
+        channel, message = str(reaction.channel_id), str(reaction.message_id)
+        inbound = Inbound(
+            id=f"reaction:{message}:{reaction.user_id}:{reaction.emoji}",
+            user=str(reaction.user_id),
+            place=channel,
+            message=reading.name_of(channel, message),
+            odd=Odd.REACTION,
+        )
+        heard = await inbox.receive(inbound)
+        if heard.line:
+            await self._say(channel, message, heard.line)
 
     async def _open(
         self, interaction: discord.Interaction, inbox: Inbox, inbound: Inbound, *, own: bool
@@ -182,14 +225,32 @@ class Discord:
                 view = await inbox.view(inbound.inquiry or "")
         except TimeoutError:
             pass
+        except StorageError:
+            log.exception("a form could not be made")
         else:
             if view is not None and view.outcome is None:
                 form = messages.form(view, self._words, own=own)
-                await self._respond(interaction, {"type": OPEN, "data": form})
-                return
-            line = self._words["no_question"] if view is None else view.outcome or ""
-        told = messages.plain(line) | {"flags": messages.EPHEMERAL}
-        await self._respond(interaction, {"type": REPLY, "data": told})
+                try:
+                    await self._respond(interaction, {"type": OPEN, "data": form})
+                    return
+                except Refused as problem:
+                    log.warning("the form of %s could not be opened: %s", view.ref, problem)
+                    line = self._words["form_failed"].format(link=view.page)
+            else:
+                line = self._words["no_question"] if view is None else view.outcome or ""
+        await self._respond(interaction, _whispered(line))
+
+    async def _write(
+        self, view: View, method: str, path: str, more: dict[str, Any], **parameters: str
+    ) -> Any:
+        """Have a message show a view; where Discord does not take what there is to press, as text with numbers."""
+        try:
+            return await self._call(method, path, _body(view, self._words) | more, **parameters)
+        except FormRefused as problem:
+            log.warning("%s is sent to Discord as plain text: %s", view.ref, problem)
+        return await self._call(
+            method, path, _body(plain(view, self._words), self._words) | more, **parameters
+        )
 
     async def _respond(self, interaction: discord.Interaction, reply: Mapping[str, Any]) -> None:
         await self._call(
@@ -247,6 +308,12 @@ class _Ears(discord.Client):
         self._channel = channel
         self._inbox = inbox
 
+    async def on_ready(self) -> None:
+        await self._inbox.connected()
+
+    async def on_resumed(self) -> None:
+        await self._inbox.connected()
+
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         try:
             await self._channel.press(interaction, self._inbox)
@@ -259,13 +326,23 @@ class _Ears(discord.Client):
         except (Refused, Unavailable) as problem:
             log.warning("somebody could not be told: %s", problem)
 
+    async def on_raw_reaction_add(self, reaction: discord.RawReactionActionEvent) -> None:
+        try:
+            await self._channel.notice(reaction, self._inbox)
+        except (Refused, Unavailable) as problem:
+            log.warning("a person could not be told: %s", problem)
+
 
 def _failure(error: Exception) -> Refused | Unavailable:
     match error:
         case discord.RateLimited():
             return Unavailable("Discord is busy", after=error.retry_after)
         case discord.LoginFailure():
-            return Refused(f"Discord says 401: {HINTS[4004]}")
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
+        case discord.HTTPException() if error.status == 401:
+            return SignedOut(f"Discord says 401: {HINTS[AUTHENTICATION_FAILED]}")
+        case discord.HTTPException() if error.code == INVALID_FORM:
+            return FormRefused(f"Discord says {error.code} {error.text}")
         case discord.HTTPException() if error.status < 500 and error.status != 429:
             hint = f": {HINTS[error.code]}" if error.code in HINTS else ""
             return Refused(f"Discord says {error.code or error.status} {error.text}{hint}")
@@ -273,6 +350,18 @@ def _failure(error: Exception) -> Refused | Unavailable:
             return Unavailable(f"Discord cannot do it now: {error.status}")
         case _:
             return Unavailable(f"Discord cannot be reached: {type(error).__name__}")
+
+
+def _body(view: View, words: Mapping[str, str]) -> dict[str, Any]:
+    body = messages.message(view, words)
+    if len(body["content"]) > messages.LONGEST:
+        raise Refused(f"it is longer than the {messages.LONGEST} characters that Discord takes")
+    return body
+
+
+def _whispered(line: str) -> dict[str, Any]:
+    """A reply to a press that only the person who pressed sees."""
+    return {"type": REPLY, "data": messages.plain(line) | {"flags": messages.EPHEMERAL}}
 
 
 def _nonce(*parts: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from upcall.domain.display import one_line
+from upcall.domain.display import one_line, shortened
 from upcall.domain.showing import Asked, Capabilities, Control, View
 
 Json = dict[str, Any]
@@ -33,6 +33,7 @@ EPHEMERAL = 64
 PICK, LIST, FORM, OWN, SEND = "pick", "list", "form", "own", "send"
 _ROW, _BUTTON, _SELECT, _INPUT, _LABEL = 1, 2, 3, 4, 18
 _PRIMARY, _SECONDARY, _SUCCESS, _DANGER = 1, 2, 3, 4
+_BACKTICKS = re.compile("`(?=`)")
 _SPECIAL = re.compile(r"([\\*_~`|<>\[\]()#@:+.!-])")
 
 
@@ -42,8 +43,8 @@ def escape(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """Text to the letter, in a block that it cannot leave."""
-    return "```\n" + text.replace("```", "`\u200b`\u200b`") + "\n```"
+    """Text to the letter, in a block that it cannot leave: no two backticks of its own stand side by side."""
+    return "```\n" + _BACKTICKS.sub("`\u200b", text or " ") + "\n```"
 
 
 def plain(line: str) -> Json:
@@ -70,8 +71,7 @@ def content(view: View) -> str:
     for number, question in enumerate(view.questions, 1):
         parts.append(_question(question, number if len(view.questions) > 1 else None, listed=not view.form))
     if view.more:
-        names, _, link = view.more.rpartition(" — ")
-        parts.append(f"{escape(names)} — <{link}>")
+        parts += [_with_link(line) for line in view.more.split("\n")]
     if view.outcome is not None:
         ended = f"**{escape(view.outcome)}**"
         whole = "\n".join([*parts, ended])
@@ -86,7 +86,7 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
     custom = sum(question.custom and bool(question.choices) for question in view.questions)
     for index, question in enumerate(view.questions):
         label = f"{index + 1}) " if len(view.questions) > 1 else ""
-        label = one_line(f"{label}{question.header or question.text}", LONGEST_TITLE)
+        label = shortened(one_line(f"{label}{question.header or question.text}"), LONGEST_TITLE)
         if own or not question.choices or question.control is Control.WORDS:
             fields.append(_field(label, _text(index, required=True)))
             continue
@@ -100,6 +100,12 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
         "custom_id": f"{SEND}:{view.inquiry}:{len(view.questions)}",
         "components": fields,
     }
+
+
+def _with_link(line: str) -> str:
+    """A line of ours that ends with an address of ours, which may be followed and is not embedded."""
+    text, _, link = line.rpartition(" ")
+    return f"{escape(text)} <{link}>"
 
 
 def _question(question: Asked, number: int | None, *, listed: bool) -> str:
@@ -156,7 +162,7 @@ def _select(question: Asked, custom_id: str, *, required: bool | None = None) ->
         option: Json = {"label": choice.label, "value": str(index)}
         description = choice.full if question.numbered else choice.description
         if description:
-            option["description"] = one_line(description, LONGEST_OPTION)
+            option["description"] = shortened(one_line(description), LONGEST_OPTION)
         options.append(option)
     multi = question.control is Control.MULTI_SELECT
     select: Json = {"type": _SELECT, "custom_id": custom_id, "options": options}

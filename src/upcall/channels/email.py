@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import aiosmtplib
 
-from upcall.channel_ports import Inbox, Refused, Stamps, Unavailable
+from upcall.channel_ports import Inbox, Refused, SignedOut, Stamps, Unavailable
 from upcall.channels import email_letters as letters
 from upcall.channels.email_letters import Tag
 from upcall.channels.email_mailbox import Mailbox, Server
@@ -32,6 +32,10 @@ REPLY = "mail-reply"
 TOLD_MOST = 20
 TOLD_WITHIN = 600.0
 """How often one address is told something: two programs that answer each other come to an end."""
+
+LOGIN_CODES = {530, 534, 535, 538}
+NOT_LET_IN = (aiosmtplib.SMTPAuthenticationError, aiosmtplib.SMTPSenderRefused)
+"""What is said about who we are, and not about a letter or its recipient."""
 
 T = TypeVar("T")
 
@@ -97,6 +101,7 @@ class Email:
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="upcall-mail") as thread:
             try:
                 await _in(thread, mailbox, mailbox.open)
+                await inbox.connected()
                 while True:
                     letters_there = await _in(thread, mailbox, mailbox.unread)
                     for uid, raw in letters_there:
@@ -164,6 +169,7 @@ class Email:
                 if tag is not None and proven
                 else None,
                 words=letter.words,
+                rest=letter.rest,
                 proven=proven,
             )
         )
@@ -171,9 +177,10 @@ class Email:
             # It stays unread, and is read again.
             raise Unavailable("what was written could not be kept")
         if heard.line and self._may_tell(letter.sender):
-            await self._reply(letter, heard.line)
+            await self._reply(letter, heard.line, tag.inquiry if tag is not None and proven else None)
 
-    async def _reply(self, letter: Letter, line: str) -> None:
+    async def _reply(self, letter: Letter, line: str, inquiry: str | None) -> None:
+        """Answer a letter. A reply to that answer is about the same question."""
         message = letters.letter(
             self._address,
             letter.sender,
@@ -184,6 +191,8 @@ class Email:
         )
         if letter.message_id:
             letters.in_thread(message, letter.message_id)
+        if inquiry is not None:
+            message = await self._answerable(message, inquiry, letter.sender)
         try:
             await self._send(message)
         except (Refused, Unavailable) as problem:
@@ -244,6 +253,8 @@ def _failure(error: Exception) -> Refused | Unavailable:
         error = error.recipients[0]
     if isinstance(error, aiosmtplib.SMTPResponseException):
         said = " ".join(str(error.message).split())[:200]
+        if isinstance(error, NOT_LET_IN) or error.code in LOGIN_CODES:
+            return SignedOut(f"the mail server says {error.code} {said}: check username and password")
         if error.code >= 500:
             return Refused(f"the mail server says {error.code} {said}")
         return Unavailable(f"the mail server says {error.code} {said}")

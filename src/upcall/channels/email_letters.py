@@ -13,7 +13,7 @@ from email.utils import formataddr, formatdate
 
 from upcall.domain.showing import Asked, Capabilities, View
 
-CAPABILITIES = Capabilities(edit=False, link=True, caseless=True, body=12_000)
+CAPABILITIES = Capabilities(edit=False, link=True, caseless=True, letters=True, body=12_000)
 """A letter is answered in words or behind its link. What is longer than this is better read there."""
 
 BAR = "│ "

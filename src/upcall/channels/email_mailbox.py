@@ -12,7 +12,7 @@ from imap_tools.consts import MailMessageFlags
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox, MailBox, MailBoxStartTls, MailBoxUnencrypted
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 
 SECONDS = 15.0
 IDLE_SECONDS = 60.0
@@ -52,8 +52,8 @@ class Mailbox:
         """Connect and sign in.
 
         Raises:
-            Unavailable: if the server cannot be reached.
-            Refused: if it does not let us in, or cannot tell us of new letters.
+            Unavailable: if the server cannot be reached, or does not let us in (`SignedOut`).
+            Refused: if there is no such folder, or it cannot tell us of new letters.
         """
         server = self._server
         try:
@@ -67,7 +67,7 @@ class Mailbox:
             self._box = box
             box.login(server.username, server.password, initial_folder=None)
         except MailboxLoginError as error:
-            raise Refused("the IMAP server does not let us in: username or password is wrong") from error
+            raise SignedOut("the IMAP server does not let us in: username or password is wrong") from error
         except (OSError, IMAP4.error, ImapToolsError) as error:
             raise Unavailable(f"the IMAP server cannot be reached: {_said(error)}") from error
         try:

@@ -1,4 +1,4 @@
-"""Letters as they arrive: who they say they are from, what for, and what somebody wrote above all that is quoted.
+"""Letters as they arrive: the sender that they name, the question that they are about, and what the person wrote.
 
 Nothing here is trusted. Headers are read by the most patient rules there are, since whatever arrives is somebody's.
 """
@@ -12,30 +12,18 @@ from email.header import decode_header, make_header
 from email.message import Message
 from html.parser import HTMLParser
 
-from mailparser_reply import EmailMessage as Parsed  # type: ignore[import-untyped]  # it has no types
 from typing_extensions import override
 
 from upcall.channels.email_letters import ADDRESS, Tag, tag_in
+from upcall.channels.email_quoting import LONGEST, written
 
-LONGEST = 64_000
-PARSED = 8_000
-"""How much is given to the parser of replies, whose expressions take their time with more."""
-
-LANGUAGES = ("en", "de", "es", "fr", "ja", "zh", "it", "nl", "pl")
 TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
 NOBODY = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
-_SIGNATURE = re.compile(r"-- ?")
-_RULE = re.compile(r"(?:[_=-]{5,}|-{2,}[^-\n]{0,60}-{2,})")
-_PHONE = (
-    r"Sent from my \S.*|Get Outlook for .*|Von meinem .* gesendet|Enviado desde mi .*|Envoyé de mon .*"
-    r"|\S+から送信|从我的.*发送|发自我的.*"
-)
-_LAST = re.compile(rf"{_RULE.pattern}|{_PHONE}", re.IGNORECASE)
-"""What programs leave below what was written: a rule, or an advertisement."""
-
 _POINTED = re.compile(r"<([^<>]*)>")
 _BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
 _UNSEEN = {"blockquote", "style", "script", "head", "title"}
+_QUOTED = "\n>\n"
+"""Stands for a quotation in the text of a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +37,14 @@ class Letter:
     tag: Tag | None
     automatic: bool
     words: str
+    rest: str = ""
+    """Text that stands below the quotation, apart from the reply above it."""
 
 
 def letter_in(raw: bytes, own: str, uid: str) -> Letter:
     """What a letter says of itself; `uid` is its number in the mailbox."""
     message = email.message_from_bytes(raw)
+    said = written(_text(message), own)
     sender = _sender(message)
     message_id = _header(message, "message-id").strip()[:900]
     tags = (tag_in(address, own) for name in TO for address in _addresses(message, name))
@@ -64,44 +55,9 @@ def letter_in(raw: bytes, own: str, uid: str) -> Letter:
         message_id=message_id,
         tag=next((tag for tag in tags if tag is not None), None),
         automatic=_is_automatic(message, sender, own),
-        words=reply(_text(message), own),
+        words=said.words,
+        rest=said.rest,
     )
-
-
-def reply(text: str, own: str) -> str:
-    """What somebody wrote, without what their program quotes and without their signature."""
-    lines = [line.rstrip() for line in text[:LONGEST].replace("\r\n", "\n").strip("\n").split("\n")]
-    local, _, domain = own.rpartition("@")
-    ours = re.compile(rf"{re.escape(local)}(?:\+[\w-]*)?@{re.escape(domain)}", re.IGNORECASE)
-    cut = next((at for at, line in enumerate(lines) if ours.search(line)), len(lines))
-    if cut and cut < len(lines) and lines[cut].lstrip("> ").startswith("<"):
-        # Who wrote what is quoted, and when, takes more than one line.
-        cut -= 1
-    above = lines[:cut]
-    if not any(_is_written(line) for line in above):
-        # Some write below what they reply to.
-        above = [line for line in lines if _is_written(line) and not ours.search(line)]
-    above = _parsed([line for line in above if not line.startswith(">")])
-    signature = next((at for at, line in enumerate(above) if at and _SIGNATURE.fullmatch(line)), len(above))
-    above = above[:signature]
-    while above and (not above[-1].strip() or _LAST.fullmatch(above[-1].strip())):
-        above.pop()
-    return "\n".join(above).strip("\n")
-
-
-def _is_written(line: str) -> bool:
-    return bool(line.strip()) and not line.startswith(">") and not _RULE.fullmatch(line.strip())
-
-
-def _parsed(lines: list[str]) -> list[str]:
-    """As many of the lines as the parser takes for the reply; as they were, for it takes their indentation away."""
-    while lines and not lines[0].strip():
-        lines = lines[1:]
-    text = "\n".join(lines)
-    if not text or len(text) > PARSED:
-        return lines
-    body = str(Parsed(text=text, languages=list(LANGUAGES)).read().latest_reply or "").strip("\n")
-    return lines[: body.count("\n") + 1] if body.strip() else lines
 
 
 def _is_automatic(message: Message, sender: str, own: str) -> bool:
@@ -181,6 +137,8 @@ class _Words(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "blockquote" and not self._unseen:
+            self.found.append(_QUOTED)
         self._unseen += tag in _UNSEEN
         self.found += ["\n"] if tag in _BREAKS else []
 

@@ -35,20 +35,19 @@ class Matrix:
         await self._home.sign_in()
         room = await self._home.room(place)
         event = await self._home.send(room, messages.message(view, self._words), view.inquiry, place)
-        for key in messages.keys(view):
-            await self._home.react(room, messages.reaction(event, key), event, key)
+        try:
+            for key in messages.seeds(view):
+                await self._home.react(room, messages.reaction(event, key), event, key)
+        except (Refused, Unavailable) as problem:
+            # The question is there, and people can react without them: no other question waits for these.
+            log.info("reactions are left out: %s", problem)
         return Reference(place=place, message=reading.name_of(room, event))
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Edit a message, and take our reactions away once there is nothing to choose."""
+        """Edit a message: one event. Reactions stay below it; one that comes late is told how the question ended."""
         await self._home.sign_in()
         room, event = reading.whereabouts(reference.message)
         await self._home.send(room, messages.edit(view, event, self._words), event, view.stage)
-        if view.outcome is None:
-            return
-        for reaction in await self._home.reactions(room, event):
-            if reading.mark(reaction, self._home.user) is not None:
-                await self._home.redact(room, str(reaction["event_id"]))
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
@@ -62,6 +61,7 @@ class Matrix:
         # Another account's bookmark means nothing to this one.
         whose, _, since = (await inbox.bookmark()).partition(" ")
         found = await self._home.sync("")
+        await inbox.connected()
         await self._join(found, inbox)
         if whose != self._home.user:
             # What was said before we came is not for us, unless it is about a message of ours.

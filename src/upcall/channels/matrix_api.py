@@ -12,7 +12,7 @@ import aiohttp
 # The library says nothing about its types.
 import nio  # type: ignore[import-untyped]
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Refused, SignedOut, Unavailable
 
 Event = Mapping[str, Any]
 CALL_SECONDS = 15
@@ -20,6 +20,9 @@ SYNC_SECONDS = 30
 PAGE = 100
 PASSING = {401, 429}
 """Refusals that are about us, now, and not about what was asked for."""
+
+CREDENTIAL = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
+"""What a homeserver says about the token or its account: nothing works before another one is set."""
 
 HINTS = {
     "M_FORBIDDEN": "invite the account to that room; somebody known to Upcall has to do it",
@@ -94,6 +97,8 @@ class Homeserver:
         status = _status(found)
         if status == 200:
             raise Refused("the room is encrypted, and Upcall is not: use a room without encryption")
+        if status == 401:
+            _good(found)
         if status not in {403, 404}:
             raise Unavailable(f"Matrix does not say whether the room is encrypted: {status}")
         return room
@@ -110,11 +115,6 @@ class Homeserver:
             if "M_DUPLICATE_ANNOTATION" not in str(problem):
                 raise
 
-    async def redact(self, room: str, event: str) -> None:
-        """Take an event away."""
-        name = _transaction(("gone", event))
-        _good(await _tried(self._nio.room_redact(room, event, tx_id=name)))
-
     async def event(self, room: str, event: str) -> Event | None:
         """An event; None if there is none that we may see."""
         found = await _tried(self._nio.room_get_event(room, event))
@@ -126,20 +126,6 @@ class Homeserver:
             return None
         source: Event = _good(found).event.source
         return source
-
-    async def reactions(self, room: str, event: str) -> Sequence[Event]:
-        """Everybody's reactions to an event that are still there."""
-        kind = nio.api.RelationshipType.annotation
-        related = self._nio.room_get_event_relations(room, event, kind, "m.reaction")
-
-        async def collected() -> list[Event]:
-            return [each.source async for each in related]
-
-        try:
-            return list(await _tried(collected()))
-        except AttributeError as error:
-            # The library takes a refusal for the last page, and looks in it for where the next one begins.
-            raise Unavailable("Matrix does not say which reactions there are") from error
 
     async def alone_with_us(self, room: str) -> bool:
         """Whether there is only one other in a room."""
@@ -223,6 +209,8 @@ def _good(response: Any) -> Any:
     if status >= 500 or not said:
         raise Unavailable(f"Matrix cannot do it now: {said or status}")
     hint = f": {HINTS[said]}" if said in HINTS else ""
+    if status == 401 or said in CREDENTIAL:
+        raise SignedOut(f"Matrix says {said}{hint}")
     raise Refused(f"Matrix says {said}{hint}")
 
 

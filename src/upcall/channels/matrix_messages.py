@@ -7,16 +7,21 @@ has the inquiry's id and what its reactions stand for, by position; that of a li
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from upcall.domain.showing import Asked, Capabilities, Control, View
+from upcall.channels.plain import BAR, barred, question
+from upcall.domain.showing import Capabilities, Control, View
 
 Content = dict[str, Any]
 Words = Mapping[str, str]
 
-# Each reaction is an event of its own, and a homeserver counts events: more options than these are replied to by number.
+# More options than these are replied to by number.
 CAPABILITIES = Capabilities(buttons=6, button_label=0, body=12_000)
 MARK = "upcall"
 INQUIRY, KEYS, ABOUT = "inquiry", "keys", "about"
 VERDICTS = ("✅", "❌")
+MOST_SEEDS = 2
+"""Up to how many reactions are put there to be joined. Each is an event, of which a homeserver takes ten at once and then
+one in five seconds; to a question with more choices, people add the reaction themselves."""
+
 NUMBERS = tuple(f"{number}\ufe0f\u20e3" for number in range(1, 10))
 
 
@@ -24,10 +29,16 @@ def keys(view: View) -> Sequence[str]:
     """The reactions that stand for the choices, in their order; none once it is over."""
     if view.outcome is not None or len(view.questions) != 1:
         return ()
-    question = view.questions[0]
-    if question.control is not Control.BUTTONS:
+    asked = view.questions[0]
+    if asked.control is not Control.BUTTONS:
         return ()
-    return VERDICTS if view.approval else NUMBERS[: len(question.choices)]
+    return VERDICTS if view.approval else NUMBERS[: len(asked.choices)]
+
+
+def seeds(view: View) -> Sequence[str]:
+    """The reactions that are put there for people to join."""
+    found = keys(view)
+    return found if len(found) <= MOST_SEEDS else ()
 
 
 def message(view: View, words: Words) -> Content:
@@ -63,33 +74,18 @@ def body(view: View, words: Words) -> str:
     """The text of a message. Whatever an agent wrote stands behind a bar, so that it cannot pass for a line of ours."""
     lines = [view.heading]
     if view.context.strip():
-        lines += [*_barred(view.context), "│"]
-    for number, question in enumerate(view.questions, 1):
-        lines += _question(question, number if len(view.questions) > 1 else None, listed=not view.approval)
+        lines += [*barred(view.context), BAR]
+    for number, asked in enumerate(view.questions, 1):
+        lines += question(asked, number if len(view.questions) > 1 else None, listed=not view.approval)
     lines += [view.more] if view.more else []
     if view.outcome is not None:
         return "\n".join([*lines, view.outcome])
     if view.approval:
-        choices = [choice.full for question in view.questions for choice in question.choices]
+        choices = [choice.full for asked in view.questions for choice in asked.choices]
         lines.append("   ".join(f"{key} {choice}" for key, choice in zip(VERDICTS, choices, strict=True)))
     if keys(view):
-        lines.append(words["react"])
+        lines.append(words["react"].format(signs=" ".join(keys(view))))
     return "\n".join([*lines, *(each for each in (view.progress, view.hint) if each)])
-
-
-def _question(question: Asked, number: int | None, *, listed: bool) -> list[str]:
-    head = f"{number}) " if number is not None else ""
-    header = f"[{question.header}] " if question.header else ""
-    lines = _barred(f"{head}{header}{question.text}")
-    if listed:
-        for place, choice in enumerate(question.choices, 1):
-            description = f" — {choice.description}" if choice.description else ""
-            lines.append(f"│ {place}. {choice.full}{description}")
-    return lines
-
-
-def _barred(text: str) -> list[str]:
-    return [f"│ {each}".rstrip() for each in text.split("\n")]
 
 
 def _text(text: str) -> Content:

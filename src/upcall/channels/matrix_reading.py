@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.matrix_messages import ABOUT, INQUIRY, KEYS, MARK
-from upcall.domain.showing import Given, Inbound
+from upcall.domain.showing import Given, Inbound, Odd
 
 Event = Mapping[str, Any]
-TYPES = ("m.room.message", "m.reaction", "m.room.encrypted", "m.room.member")
+TYPES = ("m.room.message", "m.sticker", "m.reaction", "m.room.encrypted", "m.room.member")
 """The events that are asked for."""
+
+WORDLESS = {"m.audio", "m.file", "m.image", "m.location", "m.video"}
+"""The sorts of messages that a person can send and that are no text."""
 
 LONGEST_NAME = 255
 
@@ -32,6 +35,7 @@ class Done:
     key: str = ""
     words: str = ""
     encrypted: bool = False
+    wordless: bool = False
     mentions: tuple[str, ...] = ()
     at: float | None = None
 
@@ -72,7 +76,10 @@ def done(event: Event, room: str) -> Done | None:
     if kind == "m.room.encrypted":
         return Done(id=name, user=user, room=room, encrypted=True)
     # An edit is of something that was said before, and an answer is final.
-    if kind != "m.room.message" or content.get("msgtype") != "m.text" or related == "m.replace":
+    wordless = kind == "m.sticker" or content.get("msgtype") in WORDLESS
+    if kind not in {"m.room.message", "m.sticker"} or related == "m.replace":
+        return None
+    if not wordless and content.get("msgtype") != "m.text":
         return None
     replied = _name(_table(relation.get("m.in_reply_to")).get("event_id"))
     thread = target if related == "m.thread" else ""
@@ -84,7 +91,9 @@ def done(event: Event, room: str) -> Done | None:
         room=room,
         targets=tuple(each for each in (replied, thread) if each),
         thread=thread,
-        words=str(content.get("body", "")),
+        # What stands there is the name of a file.
+        words="" if wordless else str(content.get("body", "")),
+        wordless=wordless,
         mentions=_names(_table(content.get("m.mentions")).get("user_ids")),
         at=_moment(event.get("origin_server_ts")),
     )
@@ -103,13 +112,13 @@ def mark(event: Event, us: str) -> Mark | None:
     )
 
 
-def inbound(done: Done, event: str, found: Mark) -> Inbound | None:
-    """What was done about a question; None for a reaction that stands for nothing."""
-    given = None
-    if done.key:
-        if done.key not in found.keys:
-            return None
+def inbound(done: Done, event: str, found: Mark) -> Inbound:
+    """What was done about a question."""
+    given, odd = None, Odd.MESSAGE if done.wordless else None
+    if done.key in found.keys:
         given = (Given(picks=(found.keys.index(done.key),)),)
+    elif done.key:
+        odd = Odd.REACTION
     return Inbound(
         id=f"event:{done.id}",
         user=done.user,
@@ -118,6 +127,7 @@ def inbound(done: Done, event: str, found: Mark) -> Inbound | None:
         inquiry=found.inquiry,
         given=given,
         words=done.words,
+        odd=odd,
     )
 
 
@@ -132,7 +142,8 @@ def addressed(done: Done, us: str, names: Sequence[str]) -> Inbound | None:
 
 def to_us(done: Done, words: str) -> Inbound:
     """Words that are about no message."""
-    return Inbound(id=f"event:{done.id}", user=done.user, place=done.room, words=words, at=done.at)
+    odd = Odd.MESSAGE if done.wordless else None
+    return Inbound(id=f"event:{done.id}", user=done.user, place=done.room, words=words, odd=odd, at=done.at)
 
 
 def _moment(milliseconds: object) -> float | None:

@@ -1,14 +1,16 @@
 """ntfy: a push message to whoever follows a topic, with buttons. A place is a topic."""
 
+import logging
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import httpx2
 from typing_extensions import override
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import FormRefused, Refused, SignedOut, Unavailable
 from upcall.channels.one_way import OneWay, summary
 from upcall.channels.words import sentences
+from upcall.domain.display import shortened
 from upcall.domain.showing import Capabilities, Finding, Reference, View
 
 CALL_SECONDS = 15.0
@@ -17,7 +19,11 @@ LABEL = 60
 MOST_ANSWERS = 2
 """A message has three buttons at most, and one of them opens the page."""
 
-BUSY = 429
+LONGEST_BYTES = 4096
+BUSY, INVALID = 429, 400
+NOT_LET_IN = {401, 403}
+
+log = logging.getLogger("upcall.channels.ntfy")
 
 
 class Ntfy(OneWay):
@@ -33,10 +39,10 @@ class Ntfy(OneWay):
 
     async def show(self, view: View, place: str) -> Reference:
         """Publish a message whose button opens the question."""
-        body = {
+        body: dict[str, object] = {
             "topic": place,
-            "title": view.heading[:TITLE],
-            "message": summary(view),
+            "title": shortened(view.heading, TITLE),
+            "message": _within(summary(view)),
             "click": view.link,
             "actions": [
                 *_answers(view),
@@ -44,12 +50,19 @@ class Ntfy(OneWay):
             ],
             "priority": 4,
         }
-        sent = await self._publish(body)
+        try:
+            sent = await self._publish(body)
+        except FormRefused as problem:
+            log.warning("%s is sent to ntfy without buttons: %s", view.ref, problem)
+            del body["actions"]
+            sent = await self._publish(body)
         return Reference(place=place, message=str(sent.get("id", "")))
 
     async def tell(self, reference: Reference, line: str) -> None:
-        """Publish one more line."""
-        await self._publish({"topic": reference.place, "message": line})
+        """Publish one more line; a click on it opens the address that it ends with, if it does."""
+        link = line.rpartition("\n")[2]
+        click = {"click": link} if link.startswith(("https://", "http://")) else {}
+        await self._publish({"topic": reference.place, "message": _within(line), **click})
 
     async def check(self) -> Sequence[Finding]:
         """Whether the server is there."""
@@ -76,10 +89,22 @@ class Ntfy(OneWay):
             raise Unavailable("ntfy is busy", after=5.0)
         if reply.status_code >= 500:
             raise Unavailable(f"ntfy cannot do it now: {reply.status_code}")
+        if reply.status_code in NOT_LET_IN:
+            raise SignedOut(
+                f"ntfy says {reply.status_code}: check `token`, and that it may publish to the topic"
+            )
+        if reply.status_code == INVALID:
+            raise FormRefused(f"ntfy says {reply.status_code}: {reply.text[:200]}")
         if not reply.is_success:
             raise Refused(f"ntfy says {reply.status_code}: {reply.text[:200]}")
         read: dict[str, object] = reply.json()
         return read
+
+
+def _within(text: str) -> str:
+    """A text within the bytes of a message; all of it is behind the link."""
+    raw = text.encode("utf-8", "replace")
+    return text if len(raw) <= LONGEST_BYTES else raw[: LONGEST_BYTES - 3].decode("utf-8", "ignore") + "…"
 
 
 def _answers(view: View) -> list[dict[str, object]]:
@@ -96,7 +121,7 @@ def _answers(view: View) -> list[dict[str, object]]:
     return [
         {
             "action": "http",
-            "label": choice.full[:LABEL],
+            "label": shortened(choice.full, LABEL),
             "url": view.link,
             "method": "POST",
             "headers": headers,

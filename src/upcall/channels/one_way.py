@@ -3,18 +3,17 @@
 import asyncio
 
 from upcall.channel_ports import Inbox
-from upcall.domain.showing import Asked, Reference, View
+from upcall.channels.plain import barred, question
+from upcall.domain.display import inert
+from upcall.domain.showing import Reference, View
 
 
 def summary(view: View) -> str:
-    """What is asked, in plain lines."""
-    parts = [*(_question(each) for each in view.questions), view.context, view.progress, view.more]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _question(asked: Asked) -> str:
-    head = f"{asked.header}: {asked.text}" if asked.header else asked.text
-    return "\n".join([head, *(f"{number}. {choice.full}" for number, choice in enumerate(asked.choices, 1))])
+    """What is asked, in plain lines behind bars, in which nothing is a link: that is ours to give."""
+    asked = ["\n".join(question(each)) for each in view.questions]
+    context = "\n".join(barred(view.context)) if view.context else ""
+    framed = [inert(part) for part in (*asked, context) if part]
+    return "\n\n".join([*framed, *(part for part in (view.progress, view.more) if part)])
 
 
 class OneWay:
@@ -28,6 +27,7 @@ class OneWay:
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait for nothing."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from py_vapid import Vapid02  # type: ignore[import-untyped]  # it has no types
 from pywebpush import WebPushException, webpush_async  # type: ignore[import-untyped]  # it has no types
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Inbox, Refused, SignedOut, Unavailable
 from upcall.domain.display import one_line
 from upcall.domain.showing import Capabilities, Finding, Reference, View
 from upcall.domain.subscription import Subscription
@@ -25,6 +25,7 @@ KEPT_SECONDS = 24 * 3600
 
 LONGEST_LINE = 300
 GONE = (404, 410)
+NOT_LET_IN = (401, 403)
 TOO_MANY, THEIR_FAULT = 429, 500
 
 
@@ -80,6 +81,7 @@ class Push:
 
     async def listen(self, inbox: Inbox) -> None:
         """Nobody says anything here: a click leads to the inbox."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def check(self) -> Sequence[Finding]:
@@ -128,6 +130,8 @@ class Push:
                 await self._recipients.drop(subscription.endpoint)
             if status == TOO_MANY or status >= THEIR_FAULT:
                 raise Unavailable(f"the push service says {status}", after=_pause(error)) from error
+            if status in NOT_LET_IN:
+                raise SignedOut(f"the push service says {status}: check `subject`") from error
             raise Refused(f"the push service says {status or 'nothing'}") from error
         except (ClientError, OSError) as error:
             raise Unavailable(f"the push service cannot be reached: {type(error).__name__}") from error

@@ -22,7 +22,15 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channel_ports import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Refused,
+    SignedOut,
+    Unavailable,
+)
 from upcall.channels import slack_blocks as blocks
 from upcall.channels.slack_app import SCOPES
 from upcall.channels.slack_reading import (
@@ -35,7 +43,8 @@ from upcall.channels.slack_reading import (
     written,
 )
 from upcall.channels.words import sentences
-from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Reference, View
+from upcall.domain.errors import StorageError
+from upcall.domain.showing import Capabilities, Finding, Heard, Inbound, Odd, Reference, View
 
 CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
@@ -51,9 +60,44 @@ PASSING = {
 }
 """What Slack says when the same request may work later."""
 
+CREDENTIAL = {
+    "account_inactive",
+    "invalid_auth",
+    "missing_scope",
+    "not_allowed_token_type",
+    "not_authed",
+    "org_login_required",
+    "team_access_not_granted",
+    "token_expired",
+    "token_revoked",
+    "two_factor_setup_required",
+}
+"""What Slack says about a token: nothing works before it is replaced, or the app is installed again."""
+
+ABOUT = "upcall_inquiry"
+"""The type of the metadata that says which inquiry a message shows."""
+
+LISTED = ("C", "D", "G")
+LOOKED_AT = 100
+LOST_SECONDS = 60.0
+"""How long the SDK may be without a connection before the listener begins anew, which finds out why."""
+
+RICH = {
+    "block_mismatch",
+    "blocks_too_long",
+    "invalid_attachments",
+    "invalid_blocks",
+    "invalid_blocks_format",
+    "msg_blocks_too_long",
+    "unsupported_block_type",
+}
+"""What Slack says about blocks that it does not take."""
+
 HINTS = {
     "not_in_channel": "invite the app there: /invite @Upcall",
     "channel_not_found": "use the channel's id, such as C0123456789, and invite the app there",
+    "token_revoked": "install the app again, and take its new bot_token",
+    "account_inactive": "install the app again, and take its new bot_token",
     "invalid_auth": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
     "missing_scope": f"the bot's scopes are {', '.join(SCOPES)}; install the app again after a change",
     "not_allowed_token_type": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
@@ -104,15 +148,37 @@ class Slack:
 
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a person's id as a place is a direct message."""
-        sent = await self._call(
-            "chat.postMessage", channel=place, unfurl_links=False, unfurl_media=False, **self._content(view)
+        sent = await self._write(
+            view,
+            "chat.postMessage",
+            channel=place,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": ABOUT, "event_payload": {"inquiry": view.inquiry}},
         )
         return Reference(place=place, message=f"{sent['channel']}/{sent['ts']}")
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        """Look for a message about an inquiry among the latest of a channel; those of a person are not open to us."""
+        if not place.startswith(LISTED):
+            return None
+        try:
+            found = await self._call(
+                "conversations.history", channel=place, include_all_metadata=True, limit=LOOKED_AT
+            )
+        except Refused as problem:
+            log.warning("whether %s is shown already cannot be seen: %s", view.ref, problem)
+            return None
+        for message in found["messages"] or ():
+            about = message.get("metadata") or {}
+            if about.get("event_type") == ABOUT and about["event_payload"].get("inquiry") == view.inquiry:
+                return Reference(place=place, message=f"{place}/{message['ts']}")
+        return None
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         channel, ts = whereabouts(reference.message)
-        await self._call("chat.update", channel=channel, ts=ts, **self._content(view))
+        await self._write(view, "chat.update", channel=channel, ts=ts)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in a message's thread, and in the channel too."""
@@ -129,6 +195,7 @@ class Slack:
     async def listen(self, inbox: Inbox) -> None:
         """Listen through Socket Mode, or wait to be called; the SDK connects again when Slack renews a connection."""
         if not self._app_token:
+            await inbox.connected()
             await asyncio.Event().wait()
         client = SocketModeClient(
             self._app_token, logger=sdk_log, web_client=self._api, ping_interval=self._ping
@@ -137,14 +204,20 @@ class Slack:
         async def hear(_: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
             await self._hear(client, request, inbox)
 
+        async def greet(_: AsyncBaseSocketModeClient, message: Payload, __: str | None) -> None:
+            # Slack greets on every connection, those included that the SDK has renewed by itself.
+            if message.get("type") == "hello":
+                await inbox.connected()
+
         client.socket_mode_request_listeners.append(hear)
+        client.message_listeners.append(greet)
         try:
             # Asked for here, because the client itself would ask for ever, whatever the reason.
             opened = await self._call("apps.connections.open", token=self._app_token)
             client.wss_uri = str(opened["url"])
             # The SDK does not say what these two return: nothing.
             await client.connect()  # type: ignore[no-untyped-call]
-            await asyncio.Event().wait()
+            await _until_lost(client)
         finally:
             # Untyped as well.
             await client.close()  # type: ignore[no-untyped-call]
@@ -195,13 +268,16 @@ class Slack:
             case _:
                 return CallbackReply()
 
-    def _content(self, view: View) -> dict[str, Any]:
-        return {
-            "text": blocks.fallback(view),
-            "blocks": blocks.message(view, self._words),
-            "parse": "none",
-            "link_names": False,
-        }
+    async def _write(self, view: View, method: str, **where: Any) -> AsyncSlackResponse:
+        """Have a message show a view: as blocks or, where Slack does not take these, as text with numbers."""
+        plainly: dict[str, Any] = {"parse": "none", "link_names": False}
+        content: dict[str, Any] = {"text": blocks.fallback(view), "blocks": blocks.message(view, self._words)}
+        try:
+            return await self._call(method, **where, **plainly, **content)
+        except FormRefused as problem:
+            log.warning("%s is sent to Slack as plain text: %s", view.ref, problem)
+        content = {"text": blocks.numbered(view, self._words), "blocks": []}
+        return await self._call(method, **where, **plainly, **content)
 
     async def _hear(self, client: SocketModeClient, request: SocketModeRequest, inbox: Inbox) -> None:
         payload, kind = request.payload, str(request.payload.get("type", ""))
@@ -248,13 +324,22 @@ class Slack:
         return _Taken(tell=partial(say, inbound, heard.line), again=heard.again)
 
     async def _open_form(self, payload: Payload, inbound: Inbound, inbox: Inbox) -> None:
-        view = await inbox.view(inbound.inquiry or "")
+        try:
+            view = await inbox.view(inbound.inquiry or "")
+        except StorageError:
+            log.exception("a form could not be made")
+            await self._whisper(inbound, self._words["unavailable"])
+            return
         if view is None or view.outcome is not None:
             line = self._words["no_question"] if view is None else view.outcome or ""
             await self._whisper(inbound, line)
             return
         form = blocks.form(view, inbound.message or "", self._words)
-        await self._call("views.open", trigger_id=str(payload["trigger_id"]), view=form)
+        try:
+            await self._call("views.open", trigger_id=str(payload["trigger_id"]), view=form)
+        except (Refused, Unavailable) as problem:
+            log.warning("the form of %s could not be opened: %s", view.ref, problem)
+            await self._whisper(inbound, self._words["form_failed"].format(link=view.page))
 
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
         """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
@@ -280,16 +365,16 @@ class Slack:
         if not line:
             return
         more = {}
-        if inbound.message is not None and inbound.words:
+        if inbound.message is not None and (inbound.words or inbound.odd is Odd.MESSAGE):
             more["thread_ts"] = whereabouts(inbound.message)[1]
-        await self._call(
-            "chat.postEphemeral",
-            channel=inbound.place,
-            user=inbound.user,
-            text=blocks.escape(line),
-            parse="none",
-            **more,
-        )
+        said: dict[str, Any] = {"channel": inbound.place, "text": blocks.escape(line), "parse": "none"}
+        try:
+            await self._call("chat.postEphemeral", user=inbound.user, **said, **more)
+        except Refused:
+            if inbound.message is None:
+                raise
+            # Where nothing can be said to one person alone, it is said in the thread.
+            await self._call("chat.postMessage", thread_ts=whereabouts(inbound.message)[1], **said)
 
     async def _call(self, method: str, token: str | None = None, **arguments: Any) -> AsyncSlackResponse:
         headers = None if token is None else {"Authorization": f"Bearer {token}"}
@@ -308,9 +393,27 @@ def _failure(error: SlackApiError) -> Refused | Unavailable:
         return Unavailable("Slack is busy", after=float(response.headers.get("Retry-After", 1)))
     if response.status_code >= 500 or said in PASSING or not said:
         return Unavailable(f"Slack cannot do it now: {said or response.status_code}")
+    if said in RICH:
+        return FormRefused(f"Slack says {said}")
     needed = f" ({response.get('needed')})" if said == "missing_scope" else ""
     hint = f": {HINTS[said]}" if said in HINTS else ""
-    return Refused(f"Slack says {said}{needed}{hint}")
+    no = SignedOut if response.status_code in {401, 403} or said in CREDENTIAL else Refused
+    return no(f"Slack says {said}{needed}{hint}")
+
+
+async def _until_lost(client: SocketModeClient) -> None:
+    """Wait for as long as the SDK holds a connection, or is only about to renew it.
+
+    Raises:
+        Unavailable: if it could not for a while. It would try for ever, and tell nobody why it does not work.
+    """
+    time = asyncio.get_running_loop().time
+    held = time()
+    while time() - held < LOST_SECONDS:
+        await asyncio.sleep(LOST_SECONDS / 12)
+        if await client.is_connected():
+            held = time()
+    raise Unavailable("the connection to Slack is lost")
 
 
 def _problem(setting: str, problem: Exception) -> Finding:

@@ -1,7 +1,10 @@
 """The Slack app that Upcall speaks through, as Slack wants to have it described. Nothing of Slack's is needed for it."""
 
 SCOPES = ("chat:write", "im:history", "channels:history", "groups:history")
-EVENTS = ("message.im", "message.channels", "message.groups")
+OPTIONAL_SCOPES = ("reactions:read",)
+"""What only serves to tell people that a reaction decides nothing: an app that was set up without it works as well."""
+
+EVENTS = ("message.im", "message.channels", "message.groups", "reaction_added")
 
 
 def manifest(callback: str = "") -> dict[str, object]:
@@ -17,7 +20,7 @@ def manifest(callback: str = "") -> dict[str, object]:
             "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
             "bot_user": {"display_name": "Upcall", "always_online": True},
         },
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "oauth_config": {"scopes": {"bot": [*SCOPES, *OPTIONAL_SCOPES]}},
         "settings": {
             "event_subscriptions": events,
             "interactivity": interactivity,

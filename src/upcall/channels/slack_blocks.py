@@ -1,11 +1,14 @@
 """What Slack is sent: a view as Block Kit. Whatever an agent wrote goes into elements that Slack does not parse.
 
-The limits are Slack's. On the wire an option is a position, never a label.
+It stands in quotations and boxes, in which no line of ours does. The limits are Slack's. On the wire an option is a
+position, never a label.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from upcall.channels import plain
+from upcall.domain.display import inert, shortened, units
 from upcall.domain.showing import Asked, Capabilities, Control, View
 
 Block = dict[str, Any]
@@ -40,7 +43,7 @@ def message(view: View, words: Words) -> list[Block]:
     for number, question in enumerate(view.questions, 1):
         blocks.append(_question(question, number if len(view.questions) > 1 else None, listed=not view.form))
     if view.more:
-        blocks.append(_small(view.more))
+        blocks += [_small(line) for line in view.more.split("\n")]
     if view.outcome is not None:
         return [*blocks, _rich(_text(view.outcome))]
     if view.form:
@@ -53,7 +56,12 @@ def message(view: View, words: Words) -> list[Block]:
 def fallback(view: View) -> str:
     """The same in a line or two, for notifications and readers."""
     text = "\n".join([view.heading, *(question.text for question in view.questions)])
-    return escape((view.outcome or text)[:LONGEST_FALLBACK])
+    return escape(shortened(inert(view.outcome or text), LONGEST_FALLBACK))
+
+
+def numbered(view: View, words: Words) -> str:
+    """All of it without a block, for where Slack does not take them."""
+    return escape(plain.numbered(view, words))
 
 
 def form(view: View, message_name: str, words: Words) -> Block:
@@ -90,7 +98,7 @@ def _question(question: Asked, number: int | None, *, listed: bool) -> Block:
     if listed and _needs_list(question):
         lines = [f"{place}. {_line(question, place - 1)}" for place in range(1, len(question.choices) + 1)]
         elements.append(_text("\n" + "\n".join(lines)))
-    return _rich(*elements)
+    return _rich_block({"type": "rich_text_quote", "elements": elements})
 
 
 def _needs_list(question: Asked) -> bool:
@@ -99,7 +107,7 @@ def _needs_list(question: Asked) -> bool:
         return True
     if question.control is Control.BUTTONS:
         return any(choice.description for choice in question.choices)
-    return any(len(choice.description) > OPTION_DESCRIPTION for choice in question.choices)
+    return any(units(choice.description) > OPTION_DESCRIPTION for choice in question.choices)
 
 
 def _line(question: Asked, index: int) -> str:
@@ -152,7 +160,7 @@ def _options(question: Asked) -> list[Block]:
     options: list[Block] = []
     for index, choice in enumerate(question.choices):
         option: Block = {"text": _plain(choice.label), "value": str(index)}
-        if choice.description and len(choice.description) <= OPTION_DESCRIPTION and not question.numbered:
+        if choice.description and units(choice.description) <= OPTION_DESCRIPTION and not question.numbered:
             option["description"] = _plain(choice.description)
         options.append(option)
     return options

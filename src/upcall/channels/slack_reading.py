@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from upcall.channel_ports import Callback
 from upcall.channels.slack_blocks import FIELD, OWN_WORDS, PICK
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.showing import Given, Inbound
+from upcall.domain.showing import Given, Inbound, Odd
 from upcall.json_reading import read_json
 
 Payload = Mapping[str, Any]
@@ -99,6 +99,8 @@ def submitted(payload: Payload) -> Inbound:
 def written(payload: Payload) -> Inbound | None:
     """A reply in a thread or a direct message; None for everything else that is said where the app is."""
     event = payload.get("event", {})
+    if event.get("type") == "reaction_added":
+        return _reaction(payload, event)
     if event.get("type") != "message" or event.get("subtype") not in PEOPLE_WRITE:
         return None
     # Our own messages are told by their origin, not by their author.
@@ -108,14 +110,31 @@ def written(payload: Payload) -> Inbound | None:
     replies = thread is not None and thread != event.get("ts")
     if not replies and event.get("channel_type") != "im":
         return None
-    channel = str(event["channel"])
+    channel, words = str(event["channel"]), _words(str(event.get("text") or ""))
     return Inbound(
         id=f"event:{payload['event_id']}",
         user=str(event["user"]),
         place=channel,
         message=name_of(channel, str(thread)) if replies else None,
-        words=_words(str(event.get("text", ""))),
+        words=words,
+        # A clip or a picture: without words it says nothing.
+        odd=None if words.strip() else Odd.MESSAGE,
         at=float(event["ts"]) if event.get("ts") else None,
+    )
+
+
+def _reaction(payload: Payload, event: Payload) -> Inbound | None:
+    """A reaction to a message, which is no answer."""
+    item = event.get("item", {})
+    if item.get("type") != "message" or "user" not in event:
+        return None
+    channel = str(item["channel"])
+    return Inbound(
+        id=f"event:{payload['event_id']}",
+        user=str(event["user"]),
+        place=channel,
+        message=name_of(channel, str(item["ts"])),
+        odd=Odd.REACTION,
     )
 
 

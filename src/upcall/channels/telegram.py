@@ -36,19 +36,29 @@ from aiogram.types import (
     Update,
 )
 
-from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channel_ports import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Refused,
+    SignedOut,
+    Unavailable,
+)
 from upcall.channels import telegram_messages as messages
+from upcall.channels.plain import numbered
 from upcall.channels.telegram_draft import Draft
 from upcall.channels.telegram_messages import Content
 from upcall.channels.telegram_reading import Command, Note, Press, name_of, understood, whereabouts
 from upcall.channels.words import sentences
+from upcall.domain.display import shortened, units
 from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
 from upcall.json_reading import read_json
 
 CALL_SECONDS = 15
 POLL_SECONDS = 50
-HEARD = ["message", "callback_query"]
+HEARD = ["message", "callback_query", "message_reaction"]
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
@@ -59,6 +69,10 @@ HINTS = {
     "Unauthorized": "bot_token is the one that @BotFather has given you",
     "Not Found": "bot_token is the one that @BotFather has given you",
 }
+TOO_LONG = "this is too long for one message in Telegram"
+RICH = re.compile(r"entit|button|keyboard|reply.?markup", re.IGNORECASE)
+"""What Telegram's refusals are about that are not about the text."""
+
 T = TypeVar("T")
 
 log = logging.getLogger("upcall.channels.telegram")
@@ -91,17 +105,17 @@ class Telegram:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place is a chat's id, and a topic's after a slash."""
         try:
-            content = messages.message(view, self._words)
-        except messages.TooLong as error:
-            raise Refused("this is too long for one message in Telegram") from error
-        return Reference(place=place, message=await self._post(place, content))
+            sent = await self._post(place, _content(view, self._words))
+        except FormRefused as problem:
+            sent = await self._post(place, self._plain(view, problem))
+        return Reference(place=place, message=sent)
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         try:
-            await self._edit(reference.message, messages.message(view, self._words))
-        except messages.TooLong as error:
-            raise Refused("this is too long for one message in Telegram") from error
+            await self._edit(reference.message, _content(view, self._words))
+        except FormRefused as problem:
+            await self._edit(reference.message, self._plain(view, problem))
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
@@ -113,8 +127,10 @@ class Telegram:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
             )
+            await inbox.connected()
             await asyncio.Event().wait()
         await self._call(self._bot.delete_webhook())
+        await inbox.connected()
         offset: int | None = None
         while True:
             updates = await self._call(
@@ -199,8 +215,10 @@ class Telegram:
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
         """Words in reply to a message that asks one question after the other are about the one that it is at."""
-        view = None if note.draft is None else await inbox.view(note.draft.inquiry)
-        if note.draft is None or note.draft.draft.step is None or view is None or view.outcome is not None:
+        if note.draft is None or note.inbound.odd is not None:
+            return await inbox.receive(note.inbound)
+        view = await inbox.view(note.draft.inquiry)
+        if note.draft.draft.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
         draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
         if len(view.questions) != len(draft.given):
@@ -232,7 +250,12 @@ class Telegram:
             return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
         assert inbound.message is not None
         try:
-            await self._edit(inbound.message, messages.message(view, self._words, draft))
+            content = messages.message(view, self._words, draft)
+            try:
+                await self._edit(inbound.message, content)
+            except FormRefused as problem:
+                # All of the questions in plain text, instead of the same one for ever.
+                await self._edit(inbound.message, self._plain(view, problem))
             now = await inbox.view(view.inquiry)
             if now is not None and now.outcome is not None:
                 # It was settled meanwhile, and what we have just shown may have hidden that.
@@ -243,6 +266,14 @@ class Telegram:
             log.warning("a message could not be changed: %s", problem)
             return Heard(line=self._words["unavailable"], accepted=False)
         return Heard(line="", accepted=True)
+
+    def _plain(self, view: View, problem: FormRefused) -> Content:
+        """A view without anything to press, where Telegram does not take it as it was."""
+        log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        text = numbered(view, self._words)
+        if units(text) > messages.LONGEST and view.outcome is None:
+            raise Refused(TOO_LONG)
+        return Content(text=shortened(text, messages.LONGEST))
 
     async def _obey(self, command: Command, inbox: Inbox) -> None:
         said = self._words["place"].format(place=command.place)
@@ -289,7 +320,7 @@ class Telegram:
 
     async def _toast(self, query: str, line: str) -> None:
         """Acknowledge a press; what there is to say is shown until the person has read it."""
-        text = messages.shortened(line, messages.LONGEST_TOAST)
+        text = shortened(line, messages.LONGEST_TOAST)
         await self._call(self._bot.answer_callback_query(query, text=text or None, show_alert=bool(text)))
 
     async def _call(self, calling: Awaitable[T]) -> T:
@@ -306,6 +337,13 @@ def _understood(update: Update) -> Press | Note | Command | None:
     except Exception:
         log.exception("the update %s cannot be read, and is left alone", update.update_id)
         return None
+
+
+def _content(view: View, words: Mapping[str, str]) -> Content:
+    try:
+        return messages.message(view, words)
+    except messages.TooLong as error:
+        raise Refused(TOO_LONG) from error
 
 
 def _keyboard(content: Content) -> InlineKeyboardMarkup | None:
@@ -339,8 +377,11 @@ def _failure(error: AiogramError) -> Refused | Unavailable:
             return Unavailable(f"Telegram cannot be reached: {type(error).__name__}")
         case TelegramUnauthorizedError() | TelegramNotFound():
             said = "Unauthorized" if isinstance(error, TelegramUnauthorizedError) else "Not Found"
+            return SignedOut(f"Telegram says {said}: {HINTS[said]}")
         case _:
             pass
+    if isinstance(error, TelegramBadRequest) and RICH.search(said):
+        return FormRefused(f"Telegram says {said.removeprefix('Bad Request: ')}")
     hint = next((hint for part, hint in HINTS.items() if part in said), "")
     said = said.removeprefix("Bad Request: ").removeprefix("Forbidden: ")
     return Refused(f"Telegram says {said}{f': {hint}' if hint else ''}")

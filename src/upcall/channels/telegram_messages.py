@@ -1,7 +1,8 @@
 """What Telegram is sent: a view as text, entities and buttons. Nothing is parsed, so nothing can be hidden in it.
 
-Telegram itself looks for names, commands and tags in any text; they are marked as code, where it does not. The limits
-are Telegram's, counted as it counts, in UTF-16.
+Telegram itself looks for names, commands, tags and addresses in any text, except in code. So whatever an agent wrote stands
+in blocks of code, which no line of ours does, and what else comes from elsewhere is marked as code where something would
+be found. The limits are Telegram's, counted as it counts, in UTF-16.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from upcall.channels.telegram_draft import Draft, written
+from upcall.domain.display import shortened, units
 from upcall.domain.showing import Asked, Capabilities, Control, Given, View
 
 Words = Mapping[str, str]
@@ -26,13 +28,21 @@ CAPABILITIES = Capabilities(
 LONGEST = 4096
 LONGEST_TOAST = 200
 MOST_ENTITIES = 100
+MOST_MARKS = 8
+"""How many stretches of one text are marked each for itself; of more, everything from the first to the last."""
+
 NUMBERS_IN_A_ROW = 5
 LONGEST_OUTCOME = 3000
 SEVERAL = {Control.CHECKBOXES, Control.MULTI_SELECT}
-QUOTED = "blockquote"
-"""People's own words; what an agent wrote is an `expandable_blockquote`, so one is never taken for the other."""
+QUOTED, FRAMED = "blockquote", "pre"
+"""People's own words, and what an agent wrote: one is never taken for the other."""
 
-_PARSED = re.compile(r"(?<!\w)[@#$/]\w\S*")
+_FOUND = re.compile(
+    r"(?<!\w)[@#$/]\w\S*"  # names, tags, commands
+    r"|\w[\w+.-]*(?:://|@)\S+"  # addresses, of pages and of mail
+    r"|(?:[^\W_][\w-]*\.)+[^\W\d_]{2,}\S*"  # addresses of pages without a scheme
+    r"|\+?\d[\d ().-]{5,}\d"  # numbers of telephones
+)
 
 
 class TooLong(Exception):
@@ -73,14 +83,21 @@ class _Page:
     entities: list[Entity] = field(default_factory=list)
 
     def add(self, text: str, kind: str = "") -> None:
+        """A text of ours, or one that looks like a kind of entity."""
         if kind and text:
             self.entities.append(Entity(kind=kind, offset=units(self.text), length=units(text)))
         self.text += text
 
-
-def units(text: str) -> int:
-    """How long Telegram says that a text is."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    def add_found(self, text: str, kind: str = "") -> None:
+        """A text with something of others in it: what Telegram would find there is marked as code."""
+        begin = units(self.text)
+        self.add(text, kind)
+        places = [found.span() for found in _FOUND.finditer(text)]
+        if len(places) > MOST_MARKS:
+            places = [(places[0][0], places[-1][1])]
+        for start, end in places:
+            offset = begin + units(text[:start])
+            self.entities.append(Entity(kind="code", offset=offset, length=units(text[start:end])))
 
 
 def excerpt(text: str, offset: int, length: int) -> str:
@@ -88,17 +105,10 @@ def excerpt(text: str, offset: int, length: int) -> str:
     return text.encode("utf-16-le")[2 * offset : 2 * (offset + length)].decode("utf-16-le", "replace")
 
 
-def shortened(text: str, most: int) -> str:
-    """A text within so many UTF-16 units, cut at its end."""
-    if units(text) <= most:
-        return text
-    return excerpt(text, 0, most - 1).rstrip("\N{REPLACEMENT CHARACTER}") + "…"
-
-
 def line(text: str) -> Content:
     """A sentence of ours."""
     page = _Page()
-    page.add(shortened(text, LONGEST))
+    page.add_found(shortened(text, LONGEST))
     return _content(page)
 
 
@@ -112,10 +122,10 @@ def message(view: View, words: Words, draft: Draft | None = None) -> Content:
     page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, draft, words)), draft)
     if view.outcome is not None:
         page.add("\n\n")
-        page.add(shortened(view.outcome, LONGEST_OUTCOME))
+        page.add_found(shortened(view.outcome, LONGEST_OUTCOME))
         if units(page.text) > LONGEST:
             page = _Page()
-            page.add(f"{view.heading}\n\n{shortened(view.outcome, LONGEST_OUTCOME)}")
+            page.add_found(f"{view.heading}\n\n{shortened(view.outcome, LONGEST_OUTCOME)}")
         return _content(page)
     if units(page.text) > LONGEST:
         raise TooLong
@@ -124,18 +134,25 @@ def message(view: View, words: Words, draft: Draft | None = None) -> Content:
 
 def _page(view: View, draft: Draft) -> _Page:
     page = _Page()
-    page.add(view.heading)
+    page.add_found(view.heading)
     if view.context.strip():
         page.add("\n")
-        page.add(view.context.strip("\n"), "pre" if view.approval else "expandable_blockquote")
+        page.add(view.context.strip("\n"), FRAMED)
     last = draft.step if view.form and view.outcome is None else None
     shown = view.questions if last is None else view.questions[: last + 1]
     for index, question in enumerate(shown):
         number = index + 1 if len(view.questions) > 1 else None
         _add_question(page, question, number, given=draft.given[index] if last not in {None, index} else None)
-    for text in (view.more, view.progress, view.hint):
-        if text and (view.outcome is None or text is view.more):
-            page.add(f"\n\n{text}")
+    for line in view.more.split("\n") if view.more else ():
+        # Each ends with an address of ours, which is to be followed.
+        text, _, link = line.rpartition(" ")
+        page.add("\n\n")
+        page.add_found(text)
+        page.add(f" {link}")
+    for text in (view.progress, view.hint) if view.outcome is None else ():
+        if text:
+            page.add("\n\n")
+            page.add_found(text)
     return page
 
 
@@ -151,22 +168,24 @@ def _hint(view: View, draft: Draft, words: Words) -> str:
 
 def _add_question(page: _Page, question: Asked, number: int | None, given: Given | None) -> None:
     page.add("\n\n")
-    head = f"{number}) " if number is not None else ""
-    header = f"[{question.header}] " if question.header else ""
-    page.add(f"{head}{header}", "bold")
-    page.add(question.text)
-    if given is not None:
+    if number is not None:
+        page.add(f"{number})", "bold")
         page.add("\n")
-        if given.words:
-            page.add(given.words, QUOTED)
-        else:
-            # Whoever writes a program of their own can press what nobody was shown.
-            chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
-            page.add("✓ " + ", ".join(chosen))
-    elif _needs_list(question):
+    lines = [f"[{question.header}] {question.text}" if question.header else question.text]
+    if given is None and _needs_list(question):
         for place, choice in enumerate(question.choices, 1):
             described = f" — {choice.description}" if choice.description else ""
-            page.add(f"\n{place}. {choice.full}{described}")
+            lines.append(f"{place}. {choice.full}{described}")
+    page.add("\n".join(lines), FRAMED)
+    if given is None:
+        return
+    page.add("\n")
+    if given.words:
+        page.add_found(given.words, QUOTED)
+    else:
+        # A person who writes a program of their own can press what was never shown.
+        chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
+        page.add_found("✓ " + ", ".join(chosen))
 
 
 def _needs_list(question: Asked) -> bool:
@@ -218,14 +237,11 @@ def _toggled(picks: Sequence[int], pick: int) -> tuple[int, ...]:
 
 
 def _content(page: _Page) -> Content:
-    exact = [entity for entity in page.entities if entity.kind == "pre"]
-    marks = []
-    for found in _PARSED.finditer(page.text):
-        offset = units(page.text[: found.start()])
-        if not any(entity.offset <= offset < entity.offset + entity.length for entity in exact):
-            marks.append(Entity(kind="code", offset=offset, length=units(found[0])))
-    entities = [*page.entities, *marks]
+    entities = page.entities
     if len(entities) > MOST_ENTITIES:
-        # More are ignored, and with them what they keep from being parsed.
-        entities = [Entity(kind="pre", offset=0, length=units(page.text))]
+        # More would be ignored. So many questions are in no form: they are one block, with our numbers in it.
+        framed = [entity for entity in entities if entity.kind == FRAMED]
+        begin, end = framed[0].offset, framed[-1].offset + framed[-1].length
+        around = [each for each in entities if each.offset < begin or each.offset >= end]
+        entities = [*around, Entity(kind=FRAMED, offset=begin, length=end - begin)]
     return Content(text=page.text, entities=tuple(entities))

@@ -6,12 +6,32 @@ from typing import Any
 
 from upcall.channels.telegram_draft import Pressed, read
 from upcall.channels.telegram_messages import QUOTED, excerpt
-from upcall.domain.showing import Inbound
+from upcall.domain.showing import Inbound, Odd
 
 Payload = Mapping[str, Any]
 
 COMMANDS = {"/start", "/id"}
 """What one can say to any bot: the first when it is opened, the second to be told a chat's address."""
+
+
+WORDLESS = {
+    "animation",
+    "audio",
+    "contact",
+    "dice",
+    "document",
+    "location",
+    "paid_media",
+    "photo",
+    "poll",
+    "sticker",
+    "story",
+    "venue",
+    "video",
+    "video_note",
+    "voice",
+}
+"""What a person can send that is no text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +76,8 @@ def understood(update: Payload) -> Press | Note | Command | None:
     """What somebody did; None for everything that is not about us."""
     if "callback_query" in update:
         return _press(update)
+    if "message_reaction" in update:
+        return _reaction(update)
     message = update.get("message")
     return None if message is None else _note(update, message)
 
@@ -79,10 +101,28 @@ def _press(update: Payload) -> Press | None:
     return Press(query=str(query["id"]), inbound=inbound, pressed=pressed)
 
 
+def _reaction(update: Payload) -> Note | None:
+    """A reaction, which is no answer; None where one was taken back, or where Telegram does not say by whom."""
+    reaction = update["message_reaction"]
+    author = reaction.get("user")
+    if author is None or author.get("is_bot") or not reaction.get("new_reaction"):
+        return None
+    name = name_of(reaction["chat"]["id"], reaction["message_id"])
+    inbound = Inbound(
+        id=f"update:{update['update_id']}",
+        user=str(author["id"]),
+        place=str(reaction["chat"]["id"]),
+        message=name,
+        odd=Odd.REACTION,
+    )
+    return Note(name=name, inbound=inbound)
+
+
 def _note(update: Payload, message: Payload) -> Note | Command | None:
     author, chat = message.get("from"), message["chat"]
     words = str(message.get("text") or message.get("caption") or "").strip()
-    if author is None or author.get("is_bot") or not words:
+    odd = None if words else _odd(message)
+    if author is None or author.get("is_bot") or (not words and odd is None):
         return None
     name, user = name_of(chat["id"], message["message_id"]), str(author["id"])
     first, _, rest = words.partition(" ")
@@ -102,9 +142,15 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         place=_place(message),
         message=None if replied is None else name_of(chat["id"], replied["message_id"]),
         words=words,
+        odd=odd,
         at=float(message["date"]) if message.get("date") else None,
     )
     return Note(name=name, inbound=inbound, draft=None if replied is None else _draft(replied))
+
+
+def _odd(message: Payload) -> Odd | None:
+    """What has no words, unless it is about the chat itself."""
+    return Odd.MESSAGE if WORDLESS & message.keys() else None
 
 
 def _place(message: Payload) -> str:

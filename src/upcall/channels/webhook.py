@@ -14,7 +14,7 @@ from typing import cast
 
 import httpx2
 
-from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, SignedOut, Unavailable
 from upcall.channels import webhook_signing as signing
 from upcall.domain.degrading import VERDICTS
 from upcall.domain.document import timestamp
@@ -29,6 +29,9 @@ SECONDS = 15.0
 TOO_MANY = 429
 LATER = {408, 425, TOO_MANY}
 """What is said where the same request may work later."""
+
+NOT_LET_IN = {401, 403, 407}
+"""What is said about the signature, and not about what was sent."""
 
 LONGEST_NAME = 200
 EXAMPLE = '{"inquiry": "…", "answers": [["Redis"]], "user": "U1"}'
@@ -68,6 +71,7 @@ class Webhook:
 
     async def listen(self, inbox: Inbox) -> None:
         """Nothing but to wait: the program calls us."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -113,6 +117,8 @@ class Webhook:
             # Who is busy is waited for, and who is down is not: the next route is taken meanwhile.
             said = response.headers.get("retry-after", "") if status == TOO_MANY else ""
             raise Unavailable(f"it says {status}", after=_after(said))
+        if status in NOT_LET_IN:
+            raise SignedOut(f"it says {status}: check `secret` here and there")
         raise Refused(f"it says {status}")
 
 

@@ -14,13 +14,14 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from upcall.channel_ports import Callback, CallbackReply, Inbox, Refused, Unavailable
+from upcall.channel_ports import Callback, CallbackReply, FormRefused, Inbox, Refused, Unavailable
 from upcall.channels import whatsapp_messages as messages
 from upcall.channels.whatsapp_api import Graph, WindowOver, failure
 from upcall.channels.whatsapp_reading import Receipt, done, receipts
 from upcall.channels.words import sentences
+from upcall.domain.degrading import plain
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.showing import Capabilities, Finding, Inbound, Reference, View
+from upcall.domain.showing import Capabilities, Finding, Inbound, Odd, Reference, View
 from upcall.json_reading import read_json
 
 RECEIPT_SECONDS = 5.0
@@ -67,7 +68,7 @@ class WhatsApp:
         """Send a question to a person; outside of the 24 hours in which that is allowed, within a template."""
         try:
             try:
-                sent = await self._sent(place, messages.message(view, self._words))
+                sent = await self._asked(view, place)
             except WindowOver:
                 name, language = self._template
                 if not name:
@@ -89,6 +90,7 @@ class WhatsApp:
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait: we are called."""
+        await inbox.connected()
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -159,11 +161,26 @@ class WhatsApp:
         heard = await inbox.receive(inbound)
         if heard.line and not heard.again:
             name = inbound.id.partition(":")[2]
+            if inbound.odd is Odd.REACTION:
+                # A reaction cannot be quoted; what it was to can.
+                name = inbound.message or ""
             try:
                 await self._post(inbound.place, messages.said(heard.line), quoting=name)
             except (Refused, Unavailable) as problem:
                 log.warning("somebody could not be told: %s", problem)
         return heard.again
+
+    async def _asked(self, view: View, place: str) -> str:
+        """Send a question; where what there is to press does not fit or is not taken, as text with numbers."""
+        body: Mapping[str, Any] = {}
+        try:
+            body = messages.message(view, self._words)
+            return await self._sent(place, body)
+        except (messages.TooMuchToPress, FormRefused) as problem:
+            if body.get("type") == "text":
+                raise
+            log.warning("%s is sent to WhatsApp as plain text: %s", view.ref, problem)
+        return await self._sent(place, messages.message(plain(view, self._words), self._words))
 
     async def _sent(self, place: str, content: Mapping[str, Any]) -> str:
         """Send a message, and see whether it went out."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import FormRefused, Refused, SignedOut, Unavailable
 
 PRODUCTION = "https://graph.facebook.com/v24.0"
 CALL_SECONDS = 8.0
@@ -15,6 +15,12 @@ BUSY = {4, 80007, 130429, 131056}
 
 PASSING = {1, 2, 131000, 131016, 131048, 131057, 133004, 133005, 133016}
 """What WhatsApp says when the same request may work later."""
+
+CREDENTIAL = {3, 10, 102, 190, *range(200, 300), 131005, 131031, 131042, 131045, 133010}
+"""What WhatsApp says about the token, its rights or the account: nothing works before that is mended."""
+
+INVALID = {100, 131008, 131009}
+"""What WhatsApp says about a message that is not of the form that it takes."""
 
 WINDOW_OVER = 131047
 HINTS = {
@@ -83,10 +89,13 @@ class Graph:
             str(details),
             passing=response.status_code >= 500 or bool(problem.get("is_transient")),
             busy=response.status_code == 429,
+            signed_out=response.status_code == 401,
         )
 
 
-def failure(code: int, details: str, *, passing: bool = False, busy: bool = False) -> Refused | Unavailable:
+def failure(
+    code: int, details: str, *, passing: bool = False, busy: bool = False, signed_out: bool = False
+) -> Refused | Unavailable:
     """What an error of WhatsApp's means for us, told at once or in a receipt."""
     if busy or code in BUSY:
         return Unavailable("WhatsApp is busy", after=BUSY_SECONDS)
@@ -95,4 +104,7 @@ def failure(code: int, details: str, *, passing: bool = False, busy: bool = Fals
         return Unavailable(f"WhatsApp cannot do it now: {said}")
     if code == WINDOW_OVER:
         return WindowOver(f"WhatsApp says {code}: {HINTS[code]}")
-    return Refused(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")
+    if code in INVALID:
+        return FormRefused(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")
+    no = SignedOut if signed_out or code in CREDENTIAL else Refused
+    return no(f"WhatsApp says {said}{f': {HINTS[code]}' if code in HINTS else ''}")

@@ -1,13 +1,15 @@
 """What WhatsApp is sent: a view as text, with buttons or a list where its text is short enough for them.
 
-The limits are WhatsApp's. On the wire an option is a position, never a label. WhatsApp makes some signs in a text bold and the
-like and hides them, so what an approval is about is set as code, where it does not.
+The limits are WhatsApp's, counted in UTF-16. On the wire an option is a position, never a label. WhatsApp makes some
+signs in a text bold and the like and hides them, so whatever an agent wrote is set as code, where it does not, and so
+nothing of it looks like a line of ours.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from upcall.domain.display import one_line
+from upcall.domain.display import inert, shortened, units
 from upcall.domain.showing import Asked, Capabilities, Control, View
 
 Body = dict[str, Any]
@@ -22,10 +24,25 @@ ROW_DESCRIPTION = 72
 LONGEST_PARAMETER = 900
 FENCE = "```"
 LINE_END = " ⏎ "
+_BACKTICKS = re.compile("`(?=`)")
+_APART = "\u200b"
 
 
 class Unshowable(Exception):
     """It cannot be shown as it is, with the reason."""
+
+
+class TooMuchToPress(Unshowable):
+    """It leaves no room for anything to press."""
+
+
+def fenced(text: str) -> str:
+    """Text to the letter, in a block that it cannot leave: no two backticks of its own, or it and the fence, touch."""
+    inner = _BACKTICKS.sub(f"`{_APART}", text)
+    # WhatsApp takes three backticks for a fence only where there is something to be seen beside them.
+    before = _APART if inner[:1] in {"`", ""} or inner[0].isspace() else ""
+    after = _APART if inner[-1:] == "`" or inner[-1:].isspace() else ""
+    return f"{FENCE}{before}{inner}{after}{FENCE}"
 
 
 def message(view: View, words: Mapping[str, str]) -> Body:
@@ -54,14 +71,14 @@ def line(text: str) -> Body:
     Raises:
         Unshowable: if there are too many.
     """
-    if len(text) > LONGEST:
+    if units(text) > LONGEST:
         raise Unshowable("this is too long for one message in WhatsApp")
     return {"type": "text", "text": {"preview_url": False, "body": text}}
 
 
 def said(text: str) -> Body:
     """A sentence that may be cut at its end."""
-    return line(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+    return line(shortened(text, LONGEST))
 
 
 def template(view: View, name: str, language: str) -> Body:
@@ -72,13 +89,10 @@ def template(view: View, name: str, language: str) -> Body:
     """
     if view.approval:
         raise Unshowable("an approval cannot be shown in a template")
-    lines = [
-        view.heading,
-        view.context,
-        *(_asked(view, index, listed=True) for index in range(len(view.questions))),
-    ]
+    asked = (_asked(view, index, listed=True) for index in range(len(view.questions)))
+    lines = [view.heading, *(inert(text) for text in (view.context, *asked))]
     parts = [part for text in lines for part in text.split("\n") if part.strip()]
-    gap = one_line(LINE_END.join(parts), LONGEST_PARAMETER)
+    gap = shortened(" ".join(LINE_END.join(parts).split()), LONGEST_PARAMETER)
     body = {"type": "body", "parameters": [{"type": "text", "text": gap}]}
     content = {"name": name, "language": {"code": language}, "components": [body]}
     return {"type": "template", "template": content}
@@ -92,17 +106,9 @@ def pick(reply: str) -> tuple[str, int] | None:
 
 def _text(view: View) -> str:
     questions = [_asked(view, index, listed=_needs_list(each)) for index, each in enumerate(view.questions)]
-    parts = [view.heading, _context(view), *questions, view.more, view.progress, view.hint]
+    framed = [fenced(text) for text in (view.context.strip("\n"), *questions) if text.strip()]
+    parts = [view.heading, *framed, view.more, view.progress, view.hint]
     return "\n\n".join(part for part in parts if part)
-
-
-def _context(view: View) -> str:
-    context = view.context.strip("\n")
-    if not view.approval or not context.strip():
-        return context
-    if FENCE in context:
-        raise Unshowable("what is to be approved cannot be shown to the letter in WhatsApp")
-    return f"{FENCE}{context}{FENCE}"
 
 
 def _asked(view: View, index: int, *, listed: bool) -> str:
@@ -122,7 +128,7 @@ def _needs_list(question: Asked) -> bool:
     if question.numbered:
         return True
     longest = 0 if question.control is Control.BUTTONS else ROW_DESCRIPTION
-    return any(len(choice.description) > longest for choice in question.choices)
+    return any(units(choice.description) > longest for choice in question.choices)
 
 
 def _button(view: View, index: int) -> Body:
@@ -135,12 +141,12 @@ def _row(view: View, index: int) -> Body:
     choice = question.choices[index]
     row: Body = {"id": f"{view.inquiry}:{index}", "title": choice.label}
     description = choice.full if question.numbered else choice.description
-    if description and len(description) <= ROW_DESCRIPTION:
+    if description and units(description) <= ROW_DESCRIPTION:
         row["description"] = description
     return row
 
 
 def _pressable(kind: str, text: str, action: Body) -> Body:
-    if len(text) > LONGEST_PRESSABLE:
-        raise Unshowable("this is too long for a message with buttons in WhatsApp")
+    if units(text) > LONGEST_PRESSABLE:
+        raise TooMuchToPress("this is too long for a message with buttons in WhatsApp")
     return {"type": "interactive", "interactive": {"type": kind, "body": {"text": text}, "action": action}}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.whatsapp_messages import pick
-from upcall.domain.showing import Given, Inbound
+from upcall.domain.showing import Given, Inbound, Odd
 
 Payload = Mapping[str, Any]
 
@@ -65,17 +65,20 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
         return None
     pressed = _pressed(message)
     words = "" if pressed else _words(message)
-    if pressed is None and not words.strip():
+    odd = None if pressed or words.strip() else _odd(message)
+    if pressed is None and not words.strip() and odd is None:
         return None
+    about = message.get("reaction", {}).get("message_id") or message.get("context", {}).get("id")
     return Inbound(
         id=f"message:{message['id']}",
         user=user or phone,
         alias=phone if user else "",
         place=phone or user,
-        message=message.get("context", {}).get("id"),
+        message=about,
         inquiry=pressed[0] if pressed else None,
         given=(Given(picks=(pressed[1],)),) if pressed else None,
         words=words,
+        odd=odd,
         at=float(message["timestamp"]) if message.get("timestamp") else None,
     )
 
@@ -93,6 +96,17 @@ def _pressed(message: Payload) -> tuple[str, int] | None:
     interactive = message.get("interactive", {})
     reply = interactive.get("button_reply") or interactive.get("list_reply") or {}
     return pick(str(reply.get("id", "")))
+
+
+def _odd(message: Payload) -> Odd | None:
+    """What has no words: a voice note, a sticker, a reaction that was not taken back."""
+    match message.get("type"):
+        case "reaction":
+            return Odd.REACTION if message.get("reaction", {}).get("emoji") else None
+        case "text" | "button" | "interactive" | "system" | None:
+            return None
+        case _:
+            return Odd.MESSAGE
 
 
 def _words(message: Payload) -> str:

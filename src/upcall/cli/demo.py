@@ -18,6 +18,7 @@ from upcall.cli.render import given
 from upcall.cli.terminal import Paint, is_terminal, paint
 from upcall.cli.times import moment
 from upcall.domain.display import one_line
+from upcall.domain.inquiry import APPROVE
 from upcall.home import Home
 from upcall.instance import stop_running
 from upcall.launch import ensure_running
@@ -36,6 +37,8 @@ class Step(NamedTuple):
     arguments: dict[str, Any]
     reply: str
     restart: bool = False
+    refused: str = ""
+    """What the agent says instead of `says` where the step before was an approval that it did not get."""
 
 
 STEPS = (
@@ -71,6 +74,7 @@ STEPS = (
         "ask_human",
         {"question": "What should the commit message say?"},
         "Cache user look-ups in Redis",
+        refused="Then I leave the migration alone. Only the commit message is missing.",
     ),
 )
 
@@ -99,6 +103,7 @@ class Demo:
         self._client = Client(home=home)
         self._shown = threading.Event()
         self._after = 0
+        self._refused = False
 
     def run(self) -> int:
         """Show every step, then what came of it."""
@@ -121,7 +126,7 @@ class Demo:
         return {"UPCALL_HOME": str(self._home.path), "UPCALL_URL": "", "UPCALL_TOKEN": ""}
 
     def _show(self, step: Step, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
-        self._says("agent", step.says)
+        self._says("agent", (self._refused and step.refused) or step.says)
         call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
         inquiry = self._asked()
         self._notes(f"calls {step.tool} over MCP and blocks")
@@ -137,6 +142,7 @@ class Demo:
         woken = time.time()
         self._shown.clear()
         answer = self._client.get(inquiry_path(inquiry["id"]))["answer"]
+        self._refused = inquiry["kind"] == "approval" and (answer or {}).get("answers") != [[APPROVE]]
         if answer is not None:
             if self._scripted:
                 self._says("human", answer["text"])

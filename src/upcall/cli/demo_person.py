@@ -3,12 +3,14 @@
 import select
 import socket
 import sys
+import termios
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.failures import Refused
+from upcall.cli.replies import VERDICTS, is_unclear, neither
 from upcall.cli.terminal import paint
 
 
@@ -23,6 +25,8 @@ def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[s
 
     with woken, wake:
         call.add_done_callback(returned)
+        # What was typed before this question was on the screen answers it by accident only.
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         while not call.done():
             print(f"{paint().good('you')}    ", end="", flush=True)
             ready, _, _ = select.select([sys.stdin, woken], [], [])
@@ -32,6 +36,9 @@ def at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[s
             line = sys.stdin.readline()
             if not line:
                 raise KeyboardInterrupt
+            if is_unclear(inquiry, line):
+                print(f"       {neither(line)}: say one of {VERDICTS}")
+                continue
             try:
                 client.post(inquiry_path(inquiry["id"], "answer"), {"text": line, "via": "terminal"})
             except Refused as refused:

@@ -3,11 +3,11 @@
 import textwrap
 from typing import Any
 
-from upcall.cli.render import HIDDEN, Inquiry, answer_command, takes_force, votes
+from upcall.cli.render import HIDDEN, Inquiry, answer_command, asker, takes_force, votes
 from upcall.cli.run_render import Run, next_steps, run_facts
 from upcall.cli.task_render import task_facts
 from upcall.cli.terminal import Paint
-from upcall.cli.times import moment, since, span
+from upcall.cli.times import clock, moment, since, span
 from upcall.domain.display import escaped, one_line, visible
 
 WIDEST = 100
@@ -34,7 +34,7 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
 def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     """How an approval can be remembered, where it can."""
     ways: list[str] = (inquiry["action"] or {}).get("remember", [])
-    if not ways:
+    if not ways or inquiry["secret"]:
         return []
     command = f"{answer_command(inquiry)} --always {'|'.join(ways)}"
     lines = [f"  and remember it: {paint.name(command)}"]
@@ -53,17 +53,19 @@ def run_lines(
         lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
         lines += question_lines(inquiry, paint, room)
         name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
-        command = f'upcall answer {name} "your response"' if tasks else answer_command(inquiry, name)
+        plain = tasks and not inquiry["secret"]
+        command = f'upcall answer {name} "your response"' if plain else answer_command(inquiry, name)
         lines += ["", f"  Answer with: {paint.name(command)}"]
     return lines if asked else [*lines, "", next_steps(run, paint)]
 
 
 def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
-    header = inquiry["questions"][0]["header"] or inquiry["agent"]
+    header = inquiry["questions"][0]["header"] or asker(inquiry)
     facts = [paint.bold(f"Inquiry #{inquiry['ref']}: {one_line(header)}")]
     facts.append(f"Status: {'waiting for input' if inquiry['state'] == 'open' else inquiry['state']}")
     facts.append(f"Kind: {inquiry['kind']}")
-    facts.append(f"Agent: {one_line(inquiry['agent'])}")
+    token = "" if asker(inquiry) == inquiry["agent"] else f" (token {one_line(inquiry['agent'])})"
+    facts.append(f"Agent: {one_line(asker(inquiry))}{token}")
     if inquiry["session"] and inquiry["session"] != inquiry["agent"]:
         facts.append(f"Session: {one_line(inquiry['session'])}")
     if inquiry["run"] is not None:
@@ -75,6 +77,8 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
         facts.append(f"Expires: in {span(moment(inquiry['expires_at']) - now)}{_at_expiry(inquiry)}")
         if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
             facts.append(f"Snoozed: for {span(moment(inquiry['snoozed_until']) - now)}")
+    if inquiry["state"] == "open":
+        facts += [_delivered(delivery, paint) for delivery in inquiry["delivery"]]
     if inquiry["approvals"]:
         names = ", ".join(one_line(vote["by"]) for vote in inquiry["approvals"]["given"])
         facts.append(f"Approved: {votes(inquiry)}{f' ({names})' if names else ''}")
@@ -83,6 +87,14 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
     if inquiry["redacted"]:
         facts.append(f"Masked: {inquiry['redacted']} secret(s) in the question")
     return facts
+
+
+def _delivered(delivery: dict[str, Any], paint: Paint) -> str:
+    """Where an open question is shown, or why it is not."""
+    place = f"{delivery['channel']}:{one_line(delivery['place'])}"
+    if delivery["error"]:
+        return paint.bad(f"Not shown: {place}: {one_line(delivery['error'])}")
+    return f"Shown: {place}" if delivery["shown_at"] else f"Being shown: {place}"
 
 
 def _at_expiry(inquiry: Inquiry) -> str:
@@ -157,6 +169,9 @@ def _on_its_way(inquiry: Inquiry) -> str:
         return "the agent has not collected it yet"
     if resume["state"] == "by_hand":
         return f"no sign yet that the agent has it; its session: {one_line(resume['command'] or '', 500)}"
+    if resume["next_try"]:
+        now = f"; try it now with: upcall retry {resume['run']}"
+        return f"{one_line(resume['error'], 200)}, next try {clock(resume['next_try'])}{now}"
     tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""
     trouble = f": {one_line(resume['error'], 200)}" if resume["error"] else ""
     again = f"; try again with: upcall retry {resume['run']}" if trouble and resume["run"] else ""

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from upcall.agents.catalogue import agent_named
 from upcall.cli.findings import FAILED, NOTE, OK, Finding
@@ -11,8 +12,9 @@ from upcall.cli.times import span
 from upcall.config import Config
 from upcall.domain.errors import UpcallError
 from upcall.home import Home
-from upcall.runs.programs import ProgramMissing, Programs
+from upcall.runs.programs import PackageMissing, ProgramMissing, Programs, check_packages
 from upcall.setup.clients import Place, files_for, own_door
+from upcall.setup.denials import denials
 from upcall.setup.looking import server_of
 from upcall.setup.plan import File, additions
 
@@ -21,7 +23,7 @@ def look(name: str, place: Place, home: Home, config: Config, *, wanted: bool) -
     """Look at everything that belongs to one agent; `wanted` if somebody asked for this one."""
     agent = agent_named(name, config.agents)
     try:
-        version = asyncio.run(Programs().check(agent, os.environ))
+        version = asyncio.run(Programs().version(agent, os.environ))
     except ProgramMissing as error:
         state = FAILED if wanted else NOTE
         yield Finding("program", state, error.message, error.hint or "")
@@ -31,8 +33,14 @@ def look(name: str, place: Place, home: Home, config: Config, *, wanted: bool) -
         yield Finding("program", FAILED, error.message, error.hint or "")
     else:
         yield Finding("program", OK, f"{shutil.which(agent.program())}, {version.splitlines()[0]}")
+    try:
+        check_packages(agent)
+    except PackageMissing as error:
+        yield Finding("runs", NOTE, error.message, error.hint or "")
     files = files_for(name, place, own_door(os.environ), prompt=False)
     yield _set_up(name, files, wanted=wanted)
+    for denial in denials(name, place, Path.cwd(), files[0].path):
+        yield Finding("allowed", FAILED, f"{denial.path}: {denial.says}, so {name} cannot ask", denial.next)
     yield from _server(name, files[0], home, config)
 
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from upcall.cli.channel_health import CANNOT
 from upcall.cli.failures import Unreachable
 from upcall.cli.findings import FAILED, NOTE, OK, Finding
 from upcall.cli.wire import Wire
 from upcall.config import Config, load
+from upcall.domain.display import one_line
 from upcall.domain.errors import InvalidSetting, UpcallError
 from upcall.home import Home, Running
 
@@ -33,7 +35,11 @@ def look(home: Home) -> Iterator[Finding]:
         config = None
         yield Finding("settings", FAILED, "; ".join(error.message.splitlines()), error.hint or "")
     if remote:
-        yield _answers(remote, os.environ.get("UPCALL_TOKEN", "").strip(), "UPCALL_URL")
+        token = os.environ.get("UPCALL_TOKEN", "").strip()
+        finding = _answers(remote, token, "UPCALL_URL")
+        yield finding
+        if finding.state == OK:
+            yield from _channels(remote, token)
     else:
         yield from _files(home)
         yield from _daemon(home, config)
@@ -72,7 +78,10 @@ def _daemon(home: Home, config: Config | None) -> Iterator[Finding]:
     finding = _answers(running.url, running.token, f"process {running.pid}, version {running.version}")
     yield finding
     if finding.state == OK:
-        yield _owner(home, running)
+        owner = _owner(home, running)
+        yield owner
+        if owner.state == OK:
+            yield from _channels(running.url, home.owner_token_file.read_text().strip())
     fixed = config is not None and config.port
     if not fixed and str(_kept_port(home)) != running.url.rpartition(":")[2]:
         yield Finding(
@@ -120,6 +129,20 @@ def _owner(home: Home, running: Running) -> Finding:
     if status == 200:
         return Finding("tokens", OK, "yours is taken, and kept apart from that of agents")
     return Finding("tokens", FAILED, says, "`upcall up --replace` makes a new one")
+
+
+def _channels(url: str, token: str) -> Iterator[Finding]:
+    """Whether the channels work, as the daemon knows it; nothing where the token may not see them."""
+    status, body = _get(url, "/v1/channels", token)
+    if status != 200:
+        return
+    for channel in json.loads(body)["items"]:
+        name = f"channel {channel['name']}"
+        for fault in channel.get("faults", []):
+            says = f"{CANNOT[fault['side']]} since {fault['since']}: {one_line(fault['problem'])}"
+            yield Finding(name, FAILED, says, fault["hint"])
+        if not channel.get("faults"):
+            yield Finding(name, OK, "no failure is on record")
 
 
 def _get(url: str, path: str, token: str) -> tuple[int, bytes]:

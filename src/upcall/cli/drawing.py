@@ -1,10 +1,13 @@
-"""The picker's face: its state as lines that fit the screen. Pure: it reads the picker and writes nothing."""
+"""The picker's face: its state as lines that fit the screen.
+
+It tells the picker how far a text can be scrolled and when its end was shown; beyond that it changes nothing.
+"""
 
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from upcall.cli.picker import Choosing, Inquiry, Picker
-from upcall.cli.render import resolution
+from upcall.cli.picker import Choosing, Closed, Inquiry, Picker
+from upcall.cli.render import asker, resolution
 from upcall.cli.terminal import Paint
 from upcall.cli.times import since
 from upcall.domain.display import escaped, one_line, visible
@@ -14,6 +17,7 @@ ONE_KEYS = "↑↓ or number choose · Enter answer · r reject · Esc back"
 APPROVAL_KEYS = "↑↓ or number choose · Enter answer · a remember · r reject · Esc back"
 MULTI_KEYS = "↑↓ move · space or number choose · Enter answer · r reject · Esc back"
 TEXT_KEYS = "type your answer · Enter send · Esc back"
+CLOSED_KEYS = "Esc back to the list"
 REASON_KEYS = "type a reason, or nothing · Enter reject · Esc back"
 
 
@@ -38,7 +42,9 @@ class Size(NamedTuple):
 
 def screen(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
     """What the screen shows now, at most `size.rows` lines."""
-    if picker.declining is not None:
+    if picker.closed is not None:
+        body, end, keys = *_closed(picker.closed, size, paint), CLOSED_KEYS
+    elif picker.declining is not None:
         body, end, keys = *_declining(*picker.declining, size, paint), REASON_KEYS
     elif picker.choosing is not None:
         body, end, keys = *_choosing(picker.choosing, now, size, paint), _keys(picker.choosing)
@@ -60,7 +66,7 @@ def _list(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
     lines = [paint.bold(one_line(f"WAITING FOR INPUT ({len(picker.inquiries)})", size.columns - 1)), ""]
     for number, inquiry in enumerate(picker.inquiries[first : first + shown], first):
         here = number == picker.cursor
-        head = f"#{inquiry['ref']} {inquiry['agent']} (waiting {since(inquiry['asked_at'], now)})"
+        head = f"#{inquiry['ref']} {asker(inquiry)} (waiting {since(inquiry['asked_at'], now)})"
         head = f"{HERE if here else ' '} {one_line(head, size.columns - 3)}"
         question = one_line(inquiry["questions"][0]["question"], size.columns - 5)
         lines += [paint.name(head) if here else head, f"    {paint.bold(question) if here else question}"]
@@ -69,12 +75,10 @@ def _list(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
 
 def _choosing(choosing: Choosing, now: float, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
     inquiry = choosing.inquiry
-    exact = inquiry["kind"] == "approval"
+    exact = choosing.is_approval
     several = len(inquiry["questions"])
     place = f" · question {len(choosing.given) + 1} of {several}" if several > 1 else ""
-    head = (
-        f"#{inquiry['ref']} {one_line(inquiry['agent'])} · waiting {since(inquiry['asked_at'], now)}{place}"
-    )
+    head = f"#{inquiry['ref']} {one_line(asker(inquiry))} · waiting {since(inquiry['asked_at'], now)}{place}"
     body = [paint.dim(one_line(head, size.columns - 1)), ""]
     body += [
         paint.bold(line) for line in _folded(choosing.question["question"], size.columns - 1, exact=exact)
@@ -119,16 +123,26 @@ def _declining(inquiry: Inquiry, reason: str, size: Size, paint: Paint) -> tuple
     return body, ["", paint.name(f"{HERE} Reason: {_tail(reason, size.columns - 14)}▏")]
 
 
+def _closed(closed: Closed, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
+    question = one_line(closed.inquiry["questions"][0]["question"], size.columns - 1)
+    told = _folded(f"#{closed.inquiry['ref']} {closed.how}.", size.columns - 1, exact=False)
+    body = [*(paint.bold(line) for line in told), "", question]
+    if closed.written.strip() and not closed.inquiry["secret"]:
+        body += ["", paint.dim("Not sent:"), *_folded(closed.written, size.columns - 1, exact=False)]
+    return body, []
+
+
 def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> list[str]:
     """The part of a long text that was scrolled to; how much more there is, is said."""
     if len(body) <= room:
-        choosing.scroll = 0
+        choosing.scroll, choosing.whole = 0, True
         return body
     step = max(room - 2, 1)
     last = -(-(len(body) - step) // step)
     choosing.scroll = max(min(choosing.scroll, last), 0)
     start = min(choosing.scroll * step, len(body) - step)
     after = len(body) - start - step
+    choosing.whole |= after == 0
     told = f"… {after} more: PgDn" if after else "(the end; PgUp)"
     return [*body[start : start + step], paint.dim(told)]
 

@@ -6,6 +6,7 @@ import time
 from argparse import Namespace
 from typing import Any
 
+from upcall.cli.channel_health import channels_down, fault_lines
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, takes_json, takes_ref
 from upcall.cli.render import Status, status_lines, without_secrets
@@ -24,11 +25,16 @@ def _status(args: Namespace) -> int:
     asking, running = _at_work(client)
     done = _done_since(client, midnight(now), PAGE if args.json else DONE_SHOWN)
     status = Status(waiting, running, done, asking)
+    down = channels_down(client)
     if args.json:
-        shown = {"waiting": waiting, "running": running, "done": done}
+        broken = [{"name": channel.name, "faults": channel.faults} for channel in down]
+        shown = {"waiting": waiting, "running": running, "done": done, "channels": broken}
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
     print("\n".join(status_lines(status, now, paint(), width(), tasks=draws_tasks(client))))
+    if down:
+        print("\n" + paint().bold("CHANNELS THAT DO NOT WORK:"))
+        print("\n".join(line for channel in down for line in fault_lines(channel, now, paint())))
     if more:
         print(f"\nThese are the oldest {len(waiting)} questions; `upcall status --json` has them all.")
     return 0
@@ -67,13 +73,18 @@ def _done_since(client: Client, start: float, limit: int) -> list[dict[str, Any]
 def _show(args: Namespace) -> int:
     if is_run(args.ref):
         return _show_run(Client(), args)
-    inquiry = without_secrets(Client().get(inquiry_path(args.ref)))
+    client = Client()
+    inquiry = without_secrets(client.get(inquiry_path(args.ref)))
     if args.json:
         print(json.dumps(inquiry, indent=2, ensure_ascii=False))
         return 0
     from upcall.cli.details import detail_lines
 
     print("\n".join(detail_lines(inquiry, time.time(), paint(), width())))
+    failed = {delivery["channel"] for delivery in inquiry["delivery"] if delivery["error"]}
+    if failed and inquiry["state"] == "open":
+        down = [channel for channel in channels_down(client) if channel.name in failed]
+        print("\n".join(["", *(line for each in down for line in fault_lines(each, time.time(), paint()))]))
     return 0
 
 

@@ -1,5 +1,11 @@
-"""The picker's mind: keys in, what is shown and what is to be done out. It neither draws nor talks to anybody."""
+"""The picker's mind: keys in, what is shown and what is to be done out. It neither draws nor talks to anybody.
 
+A key acts only on what the person had on the screen when they pressed it: see `Picker.refresh` and `Choosing.whole`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from upcall.cli.keys import BACKSPACE, CLEAR, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, SPACE, UP, is_text
@@ -8,6 +14,11 @@ Inquiry = dict[str, Any]
 
 
 APPROVE = "Approve"
+CALM_SECONDS = 0.8
+"""How long no key opens or rejects a question after the list has changed by the doing of others."""
+
+NOWHERE = -1
+"""Where the cursor of an approval begins: on neither choice."""
 
 
 class Send(NamedTuple):
@@ -32,6 +43,15 @@ class Leave(NamedTuple):
 Deed = Send | Decline | Leave
 
 
+@dataclass(slots=True, kw_only=True)
+class Closed:
+    """An inquiry that was settled while a person was at it: what they had written, and `how` it ended once that is known."""
+
+    inquiry: Inquiry
+    written: str
+    how: str = "was settled meanwhile"
+
+
 class Choosing:
     """One inquiry being answered, question by question."""
 
@@ -39,14 +59,21 @@ class Choosing:
         self.inquiry = inquiry
         self.given: list[list[str]] = []
         self.remember = ""
+        self.whole = False
+        """Whether its end has been on the screen; what draws the screen says so."""
         self._begin()
 
     def _begin(self) -> None:
-        self.cursor = 0
+        self.cursor = NOWHERE if self.is_approval else 0
         self.scroll = 0
         self.chosen: set[int] = set()
         self.typed = ""
         self.typing = not self.options
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it asks for a yes or a no."""
+        return bool(self.inquiry["kind"] == "approval")
 
     @property
     def question(self) -> dict[str, Any]:
@@ -89,7 +116,7 @@ class Choosing:
     def move(self, step: int) -> None:
         """Go up or down; on the last row, words can be typed."""
         if self.rows:
-            self.cursor = (self.cursor + step) % self.rows
+            self.cursor = self.rows - 1 if self.cursor + step < 0 else (self.cursor + step) % self.rows
             self.typing = self.cursor >= len(self.options)
 
     def toggle(self, number: int) -> None:
@@ -118,31 +145,43 @@ class Choosing:
             return [self.options[number]["label"] for number in sorted(self.chosen)] + own
         if self.typing:
             return own
-        return [self.options[self.cursor]["label"]]
+        return [] if self.cursor == NOWHERE else [self.options[self.cursor]["label"]]
 
 
 class Picker:
     """The list of what waits, and whatever was opened from it."""
 
-    def __init__(self, inquiries: list[Inquiry]) -> None:
+    def __init__(self, inquiries: list[Inquiry], clock: Callable[[], float] = time.monotonic) -> None:
         self.inquiries = inquiries
         self.cursor = 0
         self.choosing: Choosing | None = None
         self.declining: tuple[Inquiry, str] | None = None
+        self.closed: Closed | None = None
         self.note = ""
+        self._clock = clock
+        self._calm_at = clock()
 
-    def refresh(self, inquiries: list[Inquiry]) -> None:
-        """Take in what waits now; the cursor stays on its inquiry, and a settled one is closed."""
+    def refresh(self, inquiries: list[Inquiry], done: str = "") -> None:
+        """Take in what waits now; `done` is the id of what this person has just settled.
+
+        The cursor stays on its inquiry. Where others have settled that one, the cursor is on none until this person moves
+        it, and an inquiry that was being answered stays on the screen, closed, until Escape.
+        """
+        known = [inquiry["id"] for inquiry in self.inquiries if inquiry["id"] != done]
         before = self._selected()
         self.inquiries = inquiries
         ids = [inquiry["id"] for inquiry in inquiries]
         if before is not None and before["id"] in ids:
             self.cursor = ids.index(before["id"])
-        self.cursor = max(min(self.cursor, len(inquiries) - 1), 0)
+        elif before is None or before["id"] != done:
+            self.cursor = NOWHERE
+        self.cursor = min(self.cursor, len(inquiries) - 1)
+        if ids != known:
+            self._calm_at = self._clock() + CALM_SECONDS
         busy = self.choosing.inquiry if self.choosing else self.declining[0] if self.declining else None
         if busy is not None and busy["id"] not in ids:
+            self.closed = Closed(inquiry=busy, written=self._written())
             self.choosing = self.declining = None
-            self.note = f"#{busy['ref']} was settled meanwhile."
 
     def open(self, ref: str) -> bool:
         """Open an inquiry by its ref or id; False when it does not wait."""
@@ -155,6 +194,11 @@ class Picker:
     def press(self, key: str) -> Deed | None:
         """Take a key; returns what is to be done now, if anything."""
         self.note = ""
+        if self.closed is not None:
+            # What is still being typed was meant for that question, and for no other.
+            if key == ESCAPE:
+                self.closed = None
+            return None
         if key in {PAGE_UP, PAGE_DOWN} and self.choosing is not None:
             self.choosing.scroll += 1 if key == PAGE_DOWN else -1
             return None
@@ -170,10 +214,13 @@ class Picker:
         inquiry = self._selected()
         if key in {"q", ESCAPE}:
             return Leave()
-        if inquiry is None:
-            return None
-        if key in {UP, DOWN, "j", "k"}:
-            self.cursor = (self.cursor + (1 if key in {DOWN, "j"} else -1)) % len(self.inquiries)
+        if key in {UP, DOWN, "j", "k"} and self.inquiries:
+            step = 1 if key in {DOWN, "j"} else -1
+            self.cursor = max(self.cursor + step, NOWHERE) % len(self.inquiries)
+        elif inquiry is None:
+            self.note = "Choose a question with ↑↓ first." if self.inquiries else ""
+        elif key in {ENTER, "r"} and self._clock() < self._calm_at:
+            self.note = "The list changed just now: look, then press the key again."
         elif key == ENTER:
             self.choosing = Choosing(inquiry)
         elif key == "r":
@@ -206,8 +253,11 @@ class Picker:
         if choosing.multi:
             choosing.toggle(number)
             return None
-        choosing.cursor = number
-        return self._accept(choosing)
+        before, choosing.cursor = choosing.cursor, number
+        deed = self._accept(choosing)
+        if choosing.is_approval and deed is None:
+            choosing.cursor = before
+        return deed
 
     def _press_typing(self, choosing: Choosing, key: str) -> Deed | None:
         if key == ENTER:
@@ -242,11 +292,10 @@ class Picker:
     def _accept(self, choosing: Choosing) -> Deed | None:
         values = choosing.values()
         if not values:
-            self.note = (
-                "Choose with space first."
-                if choosing.multi and not choosing.typing
-                else "Type an answer first."
-            )
+            self.note = _missing(choosing)
+            return None
+        if choosing.is_approval and values == [APPROVE] and not choosing.whole:
+            self.note = "Read it to its end before you approve it: PgDn."
             return None
         answers = choosing.accept(values)
         if answers is None:
@@ -255,7 +304,18 @@ class Picker:
         return Send(choosing.inquiry, answers, choosing.remember if answers == [[APPROVE]] else "")
 
     def _selected(self) -> Inquiry | None:
-        return self.inquiries[self.cursor] if self.cursor < len(self.inquiries) else None
+        return self.inquiries[self.cursor] if 0 <= self.cursor < len(self.inquiries) else None
+
+    def _written(self) -> str:
+        if self.declining is not None:
+            return self.declining[1]
+        return self.choosing.typed if self.choosing is not None else ""
+
+
+def _missing(choosing: Choosing) -> str:
+    if choosing.is_approval:
+        return "Choose first: 1 or ↓ to approve, 2 or ↑ to deny."
+    return "Choose with space first." if choosing.multi and not choosing.typing else "Type an answer first."
 
 
 def edited(text: str, key: str) -> str:

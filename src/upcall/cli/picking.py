@@ -17,7 +17,7 @@ from upcall.cli.drawing import Size, outcome, screen
 from upcall.cli.failures import CommandFailed, line
 from upcall.cli.keys import keys
 from upcall.cli.picker import Decline, Leave, Picker, Send
-from upcall.cli.render import given
+from upcall.cli.render import given, resolution
 from upcall.cli.terminal import paint
 from upcall.domain.errors import UpcallError
 
@@ -53,23 +53,30 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> Non
     while True:
         _draw(picker)
         ready, _, _ = select.select([sys.stdin, news], [], [], AGES_SECONDS)
+        # Keys first: they were pressed before the news could be seen.
+        if sys.stdin in ready:
+            data = os.read(sys.stdin.fileno(), 4096)
+            if not data:
+                return
+            pressed, unread = keys(unread + data)
+            for key in pressed:
+                deed = picker.press(key)
+                if isinstance(deed, Leave):
+                    return
+                if deed is not None:
+                    picker.note = _do(client, deed)
+                    told.append(picker.note)
+                    picker.refresh(_waiting(client), done=deed.inquiry["id"])
         if news in ready:
             os.read(news, 4096)
-            picker.refresh(_waiting(client))
-        if sys.stdin not in ready:
-            continue
-        data = os.read(sys.stdin.fileno(), 4096)
-        if not data:
-            return
-        pressed, unread = keys(unread + data)
-        for key in pressed:
-            deed = picker.press(key)
-            if isinstance(deed, Leave):
-                return
-            if deed is not None:
-                picker.note = _do(client, deed)
-                told.append(picker.note)
-                picker.refresh(_waiting(client))
+            _take_in(client, picker)
+
+
+def _take_in(client: Client, picker: Picker) -> None:
+    before = picker.closed
+    picker.refresh(_waiting(client))
+    if picker.closed is not None and picker.closed is not before:
+        picker.closed.how = resolution(client.get(inquiry_path(picker.closed.inquiry["id"])), time.time())
 
 
 def _do(client: Client, deed: Send | Decline) -> str:
@@ -96,7 +103,11 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
 
 def _draw(picker: Picker) -> None:
     columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    unread = picker.choosing is not None and not picker.choosing.whole
     lines = screen(picker, time.time(), Size(columns or 80, rows or 24), paint())
+    if unread and picker.choosing is not None and picker.choosing.is_approval and picker.choosing.whole:
+        # No key that was pressed before the end of an approval is on the screen decides it.
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     text = f"{REST_OF_LINE}\r\n".join(lines)
     sys.stdout.write(f"{HOME}{text}{REST_OF_LINE}{REST_OF_SCREEN}")
     sys.stdout.flush()

@@ -64,7 +64,12 @@ def is_a_run(document: dict[str, Any]) -> bool:
 
 
 def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
-    """A command that answers with each question's first option, safe to be pasted into a shell."""
+    """A command that answers with each question's first option, safe to be pasted into a shell.
+
+    A secret has no place in a command, and so in the shell's history: without a value, `upcall answer` asks for it.
+    """
+    if inquiry["secret"]:
+        return f"upcall answer {name or inquiry['ref']}"
     values = " ".join(_value(question) for question in inquiry["questions"])
     return f"upcall answer {name or inquiry['ref']} {values}"
 
@@ -128,7 +133,12 @@ def resolution(inquiry: Inquiry, now: float) -> str:
 
 def _who(inquiry: Inquiry, run: Run | None) -> str:
     about = inquiry["questions"][0]["header"] if run is None else run["task"]
-    return f"{inquiry['agent']}: {about}" if about else str(inquiry["agent"])
+    return f"{asker(inquiry)}: {about}" if about else asker(inquiry)
+
+
+def asker(inquiry: Inquiry) -> str:
+    """Who asks, as a person knows it; an older daemon tells only the name of the token."""
+    return str(inquiry.get("asker") or inquiry["agent"])
 
 
 def _waiting(inquiry: Inquiry, name: str, who: str, now: float, paint: Paint, width: int | None) -> list[str]:
@@ -160,11 +170,11 @@ def _done(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> str:
     mark = paint.good("✓") if good else paint.bad("✗")
     ended = given(inquiry) if state == "answered" else state
     when = f"({since(inquiry['resolution']['at'], now)} ago)"
-    head = f"  #{inquiry['ref']} {one_line(inquiry['agent'], 20)} "
+    head = f"  #{inquiry['ref']} {one_line(asker(inquiry), 30)} "
     room = None if width is None else max(width - len(head) - len(when) - 8, 10)
     question = one_line(inquiry["questions"][0]["question"], None if room is None else room * 2 // 3)
     ended = one_line(ended, None if room is None else room - len(question))
-    shown = f"  {paint.name('#' + inquiry['ref'])} {one_line(inquiry['agent'], 20)} {mark}"
+    shown = f"  {paint.name('#' + inquiry['ref'])} {one_line(asker(inquiry), 30)} {mark}"
     return f"{shown} {question} → {ended} {paint.dim(when)}"
 
 

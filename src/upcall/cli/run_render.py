@@ -3,7 +3,8 @@
 from typing import Any
 
 from upcall.cli.terminal import Paint
-from upcall.cli.times import since
+from upcall.cli.times import clock, since
+from upcall.domain.api_errors import waiting_for
 from upcall.domain.display import one_line, visible
 
 Run = dict[str, Any]
@@ -64,6 +65,8 @@ def run_facts(run: Run, now: float, paint: Paint) -> list[str]:
 def next_steps(run: Run, paint: Paint) -> str:
     """What can be done with a run that asks nothing."""
     number = run["number"]
+    if waits_for_api(run):
+        return f"  Try it now with: {paint.name(f'upcall retry {number}')}"
     if run["state"] not in OVER:
         return f"  Follow with: {paint.name(f'upcall log {number} -f')}"
     if run["state"] == "completed":
@@ -94,11 +97,19 @@ def _progress(run: Run, now: float) -> list[str]:
     if run["tool"]:
         notes.append(one_line(run["tool"], 30))
     if run["state"] == "waiting_input":
-        notes.append("has an answer coming")
+        notes.append(waits_for_api(run) or "has an answer coming")
     return [*notes, since(run["started_at"] or run["created_at"], now)]
 
 
+def waits_for_api(run: Run) -> str | None:
+    """What a run waits for whose answer the service of its model has refused to take, and until when."""
+    told = waiting_for(one_line(run["agent"], 20), run["reason"]) if run.get("next_try") else None
+    return None if told is None else f"{one_line(told, 200)}, next try {clock(run['next_try'])}"
+
+
 def _because(run: Run) -> str:
+    if told := waits_for_api(run):
+        return f": {told}"
     if run["state"] == "cancelled":
         return f" ({one_line(run['reason'], 60)})" if run["reason"] else ""
     return f": {one_line(run['reason'], 200)}" if run["reason"] else ""

@@ -12,6 +12,7 @@ from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_
 from upcall.cli.failures import CommandFailed
 from upcall.cli.naming import asked_by
 from upcall.cli.render import answer_command, given, resolution, takes_force, votes
+from upcall.cli.replies import reply_values
 from upcall.cli.task_render import draws_tasks
 from upcall.cli.times import moment, span
 
@@ -23,11 +24,12 @@ POLL_SECONDS = 60.0
 
 
 def _answer(args: Namespace) -> int:
-    if not args.values:
+    # The picker lists what is open; what has expired is asked for in one line.
+    if not args.values and not (args.force and args.ref and sys.stdin.isatty()):
         return _pick(args)
-    values = [sys.stdin.read()] if args.values == ["-"] else args.values
     client = Client()
     name = asked_by(client, args.ref, force=args.force)
+    values = reply_values(client.get(inquiry_path(name)), args.values)
     latest = client.latest_event() if args.wait else 0
     body: dict[str, Any] = {
         "choices": values,
@@ -104,7 +106,7 @@ def _answer_arguments(parser: ArgumentParser) -> None:
         "values",
         metavar="VALUE",
         nargs="*",
-        help="a number, an option or your own words; - reads them from input",
+        help="a number, an option or your own words; - reads them from input; without it, you are asked",
     )
     parser.add_argument("--force", action="store_true", help="answer although it has expired")
     parser.add_argument(
@@ -222,6 +224,7 @@ COMMANDS = {
         _answer_arguments,
         examples="""\
   upcall answer                          pick a question from a list and answer it
+  upcall answer a7                       this question, at a prompt; nothing gets into the shell's history
   upcall answer a7 "Redis"               an option by its name
   upcall answer a7 1                     an option by its number
   upcall answer a7 1 3                   several options, where several are allowed
@@ -229,7 +232,7 @@ COMMANDS = {
   upcall answer a7 "Redis" --force       although it has expired
   upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
   upcall answer 42 "Redis"               what run 42 asks
-exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 1 anything else""",
+exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 2 misuse, 1 anything else""",
         mixed=True,
     ),
     "reject": Command(

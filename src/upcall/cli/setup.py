@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from upcall.channels.slack_app import manifest
 from upcall.cli.command import Command
 from upcall.cli.failures import CommandFailed
 from upcall.cli.terminal import is_terminal, paint
-from upcall.setup.clients import Place, files_for, own_door
+from upcall.setup.clients import Door, Place, files_for, own_door
 from upcall.setup.plan import Change, additions, apply, backup_of, removals
 
 
@@ -34,7 +35,7 @@ def _setup(args: Namespace) -> int:
     if not changes:
         state = "nothing of Upcall's is in its files" if args.remove else "it is set up already"
         print(f"Nothing to do for {args.agent}: {state}.")
-        return 0
+        return 0 if args.remove else _look(args.agent, place, door, is_news=False)
     _show(changes)
     if args.dry_run:
         print("\nNothing was written: this was a dry run.", file=sys.stderr)
@@ -43,8 +44,33 @@ def _setup(args: Namespace) -> int:
         print("Nothing was written.")
         return 1
     apply(changes)
-    _tell(args.agent, changes, removed=args.remove)
-    return 0
+    _tell(changes)
+    if args.remove:
+        print(f"{args.agent} does not know Upcall any more.")
+        return 0
+    return _look(args.agent, place, door, is_news=True)
+
+
+def _look(agent: str, place: Place, door: Door, *, is_news: bool) -> int:
+    """Say what keeps the agent from asking, and, if that is news, whether it can ask now."""
+    from upcall.agents.catalogue import agent_named
+    from upcall.setup.denials import denials
+
+    (first, *_) = files_for(agent, place, door, prompt=False)
+    found = denials(agent, place, Path.cwd(), first.path)
+    for denial in found:
+        print(f"upcall: {denial.path}: {denial.says}. Next: {denial.next}", file=sys.stderr)
+    known = agent_named(agent, {})
+    if shutil.which(known.program()) is None:
+        print(
+            f"upcall: {known.program()!r} is not installed, or not on PATH. Next: {known.install_hint}",
+            file=sys.stderr,
+        )
+    elif is_news and not found:
+        print(f"{agent} can ask you now, in sessions that begin from here on.")
+    if is_news and not found:
+        print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
+    return 1 if found else 0
 
 
 def _show(changes: Sequence[Change]) -> None:
@@ -70,7 +96,7 @@ def _agrees() -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _tell(agent: str, changes: Sequence[Change], *, removed: bool) -> None:
+def _tell(changes: Sequence[Change]) -> None:
     for change in changes:
         if change.after is None:
             print(f"Removed {change.path}, which had nothing else in it.")
@@ -78,11 +104,6 @@ def _tell(agent: str, changes: Sequence[Change], *, removed: bool) -> None:
             print(f"Wrote {change.path}; as it was before: {backup_of(change.path)}")
         else:
             print(f"Wrote {change.path}.")
-    if removed:
-        print(f"{agent} does not know Upcall any more.")
-    else:
-        print(f"{agent} can ask you now, in sessions that begin from here on.")
-        print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
 
 
 def _arguments(parser: ArgumentParser) -> None:

@@ -30,6 +30,11 @@ def span(seconds: float) -> str:
     return f"{whole // 3600}h" if whole < 2 * 86400 else f"{whole // 86400}d"
 
 
+def clock(text: str) -> str:
+    """The time of day of a moment, where we are."""
+    return time.strftime("%H:%M", time.localtime(moment(text)))
+
+
 def since(text: str, now: float) -> str:
     """How long ago a moment was."""
     return span(now - moment(text))

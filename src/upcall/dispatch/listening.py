@@ -8,9 +8,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from upcall.channel_ports import Inbox, Refused, Unavailable
+from upcall.channel_ports import Inbox, Refused, SignedOut, Unavailable
+from upcall.dispatch.health import LISTENING, Health
+from upcall.dispatch.outage import PAUSES
 from upcall.dispatch.post import Post
-from upcall.dispatch.worker import PAUSES
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
 from upcall.domain.showing import Heard, Inbound, View
@@ -19,6 +20,8 @@ from upcall.ports import Ledger
 LEASE = 6.0
 """Seconds after which a daemon that is not heard of has lost its turn."""
 KIND = "listening"
+REFUSED_PAUSE = 300.0
+"""Seconds before another attempt where we may not listen at all: some vendors count these, and lock an account in the end."""
 
 log = logging.getLogger("upcall.dispatch")
 
@@ -31,6 +34,7 @@ class Listener:
         store: Ledger,
         post: Post,
         inbox: Inbox,
+        health: Health,
         *,
         lease: float | None = None,
         pauses: Sequence[float] = PAUSES,
@@ -38,6 +42,7 @@ class Listener:
         self._store = store
         self._post = post
         self._inbox = inbox
+        self._health = health
         self._lease = lease
         self._pauses = pauses
         self._failures = 0
@@ -107,13 +112,21 @@ class Listener:
         began = time()
         try:
             await self._post.channel.listen(inbox)
+        except SignedOut as problem:
+            log.error("%s cannot be heard: %s", self._post.name, problem)  # noqa: TRY400 - it is no mistake of ours
+            await self._health.failed(LISTENING, problem)
+            self._failures = len(self._pauses)
         except Unavailable as problem:
             log.warning("%s cannot be heard: %s", self._post.name, problem)
+            await self._health.failed(LISTENING, problem)
         except Refused as problem:
             log.error("%s will not be heard: %s", self._post.name, problem)  # noqa: TRY400 - it is no mistake of ours
-            self._failures = len(self._pauses)
-        except Exception:
+            await self._health.failed(LISTENING, problem)
+            self._pause = REFUSED_PAUSE
+            return
+        except Exception as error:
             log.exception("the listener of %s failed", self._post.name)
+            await self._health.failed(LISTENING, Unavailable(f"the listener failed: {type(error).__name__}"))
         self._pause = self._pauses[min(self._failures, len(self._pauses) - 1)]
         # What was heard for longer than that is a new beginning.
         self._failures = 1 if time() - began > self._pause else self._failures + 1
@@ -168,6 +181,10 @@ class _Turn:
     async def failed(self, message: str, reason: str) -> bool:
         """Take that a message did not arrive."""
         return await self._inbox.failed(message, reason)
+
+    async def connected(self) -> None:
+        """Take that the vendor has taken our connection."""
+        await self._inbox.connected()
 
     async def bookmark(self) -> str:
         """Up to where this channel has been read."""

@@ -9,9 +9,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upcall.broker import Broker, Reply, Settled
+from upcall.broker import Broker, Settled
 from upcall.channel_ports import Unavailable
+from upcall.dispatch.answering import reply_of
 from upcall.dispatch.failing import missed
+from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.dispatch.post import Post
 from upcall.domain import degrading
@@ -30,13 +32,12 @@ from upcall.domain.delivery import (
     record,
 )
 from upcall.domain.display import one_line
-from upcall.domain.errors import StorageError, UnknownInquiry, UpcallError
+from upcall.domain.errors import StorageError, UnknownInquiry, UnreadableAnswer, UpcallError
 from upcall.domain.inquiry import Inquiry, Kind
-from upcall.domain.reading import strip_quoted
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
 from upcall.domain.routing import Place, Routing, refresh_job
-from upcall.domain.showing import Given, Heard, Inbound, View
+from upcall.domain.showing import Heard, Inbound, Odd, View
 from upcall.domain.wording import resolution_text
 
 REMEMBERED = 2000
@@ -59,8 +60,9 @@ log = logging.getLogger("upcall.dispatch")
 class Reception:
     """One per channel."""
 
-    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing) -> None:
+    def __init__(self, broker: Broker, people: People, post: Post, routing: Routing, health: Health) -> None:
         self._broker = broker
+        self._health = health
         self._people = people
         self._post = post
         self._name = post.name
@@ -107,6 +109,10 @@ class Reception:
         except StorageError as error:
             raise Unavailable("that a message did not arrive could not be kept") from error
 
+    async def connected(self) -> None:
+        """Take that the vendor has taken our connection."""
+        await self._health.connected()
+
     async def bookmark(self) -> str:
         """Up to where this channel has been read."""
         found = await self._broker.store.look_up(BOOKMARK, self._name)
@@ -127,6 +133,8 @@ class Reception:
         if await self._is_code(inbound, person):
             return await self._enrol(inbound)
         inquiry = await self._meant(inbound)
+        if inbound.odd is not None:
+            return await self._not_understood(inbound, inquiry, person)
         if inquiry is None and inbound.message is not None:
             # Somebody else's conversation, or a message that is older than our memory.
             return self._no("" if inbound.given is None else self._words["no_question"])
@@ -141,6 +149,18 @@ class Reception:
         if inbound.message is not None and inbound.inquiry is not None:
             await self._adopt(inquiry, inbound)
         return await self._answer(inquiry, inbound, inbound.words, person)
+
+    async def _not_understood(self, inbound: Inbound, inquiry: Inquiry | None, person: str | None) -> Heard:
+        """Say that a voice note, a sticker or a reaction decides nothing, to a person who may think that it does."""
+        if person is None:
+            return self._no("")
+        about = [inquiry] if inquiry is not None else []
+        if _is_bare(inbound):
+            about = [each.inquiry for each in await self._open_here(inbound)]
+        # A reaction to a question that can be answered in words is a remark; on an approval it looks like a decision.
+        decides = inbound.odd is Odd.MESSAGE
+        meant = any(each.is_open and (decides or each.kind is Kind.APPROVAL) for each in about)
+        return self._no(self._words["not_understood"] if meant else "")
 
     async def _take_bare(self, inbound: Inbound, person: str) -> Heard:
         """Take words that name nothing. They may mean another question each time they come, so they count once."""
@@ -175,18 +195,16 @@ class Reception:
             inquiry, self._post.channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
-        key = f"{self._name}:{inbound.id}"
         taken = heard_record(self._name, inbound.id, inquiry.id, self._broker.now(), accepted=True)
         effects = Effects(records=(taken,)) if _is_bare(inbound) else NOTHING
         try:
-            if inbound.given is None:
-                reply = Reply(text=strip_quoted(words), via=self._name, key=key, effects=effects)
-            else:
-                reply = self._reply(inquiry, inbound.given, key)
+            reply = reply_of(inquiry, inbound, words, self._post, effects)
             settled = await self._broker.receive(inquiry.id, reply, Caller(name=person, role=Role.PERSON))
         except StorageError:
             raise
         except UpcallError as error:
+            if isinstance(error, UnreadableAnswer) and inquiry.kind is Kind.APPROVAL:
+                return self._no(f"{self._words['unclear']} {self._words['reply.approval']}")
             return self._no(f"{error.message}. {error.hint}" if error.hint else error.message)
         return self._told(settled)
 
@@ -200,18 +218,6 @@ class Reception:
             return Heard(line=self._words["counted"].format(progress=votes), accepted=True)
         # The message itself says so in a moment, to everybody.
         return Heard(line="", accepted=True)
-
-    def _reply(self, inquiry: Inquiry, given: tuple[Given, ...], key: str) -> Reply:
-        """What was pressed and typed, as an answer for each question."""
-        answers = [
-            _values(inquiry, index, each)
-            for index, each in enumerate(given)
-            if index < len(inquiry.questions)
-        ]
-        only = given[0] if len(given) == 1 else None
-        if only is not None and not only.picks:
-            return Reply(text=only.words, via=self._name, key=key)
-        return Reply(answers=answers, via=self._name, key=key)
 
     async def _is_code(self, inbound: Inbound, person: str | None) -> bool:
         """Whether words are to be taken for a code. From somebody we know, only what is one."""
@@ -335,9 +341,3 @@ def _may_mean(inbound: Inbound, here: _Here) -> bool:
     if inbound.at is None:
         return not is_approval
     return inbound.at >= here.since - (0.0 if is_approval else EARLY)
-
-
-def _values(inquiry: Inquiry, index: int, given: Given) -> list[str]:
-    labels = degrading.VERDICTS if inquiry.kind is Kind.APPROVAL else inquiry.questions[index].labels
-    chosen = [labels[pick] for pick in given.picks if 0 <= pick < len(labels)]
-    return [*chosen, *([given.words] if given.words.strip() else [])]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from upcall.broker import Broker
 from upcall.channel_ports import Callback, CallbackReply, Called
 from upcall.dispatch.escalating import Escalation
+from upcall.dispatch.health import Fault, faults
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
@@ -20,14 +21,17 @@ from upcall.domain.asking import draft
 from upcall.domain.errors import StorageError, UnknownChannel
 from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.lifecycle import ACTIVATED
-from upcall.domain.records import Effects, Record
+from upcall.domain.records import TAKEN_OVER, Effects, Record
 from upcall.domain.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.showing import Finding
 
-WAKES = {"asked", ACTIVATED, "undelivered", "voted", *STATE_NAMES.values()}
+WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
 
 READ_EVERY = 30.0
+GRACE_SECONDS = 2.0
+"""How long a message that is on its way may take when the daemon stops."""
+
 TEST_QUESTION = "Is Upcall working here?"
 
 log = logging.getLogger("upcall.dispatch")
@@ -48,13 +52,23 @@ class Dispatch:
         self._broker = broker
         self._posts = {post.name: post for post in posts}
         self._routing = routing
-        self._workers = [Worker(broker.store, post, routing, broker.now) for post in posts]
-        self._receptions = {post.name: Reception(broker, people, post, routing) for post in posts}
+        alone = listening_lease is None
+        self._workers = {
+            post.name: Worker(broker.store, post, routing, broker.now, alone=alone) for post in posts
+        }
+        health = {name: worker.health for name, worker in self._workers.items()}
+        self._receptions = {
+            post.name: Reception(broker, people, post, routing, health[post.name]) for post in posts
+        }
         self._listeners = [
-            Listener(broker.store, post, self._receptions[post.name], lease=listening_lease) for post in posts
+            Listener(
+                broker.store, post, self._receptions[post.name], health[post.name], lease=listening_lease
+            )
+            for post in posts
         ]
         self._escalation = Escalation(broker, routing, self._wake)
         self._tasks: list[asyncio.Task[None]] = []
+        self._working: list[asyncio.Task[None]] = []
 
     @property
     def names(self) -> Sequence[str]:
@@ -79,13 +93,19 @@ class Dispatch:
         self._tasks = [
             asyncio.create_task(self._follow(after)),
             asyncio.create_task(self._escalation.work()),
-            *(asyncio.create_task(worker.work()) for worker in self._workers),
             *(asyncio.create_task(listener.listen()) for listener in self._listeners),
         ]
+        self._working = [asyncio.create_task(worker.work()) for worker in self._workers.values()]
 
     async def close(self) -> None:
-        """Stop; what was claimed is done again when its lease ends, here or at another daemon."""
+        """Stop; what is being sent is let finish for a moment, and else done again by the next daemon."""
         tasks, self._tasks = self._tasks, []
+        for worker in self._workers.values():
+            worker.stop()
+        working, self._working = self._working, []
+        if working:
+            await asyncio.wait(working, timeout=GRACE_SECONDS)
+        tasks += working
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -96,6 +116,10 @@ class Dispatch:
         """Where an inquiry was shown, the latest first."""
         found = await self._broker.store.records(delivery.KIND, state=inquiry, limit=200)
         return [delivery.document(delivery.delivery_in(kept)) for kept in found.items]
+
+    async def faults(self, name: str) -> Sequence[Fault]:
+        """What does not work about a channel at this moment, the oldest first."""
+        return await faults(self._broker.store, name)
 
     async def check(self, name: str) -> Sequence[Finding]:
         """Whether a channel can be used.
@@ -116,7 +140,10 @@ class Dispatch:
         post = self._posts.get(name)
         if post is None or not isinstance(post.channel, Called):
             raise UnknownChannel(name)
-        return await post.channel.called(callback, self._receptions[name])
+        reply = await post.channel.called(callback, self._receptions[name])
+        if reply.status < 400:
+            await self._workers[name].health.called()
+        return reply
 
     async def ask_itself(self, name: str, address: str, by: str) -> Inquiry:
         """Show a test question in a place of a channel, and nowhere else but in the inbox."""
@@ -138,7 +165,7 @@ class Dispatch:
 
     def _wake(self) -> None:
         self._escalation.wake()
-        for worker in self._workers:
+        for worker in self._workers.values():
             worker.wake()
 
     async def _follow(self, after: int) -> None:

@@ -12,8 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from upcall.channel_ports import Refused, Unavailable
+from upcall.channel_ports import Finds, Refused, Unavailable
+from upcall.dispatch.deliveries import begun, deliveries_in, delivery_at
 from upcall.dispatch.failing import noticed
+from upcall.dispatch.health import SENDING, Health
+from upcall.dispatch.outage import PAUSES, Hurry, Outage
 from upcall.dispatch.post import Post
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
@@ -39,18 +42,15 @@ CALL_SECONDS = 30.0
 
 LEASE = 2 * CALL_SECONDS
 LONGEST_NAP = 30.0
-LONGEST_PAUSE = 300.0
-PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-"""Seconds before each further attempt with a channel that is unavailable; the last one from then on."""
+LONGEST_PAUSE = 60.0
 
 PATIENCE = 60.0
 """Seconds for which a channel may put a question off in all before it counts as unavailable, and the next route is taken."""
 
-MOST_REFRESHES = len(PAUSES) + int(24 * 3600 / PAUSES[-1])
-"""For about a day; after that a message that shows something old is left as it is."""
+MOST_REFRESHES = len(PAUSES) + int(7 * 24 * 3600 / PAUSES[-1])
+"""For about a week in which the vendor answers to something else; after that a message that shows something old is left as it is."""
 
 T = TypeVar("T")
-PAGE = 200
 
 log = logging.getLogger("upcall.dispatch")
 
@@ -67,15 +67,20 @@ class Worker:
         *,
         call_seconds: float = CALL_SECONDS,
         pauses: Sequence[float] = PAUSES,
+        alone: bool = True,
     ) -> None:
         self._store = store
         self._post = post
         self._routing = routing
         self._clock = clock
         self._call_seconds = call_seconds
-        self._pauses = pauses
+        self._outage = Outage(pauses)
+        self.health = Health(store, post.name, clock, self.recover)
         self._woken = asyncio.Event()
         self._pause = 0.0
+        # What an earlier daemon left unfinished is ours at once, if there is no other daemon that may be at it.
+        self._hurry = Hurry(clock() + (LEASE if alone else CALL_SECONDS))
+        self._stopped = asyncio.Event()
         self._duties: dict[str, Callable[[Job, Inquiry], Awaitable[None]]] = {
             f"refresh:{post.name}": self._refresh,
             f"show:{post.name}": self._show,
@@ -86,11 +91,23 @@ class Worker:
         """There may be something to do sooner than it seemed."""
         self._woken.set()
 
+    def recover(self) -> None:
+        """The vendor is back: do at once what was put off for no more than the longest pause."""
+        self._outage.over()
+        self._hurry.begin(self._clock() + CALL_SECONDS)
+        self._woken.set()
+
+    def stop(self) -> None:
+        """End after the job at hand, so that nothing is done twice because of an ordinary restart."""
+        self._stopped.set()
+        self._woken.set()
+
     async def work(self) -> None:
-        """Do what is due, for ever."""
-        while True:
+        """Do what is due, until it is stopped."""
+        while not self._stopped.is_set():
             try:
                 self._woken.clear()
+                self._hurry.look()
                 if not await self._one():
                     await self._nap()
             except StorageError:
@@ -103,7 +120,10 @@ class Worker:
 
     async def _one(self) -> bool:
         for kind, duty in self._duties.items():
-            jobs = await self._store.claim([kind], runner="", now=self._clock(), lease=LEASE, limit=1)
+            now = self._clock()
+            # A reminder has its time; everything else is late already.
+            early = 0.0 if kind.startswith("remind:") else self._hurry.early(now)
+            jobs = await self._store.claim([kind], runner="", now=now + early, lease=LEASE - early, limit=1)
             for job in jobs:
                 try:
                     inquiry = await self._store.get(job.subject)
@@ -119,9 +139,14 @@ class Worker:
     async def _rest(self) -> None:
         """Leave a channel alone for as long as it wants to be left."""
         pause, self._pause = self._pause, 0.0
-        await asyncio.sleep(pause)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._stopped.wait()
 
     async def _nap(self) -> None:
+        self._hurry.end()
+        if self._stopped.is_set():
+            return
         due = await self._store.next_due(list(self._duties), "")
         left = LONGEST_NAP if due is None else min(max(due - self._clock(), 0), LONGEST_NAP)
         with suppress(TimeoutError):
@@ -130,31 +155,58 @@ class Worker:
 
     async def _show(self, job: Job, inquiry: Inquiry) -> None:
         place = self._place(job)
-        known = await self._delivery(inquiry, place)
-        if not inquiry.is_open or known.message is not None:
+        known = await delivery_at(self._store, inquiry.id, place, self._clock())
+        begun = known.begun and isinstance(self._post.channel, Finds)
+        if known.message is not None or (not inquiry.is_open and not begun):
             await self._store.settle(job)
             return
-        later = rested(inquiry, self._clock())
-        if later > self._clock():
+        later = self._routing.showable(inquiry, route_of(job), self._clock())
+        if later > self._clock() and inquiry.is_open:
             await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
             return
         if not await self._is_ours(job):
             return
         try:
-            shown = await self._call(partial(self._view, inquiry, place))
-            reference = await self._call(partial(self._post.channel.show, shown, place.address))
+            shown = await self._bounded(partial(self._view, inquiry, place))
+            reference = await self._sent(job, known, shown, is_open=inquiry.is_open)
         except Refused as problem:
             await self._undelivered(job, inquiry, known, str(problem), again=False)
         except Unavailable as problem:
-            if not await self._paused(job, inquiry, problem):
+            busy = Effects(records=(record(replace(known, error=str(problem), busy=True)),))
+            if not await self._paused(job, inquiry, problem, busy):
                 await self._undelivered(job, inquiry, known, str(problem), again=True)
         else:
-            await self._shown(job, inquiry, known, reference)
+            if reference is None:
+                await self._store.settle(job)
+            else:
+                await self._shown(job, inquiry, known, reference)
+
+    async def _sent(self, job: Job, known: Delivery, shown: View, *, is_open: bool) -> Reference | None:
+        """Send a message, unless it is there already because a daemon was killed before it could keep that.
+
+        None for an inquiry that is over by now, and that was never shown.
+        """
+        channel, place = self._post.channel, known.place
+        if isinstance(channel, Finds):
+            if known.begun:
+                found = await self._call(job, partial(channel.find, shown, place.address))
+                if found is not None or not is_open:
+                    return found
+            elif self._outage.problem(self._clock()) is None:
+                await self._store.revise(KIND, key(known.inquiry, place), partial(begun, known))
+        return await self._call(job, partial(channel.show, shown, place.address))
 
     async def _shown(self, job: Job, inquiry: Inquiry, known: Delivery, reference: Reference) -> None:
         now, route = self._clock(), route_of(job)
         delivery = replace(
-            known, message=reference.message, shown_at=now, error=None, stage=degrading.stage(inquiry), at=now
+            known,
+            message=reference.message,
+            shown_at=now,
+            error=None,
+            begun=False,
+            busy=False,
+            stage=degrading.stage(inquiry) if not known.begun else "",
+            at=now,
         )
         # It may have been settled while the message was on its way; whoever looks next will see.
         jobs = [refresh_job(inquiry.id, self._post.name, now)]
@@ -182,7 +234,15 @@ class Worker:
         self, job: Job, inquiry: Inquiry, known: Delivery, error: str, *, again: bool
     ) -> None:
         log.warning("%s cannot be shown in %s: %s", inquiry.ref, known.place.name, error)
-        delivery = replace(known, error=error, refused=not again, at=self._clock())
+        # What was not refused may have arrived all the same.
+        delivery = replace(
+            known,
+            error=error,
+            refused=not again,
+            busy=False,
+            begun=again and isinstance(self._post.channel, Finds),
+            at=self._clock(),
+        )
         effects = Effects(records=(record(delivery),))
         if not again:
             effects += self._routing.despair(inquiry, self._clock())
@@ -198,7 +258,7 @@ class Worker:
         stage, again = degrading.stage(inquiry), False
         changed: list[Record] = []
         over: list[tuple[str, str]] = []
-        for delivery in await self._deliveries(inquiry):
+        for delivery in await deliveries_in(self._store, inquiry.id, self._post.name):
             if not inquiry.is_open:
                 over.append((WAITING, key(inquiry.id, delivery.place)))
             if delivery.stage == stage or not delivery.references:
@@ -207,9 +267,9 @@ class Worker:
                 return
             error = None
             try:
-                shown = await self._call(partial(self._view, inquiry, delivery.place))
+                shown = await self._bounded(partial(self._view, inquiry, delivery.place))
                 for reference in delivery.references:
-                    await self._call(partial(self._post.channel.refresh, reference, shown))
+                    await self._call(job, partial(self._post.channel.refresh, reference, shown))
             except Refused as problem:
                 error = str(problem)
             except Unavailable as problem:
@@ -226,7 +286,7 @@ class Worker:
     async def _remind(self, job: Job, inquiry: Inquiry) -> None:
         route, sent, now = route_of(job), int(str(job.body["sent"])), self._clock()
         place = self._place(job)
-        references = (await self._delivery(inquiry, place)).references
+        references = (await delivery_at(self._store, inquiry.id, place, self._clock())).references
         if not inquiry.is_open or not references:
             await self._store.settle(job)
             return
@@ -238,7 +298,8 @@ class Worker:
             return
         effects = NOTHING
         try:
-            await self._call(partial(self._post.channel.tell, references[0], self._post.words["remind"]))
+            line = await self._bounded(partial(self._reminder, inquiry, place))
+            await self._call(job, partial(self._post.channel.tell, references[0], line))
         except Refused as problem:
             log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
         except Unavailable as problem:
@@ -261,8 +322,24 @@ class Worker:
         log.warning("%s was held up past its lease and is left to whoever has it by now", job.id)
         return False
 
-    async def _call(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Have the channel do something, within its time. Mistakes of ours in one message stop no other."""
+    async def _call(self, job: Job, act: Callable[[], Awaitable[T]]) -> T:
+        """Have the vendor do something. During an outage it is not even asked."""
+        known = self._outage.problem(self._clock())
+        if known is not None:
+            raise known
+        try:
+            done = await self._bounded(act)
+        except Unavailable as problem:
+            if problem.after is None:
+                self._outage.failed(job.id, problem, self._clock())
+                await self.health.failed(SENDING, problem)
+            raise
+        self._outage.over()
+        await self.health.works(SENDING)
+        return done
+
+    async def _bounded(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Have something done within its time. Mistakes of ours in one message stop no other."""
         try:
             async with asyncio.timeout(self._call_seconds):
                 return await act()
@@ -281,6 +358,11 @@ class Worker:
             return degrading.view(inquiry, post.channel.capabilities, post.words, link)
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
+
+    async def _reminder(self, inquiry: Inquiry, place: Place) -> str:
+        post = self._post
+        link = await post.link(inquiry, place.address)
+        return degrading.reminder(inquiry, post.channel.capabilities, post.words, link)
 
     async def _paused(
         self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING
@@ -304,18 +386,13 @@ class Worker:
         return Place(channel=self._post.name, address=str(job.body["address"]))
 
     def _later(self, job: Job) -> Job:
-        pause = self._pauses[min(job.attempts, len(self._pauses) - 1)]
-        return replace(job, attempts=job.attempts + 1, due=self._clock() + pause)
+        # What has to wait is not claimed early, or it would not wait at all.
+        self._hurry.end()
+        now = self._clock()
+        due = self._outage.put_off(job.attempts, now)
+        # An outage does not wear a job out, but the job is not new any more either.
+        outage = self._outage.problem(now) is not None
+        return replace(job, attempts=max(job.attempts, 1) if outage else job.attempts + 1, due=due)
 
     def _said(self, event: str, inquiry: Inquiry, delivery: Delivery) -> Happening:
         return noticed(event, inquiry, delivery, self._clock())
-
-    async def _delivery(self, inquiry: Inquiry, place: Place) -> Delivery:
-        kept = await self._store.look_up(KIND, key(inquiry.id, place))
-        empty = Delivery(inquiry=inquiry.id, place=place, at=self._clock())
-        return empty if kept is None else delivery_in(kept)
-
-    async def _deliveries(self, inquiry: Inquiry) -> list[Delivery]:
-        found = await self._store.records(KIND, state=inquiry.id, limit=PAGE)
-        deliveries = [delivery_in(kept) for kept in found.items]
-        return [delivery for delivery in deliveries if delivery.place.channel == self._post.name]

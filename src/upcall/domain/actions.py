@@ -17,7 +17,7 @@ from upcall.domain.display import escaped, one_line
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.inquiry import Kind, Question, Subject
 from upcall.domain.program import Action
-from upcall.domain.redaction import redact
+from upcall.domain.redaction import redact_action
 
 MOST_SHOWN = 512 * 1024
 """Bytes of an action that somebody can be expected to read before agreeing to it."""
@@ -155,7 +155,7 @@ def _one_line(text: str) -> str:
 
 
 def _masked(text: str) -> tuple[str, int]:
-    masked = redact(text, inert=True)
+    masked = redact_action(text)
     return escaped(masked.text), masked.count
 
 

@@ -5,15 +5,18 @@ string); everything else that breaks a limit is refused, naming the field, the l
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from upcall.domain import forms
+from upcall.domain.display import visible
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.forms import EXAMPLE, Fields
 from upcall.domain.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question, Subject
+from upcall.domain.invisible import without_invisible
 from upcall.domain.limits import Limits
-from upcall.domain.redaction import may_hold_secrets, redact
+from upcall.domain.normalizing import normalized
+from upcall.domain.redaction import Redacted, may_hold_secrets, redact, redact_action
 from upcall.domain.uploads import Upload, uploads
 from upcall.domain.wording import duration
 
@@ -61,7 +64,11 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
     files = uploads(fields.get("attachments"), limits)
     default = _default(fields.get("default"), kind, questions)
     digest = _digest(kind, questions, context, files, default)
-    masked, shown, redacted = _masked(questions, context)
+    # What a person approves may be run: nothing that could act is hidden in it.
+    masked, shown, redacted = _masked(questions, context, redact_action if kind is Kind.APPROVAL else redact)
+    for number, question in enumerate(masked):
+        # Labels that differed only in their secrets are the same by now.
+        _refuse_equal(question.options, f"questions[{number}].")
     if default is not None:
         default = redact(default).text
     return Draft(
@@ -124,6 +131,8 @@ def _question(sent: object, path: str, limits: Limits) -> Question:
         raise InvalidInquiry(
             f"{path}question", f"1 to {limits.question} characters, got {len(text)}", hint=EXAMPLE
         )
+    if not _seen(text):
+        raise InvalidInquiry(f"{path}question", "nothing in it can be seen", hint=EXAMPLE)
     options = _options(forms.parsed(fields.get("options")), path, limits)
     header = forms.bounded(fields.get("header"), f"{path}header", limits.header)
     multi = forms.first(fields, "multiSelect", "multiple", "multi_select", "multi")
@@ -147,9 +156,23 @@ def _options(sent: object, path: str, limits: Limits) -> tuple[Option, ...]:
             hint="offer the best few; free text is always possible",
         )
     options = tuple([_option(item, f"{path}options[{number}]", limits) for number, item in enumerate(items)])
-    if len({option.label for option in options}) < len(options):
-        raise InvalidInquiry(f"{path}options", "two options have the same label", hint=EXAMPLE)
+    _refuse_equal(options, path)
     return options
+
+
+def _seen(text: str) -> str:
+    """What a person can see of a text, to compare it by."""
+    return normalized("NFC", without_invisible(visible(text)))
+
+
+def _refuse_equal(options: Sequence[Option], path: str) -> None:
+    """Make sure that a person can tell the options apart.
+
+    Raises:
+        InvalidInquiry: if two labels look the same.
+    """
+    if len({_seen(option.label) for option in options}) < len(options):
+        raise InvalidInquiry(f"{path}options", "two options have the same label", hint=EXAMPLE)
 
 
 def _option(sent: object, path: str, limits: Limits) -> Option:
@@ -171,6 +194,8 @@ def _label(sent: object, path: str, limits: Limits) -> str:
         raise InvalidInquiry(
             f"{path}.label", f"1 to {limits.label} characters, got {len(label)}", hint=EXAMPLE
         )
+    if not _seen(label):
+        raise InvalidInquiry(f"{path}.label", "nothing in it can be seen", hint=EXAMPLE)
     return label
 
 
@@ -221,14 +246,16 @@ def _on_expiry(sent: object, default: str | None) -> OnExpiry | None:
     return chosen
 
 
-def _masked(questions: Sequence[Question], context: str) -> tuple[tuple[Question, ...], str, int]:
+def _masked(
+    questions: Sequence[Question], context: str, hide: Callable[[str], Redacted]
+) -> tuple[tuple[Question, ...], str, int]:
     if not may_hold_secrets("\n".join(_texts(questions, context))):
         return tuple(questions), context, 0
     found = 0
 
     def mask(text: str) -> str:
         nonlocal found
-        masked = redact(text)
+        masked = hide(text)
         found += masked.count
         return masked.text
 

@@ -5,10 +5,10 @@ shown whole or not at all.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from upcall.domain.display import escaped, one_line, visible
+from upcall.domain.display import escaped, one_line, units, visible
 from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Open, Question
 from upcall.domain.showing import Asked, Capabilities, Choice, Control, View
 from upcall.domain.wording import resolution_text
@@ -44,6 +44,47 @@ def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str
     shown = _asked(inquiry, question, _offered(inquiry, can, words), words, alone=True)
     number = reply.strip().rstrip(".)")
     return shown.other and number == shown.choices[-1].label and number not in question.labels
+
+
+def plain(shown: View, words: Words) -> View:
+    """The same with nothing to press, for a channel that did not take what there is to press: options by number.
+
+    Its numbers are those of the options, so a reply is read as one to any other message about it.
+    """
+    questions = tuple(
+        replace(
+            asked,
+            control=Control.WORDS,
+            choices=tuple(
+                replace(choice, label=str(number)) for number, choice in enumerate(asked.choices, 1)
+            ),
+            numbered=bool(asked.choices),
+        )
+        for asked in shown.questions
+    )
+    hint = _by_hand(questions, words, approval=shown.approval)
+    return replace(shown, questions=questions, form=False, hint=hint)
+
+
+def _by_hand(asked: Sequence[Asked], words: Words, *, approval: bool) -> str:
+    """How a question is answered in nothing but words."""
+    if approval:
+        return words["reply.approval"]
+    if len(asked) > 1:
+        pattern = " ".join(f"{number}) …" for number in range(1, len(asked) + 1))
+        return words["reply.several"].format(pattern=pattern)
+    (question,) = asked
+    if not question.choices:
+        return words["reply.text"]
+    return words[f"reply.{'multi' if question.multi else 'one'}{'.custom' if question.custom else ''}"]
+
+
+def reminder(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> str:
+    """The line by which people are reminded; where it stands alone, with what it is about and where to answer."""
+    if not can.one_way:
+        return words["remind"]
+    parts = (words["remind"], _heading(inquiry, words), link if can.link else "")
+    return "\n".join(part for part in parts if part)
 
 
 def stage(inquiry: Inquiry) -> str:
@@ -82,6 +123,7 @@ def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View
         progress=_progress(inquiry, words),
         more=_more(inquiry, link),
         link=link if can.link and inquiry.is_open else "",
+        page=link,
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
         secret=inquiry.secret,
     )
@@ -100,7 +142,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
     control = _control(question, choices, can, alone=alone, approval=approval)
     width = can.button_label if control is Control.BUTTONS else can.option_label
     # One label that is too long numbers them all: half a list of numbers would be a riddle.
-    numbered = control is Control.WORDS or any(len(choice.label) > width for choice in choices)
+    numbered = control is Control.WORDS or any(units(choice.label) > width for choice in choices)
     if numbered:
         choices = tuple(
             Choice(label=str(number), full=choice.full, description=choice.description)
@@ -132,7 +174,7 @@ def _control(
     if question.multi and not approval:
         offered = [(can.checkboxes, Control.CHECKBOXES), (can.multi_select, Control.MULTI_SELECT)]
     else:
-        fits = all(len(choice.label) <= can.button_label for choice in choices)
+        fits = all(units(choice.label) <= can.button_label for choice in choices)
         # Long labels are better listed whole than pressed as numbers, where there is a list.
         buttons = can.buttons if alone and (fits or not can.radio) else 0
         offered = [
@@ -145,7 +187,7 @@ def _control(
 
 def _heading(inquiry: Inquiry, words: Words) -> str:
     origin = inquiry.origin
-    parts = [words["ask.approval" if inquiry.kind is Kind.APPROVAL else "ask"], one_line(origin.agent)]
+    parts = [words["ask.approval" if inquiry.kind is Kind.APPROVAL else "ask"], one_line(origin.asker)]
     if origin.workspace:
         parts.append(one_line(origin.workspace))
     if origin.run is not None:
@@ -156,19 +198,15 @@ def _heading(inquiry: Inquiry, words: Words) -> str:
 def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: Words, *, form: bool) -> str:
     if can.one_way:
         return ""
+    approval, several = inquiry.kind is Kind.APPROVAL, len(asked) > 1
     by_hand = any(each.control is Control.WORDS for each in asked) and not form
-    if inquiry.kind is Kind.APPROVAL:
-        return words["reply.approval"] if by_hand else ""
-    if len(asked) > 1 and not form:
-        pattern = " ".join(f"{number}) …" for number in range(1, len(asked) + 1))
-        return words["reply.several"].format(pattern=pattern)
-    if form:
+    if by_hand or (several and not form and not approval):
+        return _by_hand(asked, words, approval=approval)
+    if approval or form:
         return ""
     question = inquiry.questions[0]
     if not question.options:
-        return words["reply.text"] if by_hand else (words["hint.reply"] if can.replies else "")
-    if by_hand:
-        return words[f"reply.{'multi' if question.multi else 'one'}{'.custom' if question.custom else ''}"]
+        return words["hint.reply"] if can.replies else ""
     return words["hint.other"] if question.custom and can.replies else ""
 
 
@@ -195,7 +233,10 @@ def _fitted(shown: View, can: Capabilities, words: Words, link: str) -> View:
         return shown
     if shown.approval and shown.outcome is None and not can.one_way:
         raise TooLong
-    note = words["cut.link"].format(link=link) if link else words["cut"]
+    # Where the rest is, is said outside of what the agent wrote: within it, the agent could say so itself.
+    note, rest = words["cut"], words["cut.link"].format(link=link) if link else ""
+    shown = replace(shown, more="\n".join(part for part in (shown.more, rest) if part))
+    over = _size(shown) - can.body
     context = _cut(shown.context, _size(shown.context) - over - len(note), note)
     shown = replace(shown, context=context)
     over = _size(shown) - can.body

@@ -20,7 +20,10 @@ HEARD = "heard"
 NOTICE = "notice"
 """The records of what an address was told of, so that of several daemons only one tells it."""
 
-BY_STATE = (KIND, MESSAGE, HEARD, NOTICE)
+ASKED = "asked"
+"""The records by which something that is asked again finds its inquiry."""
+
+BY_STATE = (KIND, MESSAGE, HEARD, NOTICE, ASKED)
 """The records whose state is an inquiry, and which are forgotten with it; a waiting one has it in its key."""
 
 
@@ -28,7 +31,8 @@ BY_STATE = (KIND, MESSAGE, HEARD, NOTICE)
 class Delivery:
     """An inquiry in one place. `stage` is what its message shows; `copies` are messages that a crash left behind.
 
-    `refused` means that it will never be shown there.
+    `refused` means that it will never be shown there, `begun` that a message may be there of which nothing is known,
+    `busy` that the vendor said when it wants to be asked again.
     """
 
     inquiry: str
@@ -38,6 +42,8 @@ class Delivery:
     updated_at: float | None = None
     error: str | None = None
     refused: bool = False
+    begun: bool = False
+    busy: bool = False
     stage: str = ""
     copies: tuple[str, ...] = ()
     at: float = 0.0
@@ -69,6 +75,8 @@ def record(delivery: Delivery) -> Record:
         "updated_at": delivery.updated_at,
         "error": delivery.error,
         "refused": delivery.refused,
+        "begun": delivery.begun,
+        "busy": delivery.busy,
         "stage": delivery.stage,
         "copies": list(delivery.copies),
     }
@@ -133,6 +141,8 @@ def delivery_in(kept: Record) -> Delivery:
         updated_at=_moment(body["updated_at"]),
         error=_text(body["error"]),
         refused=body.get("refused") is True,
+        begun=body.get("begun") is True,
+        busy=body.get("busy") is True,
         stage=str(body["stage"]),
         copies=tuple(str(copy) for copy in copies),
     )
@@ -147,6 +157,7 @@ def document(delivery: Delivery) -> dict[str, object]:
         "shown_at": None if delivery.shown_at is None else timestamp(delivery.shown_at),
         "updated_at": None if delivery.updated_at is None else timestamp(delivery.updated_at),
         "error": delivery.error,
+        "busy": delivery.busy,
     }
 
 

@@ -41,6 +41,7 @@ def document(inquiry: Inquiry) -> Document:
             for file in inquiry.attachments
         ],
         "agent": origin.agent,
+        "asker": origin.asker,
         "workspace": origin.workspace,
         "session": origin.session,
         "thread": origin.thread,

@@ -7,6 +7,8 @@ from upcall.domain.records import NOTHING, Effects, Happening
 
 APPROVE = "Approve"
 DENY = "Deny"
+LOCAL_AGENT = "local"
+"""The name of the token that all sessions have which the owner of a home starts without another."""
 
 
 class Kind(StrEnum):
@@ -67,7 +69,7 @@ class Origin:
     """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back.
 
     `run` is the supervised one that asks. Otherwise `program` is whose session it is, where that is known. `runner` is
-    the machine that can bring either back.
+    the machine that can bring either back. `client` is what the program that asks calls itself.
     """
 
     agent: str
@@ -80,6 +82,15 @@ class Origin:
     runner: str = ""
     purpose: str = "question"
     request_key: str | None = None
+    client: str = ""
+
+    @property
+    def asker(self) -> str:
+        """Who asks, for people to read: all sessions of one's own have the same name, so these are told by what they are."""
+        if self.agent != LOCAL_AGENT or not self.client:
+            return self.agent
+        folder = (self.workspace or "").rstrip("/").rpartition("/")[2]
+        return f"{self.client} in {folder}" if folder else self.client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +232,15 @@ class Inquiry:
     def is_queued(self) -> bool:
         """Whether it is not put to anybody yet, because another one of its thread comes first."""
         return isinstance(self.state, Open) and self.state.queued is not None
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether it is an approval that was given."""
+        match self.state:
+            case Answered(answer=answer):
+                return self.kind is Kind.APPROVAL and answer.values == ((APPROVE,),)
+            case _:
+                return False
 
     @property
     def votes(self) -> tuple[Closing, ...]:

@@ -4,9 +4,11 @@ It only says what was meant; what follows from that is decided in `reading`.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+
+from upcall.domain.invisible import without_invisible
+from upcall.domain.normalizing import normalized
 
 NUMBER = re.compile(r"([0-9]{1,4})[.)]?")
 """A bare number; the full stop or bracket of a list may follow. Only ASCII digits count."""
@@ -36,7 +38,7 @@ def is_blank(text: str) -> bool:
     """Whether there is nothing to see in it."""
     if text.isprintable() and not text.isspace():
         return not text  # the usual case: there is something, or nothing at all
-    return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text)
+    return not without_invisible(text)
 
 
 def without_marks(text: str) -> str:
@@ -148,8 +150,7 @@ def _all(found: Iterable[int | None]) -> set[int]:
 
 
 def _folded(text: str) -> str:
-    text = text if text.isascii() else unicodedata.normalize("NFC", text)
-    return " ".join(text.casefold().split())
+    return " ".join(normalized("NFC", text).casefold().split())
 
 
 def _core(text: str) -> str:

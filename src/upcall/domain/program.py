@@ -162,6 +162,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LastWords:
+    """What a process has said that decides how its run stands once it has ended; each is None until it is said."""
+
+    finished: Finished | None = None
+    deferred: Deferred | None = None
+    asked: Asked | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A line that is not what the program promised to write."""
 

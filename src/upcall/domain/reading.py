@@ -30,6 +30,7 @@ DEFAULT_RULES = ReadingRules()
 AFFIRMATIVE = frozenset({"approve", "approved", "yes", "y", "ok", "allow", "1"})
 NEGATIVE = frozenset({"deny", "denied", "no", "n", "reject", "2"})
 _QUOTED_LINE = re.compile(r"^[ \t]{0,3}>(?:[ \t>][^\n]*)?\r?(?:\n|\Z)", re.MULTILINE)
+_NO_AND_WHY = re.compile(r"([A-Za-z]+)[ \t]*[,.;:!\n\u2013\u2014-]")
 _ONE_ONLY = "this question takes one answer"
 
 
@@ -101,6 +102,17 @@ def strip_quoted(text: str) -> str:
     return _QUOTED_LINE.sub("", text).strip()
 
 
+def clear_verdict(text: str) -> str | None:
+    """Approve or Deny where a text clearly says so, else None.
+
+    A yes stands alone. A no may go on after a mark: `no, push to staging instead`; `no problem` is not one.
+    """
+    known = _known_verdict(text)
+    if known is None and (lead := _NO_AND_WHY.match(text.strip())) and lead[1].casefold() in NEGATIVE:
+        return DENY
+    return known
+
+
 def _words(text: str) -> str:
     words = well_formed(text).strip()
     if is_blank(words):
@@ -109,6 +121,13 @@ def _words(text: str) -> str:
 
 
 def _verdict(raw: str, rules: ReadingRules) -> str:
+    known = _known_verdict(raw)
+    if known is None and rules.unknown_approval == "reask":
+        raise UnreadableAnswer("that is neither a yes nor a no", hint=f"reply 1. {APPROVE} or 2. {DENY}")
+    return known or DENY
+
+
+def _known_verdict(raw: str) -> str | None:
     word = bare(raw)
     if number := NUMBER.fullmatch(word):
         word = number[1]
@@ -116,9 +135,7 @@ def _verdict(raw: str, rules: ReadingRules) -> str:
     word = word.casefold() if word.isascii() else ""
     if word in AFFIRMATIVE:
         return APPROVE
-    if word not in NEGATIVE and rules.unknown_approval == "reask":
-        raise UnreadableAnswer("that is neither a yes nor a no", hint=f"reply 1. {APPROVE} or 2. {DENY}")
-    return DENY
+    return DENY if word in NEGATIVE else None
 
 
 def _replies(inquiry: Inquiry, said: Sequence[str], rules: ReadingRules) -> tuple[Values, ...]:

@@ -7,6 +7,9 @@ there until it was. Neither knows what it is about; whoever keeps one reads its 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+TAKEN_OVER = "taken_over"
+"""The event that jobs of a dead daemon are due again, for those who wait for jobs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:

@@ -5,6 +5,7 @@ Every pattern is linear: it starts at few places, and what it has taken it never
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -85,14 +86,50 @@ def may_hold_secrets(text: str) -> bool:
     return _SUSPICIOUS.search(text) is not None
 
 
-def redact(text: str, *, inert: bool = False) -> Redacted:
-    """The text with every secret that is known by its form or name replaced by what it was.
+def redact(text: str) -> Redacted:
+    """The text with every secret that is known by its form or name replaced by what it was."""
+    if not may_hold_secrets(text):
+        return Redacted(text=text, count=0)
+    text, keys = _without_private_keys(text)
+    return _without_tokens(text, keys, lambda _match, _start, _end: True)
 
-    With `inert`, what a shell could act upon is never taken for a secret, so that nothing that runs hides behind one.
+
+def redact_action(text: str) -> Redacted:
+    """What an agent wants to do, without its secrets and with everything that could run.
+
+    Only what has the form of a token is masked: one word of letters, digits and a few signs that no shell, no program and
+    no format acts upon. A password that is a plain word, has a blank in it or is set to a variable that the rest of the
+    text could use is shown as it is: a person has to see it to know what they allow.
     """
     if not may_hold_secrets(text):
         return Redacted(text=text, count=0)
-    text, count = _without_private_keys(text, inert=inert)
+    text, keys = _without_key_lines(text)
+    could_use_variables = _USES_VARIABLES.search(text) is not None
+
+    def is_inert(match: re.Match[str], start: int, end: int) -> bool:
+        if not _INERT.fullmatch(match.string, start, end) or not _is_random(match.string[start:end]):
+            return False
+        return not could_use_variables or not _sets_variable(match)
+
+    return _without_tokens(text, keys, is_inert)
+
+
+INERT = "A-Za-z0-9_.+/=:-"
+"""The characters, as a class of a regular expression, that a masked part of an action consists of."""
+
+Span = tuple[int, int, str]
+May = Callable[[re.Match[str], int, int], bool]
+"""Whether the part of a match from one position to another may be masked."""
+
+_INERT = re.compile(f"[{INERT}]+")
+# A value that is given by name can be run by name: `pwd=python3; $pwd`, `token=…; printenv token | sh`.
+_USES_VARIABLES = re.compile(r"[$`|;&<>%!]")
+# A line of a diff begins with a sign of its own, and one of YAML with blanks.
+_KEY_LINE = re.compile(r"(\r?\n[ +-]?[ \t]{0,40}+|\\n)[A-Za-z0-9+/=]{24,}+")
+_KEY_LINES = re.compile(f"(?:{_KEY_LINE.pattern})++")
+
+
+def _without_tokens(text: str, count: int, may: May) -> Redacted:
     for name, pattern in _TOKENS:
         text, found = pattern.subn(f"[redacted: {name}]", text)
         count += found
@@ -106,7 +143,7 @@ def redact(text: str, *, inert: bool = False) -> Redacted:
         at = 0
         for match in pattern.finditer(text):
             span = mask(match)
-            if span is not None and not (inert and _ACTIVE.search(text, span[0], span[1])):
+            if span is not None and may(match, span[0], span[1]):
                 start, end, name = span
                 pieces += [text[at:start], f"[redacted: {name}]"]
                 at, count = end, count + 1
@@ -114,12 +151,29 @@ def redact(text: str, *, inert: bool = False) -> Redacted:
     return Redacted(text=text, count=count)
 
 
-Span = tuple[int, int, str]
+def _without_key_lines(text: str) -> tuple[str, int]:
+    """The text with each line of base64 masked that directly follows the beginning of a private key."""
+    pieces: list[str] = []
+    at, count = 0, 0
+    for begin in _KEY_BEGIN.finditer(text):
+        body = _KEY_LINES.match(text, begin.end())
+        if body is not None:
+            pieces += [text[at : begin.end()], _KEY_LINE.sub(r"\1[redacted: private key]", body[0])]
+            at, count = body.end(), count + 1
+    return "".join([*pieces, text[at:]]), count
 
-_ACTIVE = re.compile(r"[;|&`<>\n]|\$[({]")
+
+def _sets_variable(match: re.Match[str]) -> bool:
+    """Whether a shell or a program could find the value again by the name that it is given here."""
+    given = match.groupdict().get("is")
+    return given is not None and ":" not in given
 
 
-def _without_private_keys(text: str, *, inert: bool) -> tuple[str, int]:
+def _is_random(value: str) -> bool:
+    return len(value) >= 6 and _has_digit(value) and any(character.isalpha() for character in value)
+
+
+def _without_private_keys(text: str) -> tuple[str, int]:
     pieces: list[str] = []
     at, complete, count = 0, True, 0
     while begin := _KEY_BEGIN.search(text, at):
@@ -127,7 +181,7 @@ def _without_private_keys(text: str, *, inert: bool) -> tuple[str, int]:
         complete = end is not None
         body = _KEY_BODY.match(text, begin.end())
         stop = begin.end() + len(body[0].rstrip()) if body else begin.end()
-        if end is not None and not (inert and stop < end.start() and text[stop : end.start()].strip()):
+        if end is not None:
             stop = end.end()
         is_key = stop > begin.end()
         count += is_key

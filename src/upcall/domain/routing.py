@@ -152,6 +152,11 @@ class Routing:
         """The next moment in which the people of a route may be disturbed."""
         return now if route.quiet is None else route.quiet.until(now)
 
+    def showable(self, inquiry: Inquiry, number: int, now: float) -> float:
+        """The next moment at which an inquiry may be shown on its route of that number."""
+        routes, at = self.of(inquiry), rested(inquiry, now)
+        return self.awake(routes[number], at) if number < len(routes) else at
+
     def reminder(self, inquiry: Inquiry, number: int, sent: int, now: float) -> float | None:
         """When the people of a route are reminded after `sent` reminders; None for never again."""
         routes = self.of(inquiry)

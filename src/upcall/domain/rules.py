@@ -14,6 +14,14 @@ from upcall.domain.display import one_line
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import APPROVE, Answered, Change, Inquiry, Subject
 from upcall.domain.program import Action
+from upcall.domain.programs import (
+    Options,
+    has_only,
+    offered_prefix,
+    options_in,
+    paths_in,
+    prefix_problem,
+)
 from upcall.domain.records import Effects, Happening, Record
 
 KIND = "rule"
@@ -27,65 +35,13 @@ _NAMED: dict[str, As] = {way: way for way in WAYS}
 _HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background", "shell"}
 """What a shell's tool may be given beside a command that a prefix allows: anything else may change what it does."""
 
-_RUNNERS = frozenset(
-    [
-        ".",
-        "!",
-        "awk",
-        "bash",
-        "builtin",
-        "chroot",
-        "command",
-        "coproc",
-        "csh",
-        "dash",
-        "doas",
-        "docker",
-        "env",
-        "eval",
-        "exec",
-        "fd",
-        "find",
-        "fish",
-        "flock",
-        "gawk",
-        "ionice",
-        "kubectl",
-        "ksh",
-        "nice",
-        "nohup",
-        "nsenter",
-        "parallel",
-        "podman",
-        "script",
-        "setsid",
-        "sh",
-        "source",
-        "ssh",
-        "stdbuf",
-        "strace",
-        "su",
-        "sudo",
-        "tcsh",
-        "tee",
-        "time",
-        "timeout",
-        "tmux",
-        "unshare",
-        "watch",
-        "xargs",
-        "zsh",
-    ]
-)
-"""Programs whose arguments are other commands, or where they run: beginning with one says nothing."""
-
-_INTERPRETERS = ("python", "perl", "ruby", "node", "php", "lua", "deno", "bun")
-_CODE = frozenset({"-c", "-e", "--eval", "-p", "--print", "eval", "-r", "-"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is allowed: every condition that it has is to be met. `shown` says what it was made from."""
+    """What is allowed: every condition that it has is to be met. `shown` says what it was made from.
+
+    `options` are those of the command that was approved: a command that begins with the prefix has no others.
+    """
 
     id: str
     by: str
@@ -95,6 +51,7 @@ class Rule:
     tool: str | None = None
     directory: str | None = None
     prefix: tuple[str, ...] = ()
+    options: Options = ()
     exact: str | None = None
     shown: str = ""
     inquiry: str | None = None
@@ -130,7 +87,7 @@ def allows(rule: Rule, action: Action, agent: str, now: float) -> bool:
         return False
     if rule.directory is not None and not _happens_inside(action, rule.directory):
         return False
-    return not rule.prefix or _begins_with(action, rule.prefix)
+    return not rule.prefix or _begins_with(action, rule)
 
 
 def checked(rule: Rule) -> Rule:
@@ -148,7 +105,7 @@ def checked(rule: Rule) -> Rule:
             f"{one_line(rule.directory, 80)!r} is not an absolute directory without `..`",
             hint="for example /home/ana/project",
         )
-    if rule.prefix and (problem := _prefix_problem(rule.prefix)):
+    if rule.prefix and (problem := prefix_problem(rule.prefix)):
         raise InvalidRequest(problem, hint="for example `git status` or `npm test`")
     return rule
 
@@ -186,14 +143,7 @@ def ways(subject: Subject | None) -> tuple[As, ...]:
 
 def suggested_prefix(subject: Subject) -> tuple[str, ...]:
     """The program and what it is told to do, such as `git status`; empty where that would say too little."""
-    words = subject.words
-    if len(words) > 1 and words[1].replace("-", "").replace(":", "").isalnum() and words[1][0].isalpha():
-        found = words[:2]
-    elif len(words) == 1:
-        found = words
-    else:
-        return ()
-    return () if _prefix_problem(found) else found
+    return offered_prefix(subject.words)
 
 
 def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: float) -> Rule:
@@ -227,6 +177,7 @@ def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: fl
             tool=None if wanted.way == "exact" else subject.tool,
             directory=subject.cwd if here else None,
             prefix=prefix,
+            options=options_in(subject.words[len(prefix) :]) if prefix else (),
             exact=subject.exact if wanted.way == "exact" else None,
             shown=one_line(inquiry.questions[0].text, actions.SUMMARY),
             inquiry=inquiry.id,
@@ -266,7 +217,9 @@ def record_of(rule: Rule) -> Record:
 def rule_in(record: Record) -> Rule:
     """The rule that a record holds."""
     body: dict[str, Any] = dict(record.body)
-    return Rule(**{**body, "prefix": tuple(body["prefix"])})
+    # Rules that were kept before options were have none, and ask about a command that has.
+    options = tuple((option, value) for option, value in body.get("options", ()))
+    return Rule(**{**body, "prefix": tuple(body["prefix"]), "options": options})
 
 
 def _happening(event: str, rule: Rule, by: str, now: float) -> Happening:
@@ -274,7 +227,7 @@ def _happening(event: str, rule: Rule, by: str, now: float) -> Happening:
     return Happening(type=event, at=now, data=data)
 
 
-def _begins_with(action: Action, prefix: tuple[str, ...]) -> bool:
+def _begins_with(action: Action, rule: Rule) -> bool:
     found = actions.command_in(action)
     if found is None or not action.input.keys() <= _HARMLESS or {"command", "cmd"} <= action.input.keys():
         return False
@@ -282,18 +235,14 @@ def _begins_with(action: Action, prefix: tuple[str, ...]) -> bool:
     shell = action.input.get("shell", "sh -c")
     if not isinstance(shell, str) or not is_shell(shell):
         return False
-    words = simple_words(found[1])
-    return words is not None and words[: len(prefix)] == prefix and not _prefix_problem(prefix)
-
-
-def _prefix_problem(prefix: tuple[str, ...]) -> str | None:
-    """Why commands that begin like this could still be anything."""
-    program = PurePosixPath(prefix[0]).name
-    if program in _RUNNERS:
-        return f"{program} runs other commands, so its first words do not say what is allowed"
-    if program.startswith(_INTERPRETERS) and (len(prefix) == 1 or not _CODE.isdisjoint(prefix[1:])):
-        return f"{program} alone can do anything: name the script or module that is allowed"
-    return None
+    words, count = simple_words(found[1]), len(rule.prefix)
+    if words is None or words[:count] != rule.prefix or prefix_problem(rule.prefix):
+        return False
+    rest = words[count:]
+    here = rule.directory
+    return has_only(rest, rule.options) and (
+        here is None or all(_is_inside(path, here) for path in paths_in(rest))
+    )
 
 
 def _happens_inside(action: Action, directory: str) -> bool:

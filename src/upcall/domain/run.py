@@ -4,11 +4,24 @@ A run outlives its processes: when an answer brings a session back, the run that
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from upcall.domain.program import Noticed, Permission, SessionSeen, Spent, ToolCalled, ToolReturned, TurnTaken
+from upcall.domain.api_errors import next_try
+from upcall.domain.program import (
+    Asked,
+    Deferred,
+    Finished,
+    LastWords,
+    Noticed,
+    Permission,
+    SessionSeen,
+    Spent,
+    ToolCalled,
+    ToolReturned,
+    TurnTaken,
+)
 from upcall.domain.records import Effects, Happening, Record
 from upcall.domain.roles import Caller, Role
 
@@ -48,8 +61,9 @@ class Run:
 
     `starts` counts processes, and is the fence of the newest; `alive` says whether one of them is thought to run.
     `session` is the program's own id as soon as it told it. `deferred` is the call that waits for a decision.
-    `read` is how much of the output has been counted. Cost and tokens are of all processes together. `messages` are
-    for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
+    `read` is how much of the output has been counted, and `words` what its latest process has said up to there. Cost and
+    tokens are of all processes together. `messages` are for its next turn, `saying` is what its latest process was told of them, and `ending` is who wants it to end.
+    `refusals` counts processes in a row that the service of the model has refused, the last of them at `refused_at`.
     """
 
     number: int
@@ -79,9 +93,12 @@ class Run:
     input_tokens: int | None = None
     output_tokens: int | None = None
     read: int = 0
+    words: LastWords = field(default_factory=LastWords)
     messages: tuple[str, ...] = ()
     saying: tuple[str, ...] = ()
     ending: str = ""
+    refusals: int = 0
+    refused_at: float | None = None
 
     @property
     def caller(self) -> Caller:
@@ -90,6 +107,13 @@ class Run:
         return Caller(
             name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner, autonomous=autonomous
         )
+
+    @property
+    def next_try(self) -> float | None:
+        """When the service of the model is tried again, if that is what an answer for this run waits for."""
+        if self.state is not RunState.WAITING or self.alive or self.refused_at is None:
+            return None
+        return next_try(self.refusals, self.refused_at)
 
     @property
     def is_over(self) -> bool:
@@ -104,7 +128,17 @@ def run_in(record: Record) -> Run:
     body["state"] = RunState(record.state)
     for name in ("arguments", "messages", "saying"):
         body[name] = tuple(body.get(name, ()))
+    body["words"] = _words_in(body.get("words") or {})
     return Run(**body)
+
+
+def _words_in(body: Mapping[str, Any]) -> LastWords:
+    finished, deferred, asked = (body.get(name) for name in ("finished", "deferred", "asked"))
+    return LastWords(
+        finished=None if finished is None else Finished(**finished),
+        deferred=None if deferred is None else Deferred(**deferred),
+        asked=None if asked is None else Asked(**asked),
+    )
 
 
 def record_of(run: Run) -> Record:
@@ -131,7 +165,7 @@ def noted(run: Run, noticed: Noticed) -> Run:
         case SessionSeen(id=session):
             return replace(run, session=session)
         case TurnTaken():
-            return replace(run, turns=run.turns + 1)
+            return replace(run, turns=run.turns + 1, refusals=0, refused_at=None)
         case ToolCalled(name=name):
             return replace(run, tool=name)
         case ToolReturned():
@@ -143,6 +177,12 @@ def noted(run: Run, noticed: Noticed) -> Run:
                 input_tokens=_sum(run.input_tokens, put_in),
                 output_tokens=_sum(run.output_tokens, put_out),
             )
+        case Finished():
+            return replace(run, words=replace(run.words, finished=noticed))
+        case Deferred():
+            return replace(run, words=replace(run.words, deferred=noticed))
+        case Asked() if run.words.asked is None:
+            return replace(run, words=replace(run.words, asked=noticed))
         case _:
             return run
 

@@ -5,15 +5,19 @@ neighbouring characters is one. What somebody answered to a secret question is n
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from upcall.domain.inquiry import Answered, Inquiry, Open
+from upcall.domain.normalizing import normalized
 
 MOST_WORDS = 4000
 """How many different words of one inquiry are kept."""
 
+MOST_CHARACTERS = 100_000
+"""How much of the text of one inquiry is read for its words: its context comes last."""
+
+LONGEST_SEARCH = 4096
 MOST_WANTED = 32
 LONGEST_WORD = 64
 
@@ -27,8 +31,10 @@ _MARK = "§"
 def words_of(inquiry: Inquiry) -> list[str]:
     """The words that lead to an inquiry as it is now, and the marks of where it came from."""
     found = dict.fromkeys(_marks(inquiry))
+    left = MOST_CHARACTERS
     for text in _texts(inquiry):
-        for word in _words(text, alone=True):
+        read, left = text[:left], max(0, left - len(text))
+        for word in _words(read, alone=True):
             found[word] = None
             if len(found) >= MOST_WORDS:
                 return list(found)
@@ -37,7 +43,7 @@ def words_of(inquiry: Inquiry) -> list[str]:
 
 def wanted(text: str) -> list[str]:
     """The beginnings of words that all have to be there for an inquiry to be found."""
-    return list(dict.fromkeys(_words(text, alone=False)))[:MOST_WANTED]
+    return list(dict.fromkeys(_words(text[:LONGEST_SEARCH], alone=False)))[:MOST_WANTED]
 
 
 def workspace_mark(workspace: str) -> str:
@@ -76,7 +82,7 @@ def _outcome(inquiry: Inquiry) -> Iterator[str]:
 
 
 def _words(text: str, *, alone: bool) -> Iterable[str]:
-    for found in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for found in _WORD.finditer(normalized("NFKC", text).casefold()):
         word = found[0]
         if found[1] is None:
             yield word[:LONGEST_WORD]

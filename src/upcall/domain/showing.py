@@ -25,7 +25,8 @@ class Control(StrEnum):
 class Capabilities:
     """What a channel can show: how many options of each sort (0 is none at all), and how much text.
 
-    `body` counts everything that is shown, as JSON in UTF-16; `form` is how many questions one form takes.
+    `body` counts everything that is shown, as JSON in UTF-16; labels are counted in UTF-16 as well; `form` is how many
+    questions one form takes.
     """
 
     buttons: int = 0
@@ -46,6 +47,8 @@ class Capabilities:
     """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     caseless: bool = False
     """Whether addresses and ids of people are the same in capital letters: then they are kept in small ones."""
+    letters: bool = False
+    """Whether words come out of letters, from among quotations and signatures: then nothing but the word decides an approval."""
     body: int = 3000
     pressable: int = 0
     """How much text still leaves room for something to press, counted as `body` is; 0 if all of it does."""
@@ -82,8 +85,8 @@ class View:
 
     `stage` tells views of one inquiry apart: a message that shows this stage is up to date. `outcome` is how it ended,
     and then there is nothing to press. `form` means that the questions are answered together, in a form of their own. `more` names what
-    cannot be shown here, files and previews, and where it can be seen. `link` is where it can be answered, for channels
-    that carry one.
+    cannot be shown here, files, previews and what was cut, and where it can be seen: each of its lines ends with that
+    address. `link` is where it can be answered, for channels that carry one; `page` is where it can be seen whole.
     """
 
     inquiry: str
@@ -98,6 +101,7 @@ class View:
     progress: str = ""
     more: str = ""
     link: str = ""
+    page: str = ""
     outcome: str | None = None
     secret: bool = False
     """Whether neither its words nor its answer belong where others may look over a shoulder."""
@@ -119,13 +123,23 @@ class Given:
     words: str = ""
 
 
+class Odd(StrEnum):
+    """What a person did that cannot be read as an answer."""
+
+    MESSAGE = "message"
+    """A voice note, a sticker, a picture without words."""
+    REACTION = "reaction"
+    """A reaction that stands for no choice."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """Something that a person did in a channel.
 
     `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
     `alias` another one under which they may be known.
-    A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written.
+    A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written, and
+    `odd` is what has none.
     `at` is when the channel itself says that it was done, in seconds since 1970; None if it does not say.
     """
 
@@ -137,6 +151,9 @@ class Inbound:
     inquiry: str | None = None
     given: tuple[Given, ...] | None = None
     words: str = ""
+    rest: str = ""
+    """Words that came with these, and that may be the person's or a footer: an approval is not decided beside them."""
+    odd: Odd | None = None
     at: float | None = None
     proven: bool = True
     """Whether it is certain that `user` did it. Where it is not, nothing but a one-time code counts."""

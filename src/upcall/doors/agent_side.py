@@ -29,6 +29,9 @@ HANDSHAKE_ID = "upcall:handshake"
 
 SERVER_ERROR = -32000
 
+UNNAMED_SESSIONS = {"opencode": "OPENCODE", "gemini": "GEMINI_CLI"}
+"""Programs that tell their servers who they are by a variable, and never which session it is."""
+
 Message = dict[str, object]
 
 
@@ -44,7 +47,9 @@ class Request:
         self.method = message["method"]
         self.line = line
         self.tool = params.get("name") if self.method == "tools/call" else None
-        self.thread = _part(meta, "x-codex-turn-metadata").get("thread_id")
+        turn = _part(meta, "x-codex-turn-metadata")
+        # A helper of Codex's has a thread of its own, and belongs to the session that it helps.
+        self.thread = turn.get("session_id" if "parent_thread_id" in turn else "thread_id")
         self.modern = VERSION_KEY in meta
         self.token = meta.get("progressToken")
         self.beats = 0
@@ -57,10 +62,11 @@ class Link:
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
-    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer.
+    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer;
+    `foretell` is the result of a request where that is known before the daemon is reached.
     """
 
-    __slots__ = ("acknowledge", "notify", "request", "run")
+    __slots__ = ("acknowledge", "foretell", "notify", "request", "run")
 
     def __init__(
         self,
@@ -68,7 +74,9 @@ class Link:
         request: Callable[[str, Request], None],
         notify: Callable[[bytes], None],
         acknowledge: Callable[[str], None],
+        foretell: Callable[[Message, bytes], Message | None] = lambda message, line: None,
     ) -> None:
+        self.foretell = foretell
         self.run = run
         self.request = request
         self.notify = notify
@@ -84,6 +92,8 @@ class Pipe:
         self.changed = threading.Condition()
         """Guards everything below; notified when there is something new to send or everything was answered."""
         self.outstanding: dict[str, Request] = {}
+        self.client: object = None
+        """What the agent's program calls itself."""
         self.thread: object = None
         """The thread of Codex that speaks through us, once it has said so."""
         self.handshake: bytes | None = None
@@ -161,7 +171,7 @@ class Pipe:
                     # Together with the above: what the agent gives up from now on was not given up before.
                     self._taking.writing(name, inquiry)
                 if request is not None and request.method == "initialize" and "result" in message:
-                    self.handshake = _as_handshake(request.line)
+                    self.handshake = as_handshake(request.line)
                 self.changed.notify_all()
             # One that is not outstanding was answered before or taken back.
             if request is not None:
@@ -221,7 +231,14 @@ class Pipe:
                 key += f":{len(self._used)}:{os.urandom(4).hex()}"
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
-        request = Request(message, dumped(message))
+        if message["method"] == "initialize":
+            self.client = _part(_part(message, "params"), "clientInfo").get("name")
+        line = dumped(message)
+        foretold = link.foretell(message, line)
+        if foretold is not None:
+            self.write(dumped({"jsonrpc": "2.0", "id": message["id"], "result": foretold}))
+            return
+        request = Request(message, line)
         self.thread = request.thread or self.thread
         link.request(name, request)
 
@@ -252,18 +269,35 @@ def refused(message: str) -> Message:
     return {"error": {"code": SERVER_ERROR, "message": message}}
 
 
+def session_of(pipe: Pipe) -> tuple[str | None, object]:
+    """The program that speaks through a pipe and its session, as far as either is known."""
+    environ = os.environ
+    if claude := environ.get("CLAUDE_CODE_SESSION_ID"):
+        return "claude", claude
+    if pipe.thread:
+        return "codex", pipe.thread
+    for name, variable in UNNAMED_SESSIONS.items():
+        if environ.get(variable):
+            # Few programs need it.
+            from upcall.doors.own_flags import parent_words, session_in  # noqa: PLC0415
+
+            return name, session_in(name, parent_words())
+    return None, None
+
+
 def introduction(pipe: Pipe) -> Message:
     """What a pipe says about itself. Nothing else of the environment is ever sent."""
     environ = os.environ
-    claude = environ.get("CLAUDE_CODE_SESSION_ID")
+    program, session = session_of(pipe)
     return {
         "upcall": "pipe",
         "protocol": pipe.protocol,
         "pipe": pipe.name,
-        "session": claude or pipe.thread,
-        "program": "claude" if claude else "codex" if pipe.thread else None,
+        "session": session,
+        "program": program,
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
+        "client": pipe.client,
     }
 
 
@@ -289,7 +323,8 @@ def _settled_in(message: Message) -> str | None:
     return inquiry if told.get("status") in {"answered", "rejected"} and isinstance(inquiry, str) else None
 
 
-def _as_handshake(line: bytes) -> bytes:
+def as_handshake(line: bytes) -> bytes:
+    """The handshake as it is said to a daemon that the agent does not have to hear of."""
     message = json.loads(line)
     message["id"] = HANDSHAKE_ID
     return dumped(message)

@@ -94,7 +94,8 @@ def _ask(limits: Limits) -> Definition:
                     "description": "The answer to take if nobody answers within `ttl`. Leave it out if none is safe.",
                 },
                 "ttl": {
-                    "type": ["string", "number"],
+                    # Not a list of types: several clients take that for a mistake.
+                    "anyOf": [{"type": "string"}, {"type": "number"}],
                     "description": 'How long the question can be answered: seconds, or "90s", "10m", "24h".',
                 },
                 "secret": {

@@ -16,7 +16,16 @@ from upcall.doors import wire
 from upcall.doors.catalogue import Definition
 from upcall.doors.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
 from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, program_of, progress_token_of, request_key_of, session_of, thread_of
+from upcall.doors.meta import (
+    CLIENT_INFO,
+    client_in,
+    meta_of,
+    program_of,
+    progress_token_of,
+    request_key_of,
+    session_of,
+    thread_of,
+)
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
 from upcall.doors.wire import Message, RequestId
 from upcall.holding import is_resumable
@@ -31,6 +40,7 @@ log = logging.getLogger(__name__)
 class Peer:
     """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
 
+    `client` is what tells it from others when it does not name its session, `client_name` what its program calls itself.
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
     where these are not proof enough. `identify` raises once the token with which it came is good no more.
@@ -41,6 +51,8 @@ class Peer:
     session: str | None = None
     workspace: str | None = None
     wait: float | None = None
+    client: str = ""
+    client_name: str = ""
     program: str = ""
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
@@ -68,7 +80,7 @@ class Toolbox(Protocol):
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
-    __slots__ = ("_calls", "_era", "_initialized", "_most", "_peer", "_tools", "_write")
+    __slots__ = ("_calls", "_client", "_era", "_initialized", "_most", "_peer", "_tools", "_write")
 
     def __init__(
         self,
@@ -83,6 +95,7 @@ class Conversation:
         self._tools = tools
         self._peer = peer
         self._write = write
+        self._client = peer.client_name
         self._calls: dict[RequestId, _Call] = {}
         self._initialized = initialized
         self._era: str | None = "handshake" if initialized else None
@@ -190,6 +203,7 @@ class Conversation:
             case "initialize":
                 version = negotiated(params)
                 self._initialized = True
+                self._client = client_in(params.get("clientInfo")) or self._client
                 self.send(wire.response(request_id, wire.initialized(version)))
             case "ping":
                 self.send(wire.response(request_id, {}))
@@ -259,6 +273,8 @@ class Conversation:
             thread=thread_of(meta),
             wait=peer.wait,
             program=program,
+            client=peer.client,
+            client_name=client_in(meta.get(CLIENT_INFO)) or self._client,
         )
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")

@@ -34,6 +34,7 @@ class Handed:
         self._collect = collect
         self._waiting: OrderedDict[Hashable, dict[Hashable, _Answer]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._given: OrderedDict[str, None] = OrderedDict()
 
     def handed(
         self,
@@ -48,6 +49,9 @@ class Handed:
 
         `good_for` is after how many silent seconds the name of the connection may mean another one.
         """
+        self._given[inquiry] = None
+        while len(self._given) > REMEMBERED:
+            self._given.popitem(last=False)
         until = math.inf if good_for is None else time.monotonic() + good_for
         waiting = self._waiting.setdefault(connection, {})
         waiting[call] = (inquiry, caller, until)
@@ -60,8 +64,15 @@ class Handed:
     def missed(self, connection: Hashable, call: Hashable) -> None:
         """The agent gave up on `call`, or sends it again: it does not have that answer."""
         waiting = self._waiting.get(connection)
-        if waiting is not None and waiting.pop(call, None) is not None and not waiting:
+        if waiting is None or (answer := waiting.pop(call, None)) is None:
+            return
+        self._given.pop(answer[0], None)
+        if not waiting:
             del self._waiting[connection]
+
+    def has_given(self, inquiry: str) -> bool:
+        """Whether an answer went out and nothing says that it was missed."""
+        return inquiry in self._given
 
     def heard(self, connection: Hashable) -> None:
         """Something later arrived on a connection, so what was handed over before has been read."""
@@ -79,7 +90,8 @@ class Handed:
 
     def gone(self, connection: Hashable) -> None:
         """The connection is closed: nothing more can be proved by it."""
-        self._waiting.pop(connection, None)
+        for inquiry, _, _ in self._waiting.pop(connection, {}).values():
+            self._given.pop(inquiry, None)
 
     async def settled(self) -> None:
         """Return when everything that was heard so far has been recorded."""

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from upcall.access import Access
+from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
@@ -53,6 +54,7 @@ class HookDoor:
         self._desk_for = desk_for
         self._wait = broker.policy.block_timeout if wait is None else wait
         self._turns = Turns(clock)
+        self._unnamed = UnnamedCalls(broker.store)
 
     def routes(self) -> list[Route]:
         """The one path."""
@@ -92,6 +94,16 @@ class HookDoor:
             await asyncio.gather(deciding, gone, return_exceptions=True)
 
     async def _decided(self, sent: Fields, caller: Caller) -> Reply:
+        """What is said about a call, which Claude Code names by an id only before the tool is used."""
+        if sent.get("hook_event_name") != PERMISSION_REQUEST or sent.get("tool_use_id") is not None:
+            return await self._said(sent, caller)
+        async with self._unnamed.named(sent, caller) as call:
+            reply = await self._said({**sent, "tool_use_id": call.key}, caller)
+            if _is_allowed(reply):
+                await self._unnamed.decided(call, self._broker.now())
+            return reply
+
+    async def _said(self, sent: Fields, caller: Caller) -> Reply:
         """What is said about a call; nothing at all about calls of our own tools."""
         call = call_in(sent, "tool_input", sent.get("cwd"))
         session = sent.get("session_id")
@@ -199,6 +211,11 @@ def _told(sent: Fields, decision: Decision) -> Reply:
             PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": decision.input}}
         )
     return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
+
+
+def _is_allowed(reply: Reply) -> bool:
+    output = cast("Fields", reply.get("hookSpecificOutput", {}))
+    return cast("Fields", output.get("decision", {})).get("behavior") == "allow"
 
 
 def _pre_tool_use(decision: Decision) -> Reply:

@@ -6,7 +6,8 @@ import socket
 import threading
 import time
 
-from upcall.doors.agent_side import Message, Pipe, Request, dumped, introduction, refused
+from upcall.doors.agent_side import Message, Pipe, Request, as_handshake, dumped, introduction, refused
+from upcall.doors.first_replies import FirstReplies
 from upcall.home import ACKNOWLEDGING, Home, Running
 
 OLDEST_DAEMON = 1
@@ -46,6 +47,9 @@ class LocalPipe:
         """Held while sending, never while receiving: a full buffer on one side must not stop the other."""
         self._since = pipe.started
         self._met = False
+        self._first = FirstReplies(home)
+        self._is_wanted = False
+        """Whether the agent began, and the daemon has not heard of it."""
         self._taken: list[str] = []
         self._is_heard = False
         """Whether the daemon at the other end knows what an acknowledgement is."""
@@ -63,6 +67,7 @@ class LocalPipe:
             # Whatever it is, the agent must not be left waiting.
             except Exception as problem:  # noqa: BLE001
                 self._refuse(f"the pipe to Upcall failed: {problem!r}")
+            self._is_wanted = False
             self._disconnect()
 
     def request(self, name: str, request: Request) -> None:
@@ -73,6 +78,22 @@ class LocalPipe:
                 self._pipe.changed.notify_all()
             self._send([request.line], [request])
 
+    def foretell(self, message: Message, line: bytes) -> Message | None:
+        """What the daemon will say, as long as it was not met; the handshake is repeated to it."""
+        if self._met or self._home.was_put_down_since(self._since - CLOCK_SLACK):
+            return None
+        result = self._first.to(message)
+        if result is None or message["method"] != "initialize":
+            return result
+        with self._sending:
+            with self._pipe.changed:
+                self._pipe.handshake = as_handshake(line)
+                self._is_wanted = True
+                self._pipe.changed.notify_all()
+            # A connection that was made before does not say it; one that is made later does.
+            self._send([self._pipe.handshake], [])
+        return result
+
     def notify(self, line: bytes) -> None:
         """Pass it on now or never: what a new connection must know is said again by `_introduce`."""
         with self._sending:
@@ -80,6 +101,10 @@ class LocalPipe:
 
     def acknowledge(self, inquiry: str) -> None:
         """Say that the agent has an answer; saying it twice does no harm."""
+        # As below.
+        from upcall.doors.handing_over import take_back  # noqa: PLC0415
+
+        take_back(self._home, inquiry)
         with self._sending:
             self._taken = [*self._taken, inquiry][-REPEATED:]
             if self._is_heard:
@@ -103,7 +128,7 @@ class LocalPipe:
         """A connection on which everything outstanding has been sent; while there is nothing, no hurry."""
         began, nap = time.monotonic(), SHORTEST_NAP
         while True:
-            needed = bool(self._pipe.outstanding)
+            needed = self._is_needed()
             running = self._home.running()
             if running is None and needed:
                 if self._home.was_put_down_since(self._since - CLOCK_SLACK):
@@ -120,11 +145,14 @@ class LocalPipe:
                         raise UnreachableError(_unreachable(running, problem)) from problem
             with self._pipe.changed:
                 # Woken by the agent's next message; only a daemon that should be there is looked for more often.
-                if bool(self._pipe.outstanding) == needed:
+                if self._is_needed() == needed:
                     self._pipe.changed.wait(nap if needed or self._met else None)
             nap = min(nap * 2, LONGEST_NAP)
             if not needed:
                 began = time.monotonic()
+
+    def _is_needed(self) -> bool:
+        return self._is_wanted or bool(self._pipe.outstanding)
 
     def _start(self) -> Running:
         # Only who starts a daemon needs to know how, and how that fails.
@@ -190,7 +218,7 @@ class LocalPipe:
                         f"the running Upcall ({message.get('version')}) is too old for this `upcall mcp`: restart it "
                         "with `upcall up --replace`"
                     )
-                self._met, self._since = True, time.time()
+                self._met, self._since, self._is_wanted = True, time.time(), False
                 with self._sending:
                     self._is_heard = protocol >= ACKNOWLEDGING
                     if self._is_heard and self._taken:
@@ -203,6 +231,10 @@ class LocalPipe:
                 )
             case "opened":
                 self._pipe.opened(message)
+                # Only a pipe with a question that waits needs it.
+                from upcall.doors.handing_over import hand_over  # noqa: PLC0415
+
+                hand_over(self._pipe, self._home, str(message.get("id")))
             case _:
                 # Said by a newer daemon to newer pipes.
                 pass

@@ -90,7 +90,7 @@ class McpDoor:
         messages: str = "/messages/",
         most_sessions: int = MOST_SESSIONS,
     ) -> None:
-        self._most_sessions = most_sessions
+        self.most_sessions = most_sessions
         self._held: dict[Caller, dict[str, float]] = {}
         self._tools = tools
         self._access = access
@@ -164,8 +164,8 @@ class McpDoor:
         try:
             if session is None and replay is not None:
                 held = self._held_by(caller_of(scope))
-                if len(held) >= self._most_sessions:
-                    await _refuse_session(send, self._most_sessions)
+                if len(held) >= self.most_sessions:
+                    await _refuse_session(send, self.most_sessions)
                     return
                 send = _noting_session(self._sessions, held, replay, send)
             elif session is not None:
@@ -326,6 +326,7 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
         thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
         program=program if is_resumable(program, session) else "",
+        client=request.headers.get("mcp-session-id", ""),
     )
 
 

@@ -1,6 +1,7 @@
 """What clients say about themselves in a request's `_meta`: which session it is, which call, how long it waits."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -12,8 +13,11 @@ SESSION = "upcall/session"
 THREAD = "upcall/thread"
 CODEX_TURN = "x-codex-turn-metadata"
 CALL_KEYS = ("claudecode/toolUseId", "callId", REQUEST_KEY)
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 LONGEST = 200
 """Names longer than this are nobody's; they are not kept."""
+
+_CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 Meta = Mapping[str, object]
 
@@ -28,11 +32,16 @@ def meta_of(params: object) -> Meta:
 
 
 def session_of(meta: Meta) -> str | None:
-    """The session that the client names: Codex tells its thread, which is what it can be resumed by."""
+    """The session that the client names: Codex tells its thread, which is what it can be resumed by.
+
+    A helper of Codex's has a thread of its own, which is not resumed: its question belongs to the session that it helps.
+    """
     turn = meta.get(CODEX_TURN)
     if isinstance(turn, Mapping):
         codex = cast("Meta", turn)
-        return _name(codex.get("thread_id")) or _name(codex.get("session_id"))
+        own, whole = _name(codex.get("thread_id")), _name(codex.get("session_id"))
+        parent = _name(codex.get("parent_thread_id"))
+        return (whole or parent or own) if parent else (own or whole)
     return _name(meta.get(SESSION))
 
 
@@ -55,6 +64,14 @@ def progress_token_of(meta: Meta) -> str | int | None:
     """The token under which the client wants to hear signs of life."""
     token = meta.get("progressToken")
     return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+
+def client_in(info: object) -> str:
+    """What a client calls itself, in letters that can be shown anywhere; empty if it does not, or not in such."""
+    name = cast("Mapping[str, object]", info).get("name") if isinstance(info, Mapping) else info
+    if not isinstance(name, str) or _CLIENT.fullmatch(name) is None:
+        return ""
+    return name.removesuffix("-mcp-client")
 
 
 def wait_of(said: object) -> float | None:

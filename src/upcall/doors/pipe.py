@@ -23,4 +23,4 @@ def main(home: Home) -> int:
     from upcall.doors.local_pipe import LocalPipe  # noqa: PLC0415
 
     local = LocalPipe(pipe, home)
-    return pipe.run(Link(local.run, local.request, local.notify, local.acknowledge))
+    return pipe.run(Link(local.run, local.request, local.notify, local.acknowledge, local.foretell))

@@ -17,7 +17,7 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import token_of
 from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.meta import wait_of
+from upcall.doors.meta import client_in, wait_of
 from upcall.doors.pipe_server import LONGEST_LINE, greeting, hello_of, name_of, refusal
 from upcall.doors.tools import Tools
 from upcall.doors.wire import encoded
@@ -98,6 +98,8 @@ def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], ob
         session=name_of(hello.get("session")),
         workspace=name_of(hello.get("workspace")),
         wait=wait_of(hello.get("wait")),
+        client=name_of(hello.get("pipe")) or "",
+        client_name=client_in(hello.get("client")),
         identify=identify,
     )
 

@@ -19,7 +19,7 @@ from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.conversation import MOST_CALLS, Conversation, Peer
-from upcall.doors.meta import wait_of
+from upcall.doors.meta import client_in, wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
 from upcall.gate import Gate, most_connections
@@ -286,6 +286,8 @@ class _Connection(asyncio.Protocol):
                 session=name_of(hello.get("session")),
                 workspace=name_of(hello.get("workspace")),
                 wait=wait_of(hello.get("wait")),
+                client=name_of(hello.get("pipe")) or "",
+                client_name=client_in(hello.get("client")),
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,

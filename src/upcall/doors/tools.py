@@ -33,6 +33,7 @@ from upcall.doors.catalogue import (
 from upcall.doors.evidence import Handed
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.doors.progress import Beat
+from upcall.repeats import Scope
 from upcall.threads import Threads
 
 SLICE = 50.0
@@ -48,7 +49,7 @@ log = logging.getLogger(__name__)
 class Asker:
     """Who is calling: the credentials, and what the connection says about itself.
 
-    `wait` is how many seconds the client said it can wait; None when nobody knows.
+    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when nobody knows.
     """
 
     caller: Caller
@@ -60,6 +61,13 @@ class Asker:
     thread: str | None = None
     wait: float | None = None
     program: str = ""
+    client: str = ""
+    client_name: str = ""
+
+    @property
+    def scope(self) -> str:
+        """Within what the same words are the same question; empty where nothing tells this client from another."""
+        return self.session if self.named_session else self.client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +174,7 @@ class Tools:
                 return begun
             # Thousands may wait from here on: what was sent is stored by now and need not be held as well.
             arguments = None
-            return await self._until_settled(begun, asker, watching)
+            return await self._until_settled(begun, asker, watching, named=name == WAIT)
         except UpcallError as error:
             if asker.thread is not None and name in self._asking:
                 await self._threads.refused(_origin(asker, ""), error)
@@ -210,6 +218,7 @@ class Tools:
             draft(fields, self._broker.policy.limits),
             _origin(asker, self._runner_of(asker)),
             named_session=asker.named_session,
+            scope=Scope(name=asker.scope, has_reached=self.evidence.has_given) if asker.scope else None,
         )
         return added.inquiry
 
@@ -232,7 +241,9 @@ class Tools:
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
-    async def _until_settled(self, inquiry: Inquiry, asker: Asker, watching: Watching) -> ToolResult:
+    async def _until_settled(
+        self, inquiry: Inquiry, asker: Asker, watching: Watching, *, named: bool
+    ) -> ToolResult:
         if watching.opened is not None:
             watching.opened(inquiry)
         quiet = watching if inquiry.is_open else UNWATCHED
@@ -242,6 +253,8 @@ class Tools:
             inquiry = await self._broker.wait(inquiry, patience)
         finally:
             leave()
+        if inquiry.is_approved:
+            await self._use(inquiry, asker, named=named)
         policy = self._broker.policy
         waited = patience >= policy.block_timeout and not inquiry.is_queued
         blocked_to_the_end = waited and not self._broker.closing.is_set()
@@ -264,6 +277,13 @@ class Tools:
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
             )
         return result(inquiry)
+
+    async def _use(self, inquiry: Inquiry, asker: Asker, *, named: bool) -> None:
+        """A yes is for one call: the one that asked last, or one that names the inquiry."""
+        if named:
+            await self._broker.repeats.tell(inquiry)
+        elif not await self._broker.repeats.use(inquiry, asker.request_key):
+            raise ApprovalLapsed(f"the yes to {inquiry.ref} belongs to another call", hint="ask again")
 
     async def _after_line(self, inquiry: Inquiry, asker: Asker) -> float:
         """How long to wait once it is the turn of an inquiry: while it waits in line, no block has begun."""
@@ -336,6 +356,7 @@ def _origin(asker: Asker, runner: str) -> Origin:
         program=asker.program,
         runner=asker.caller.runner or runner,
         request_key=asker.request_key,
+        client=asker.client_name,
     )
 
 

@@ -70,6 +70,13 @@ def initialized(version: str) -> Message:
     }
 
 
+def first_replies(definitions: Sequence[Definition]) -> Message:
+    """What pipes may tell their agents before they have met the daemon, by the method; the version is negotiated there."""
+    handshake = initialized("")
+    del handshake["protocolVersion"]
+    return {"initialize": handshake, "tools/list": listed(definitions, modern=False)}
+
+
 def discovered() -> Message:
     """The result of `server/discover`."""
     return {

@@ -40,7 +40,9 @@ class Adopting:
         name = session_name(origin.program, origin.session)
         known = await self._ledger.look_up(SESSION, name)
         if known is not None:
-            return await self._book.get(int(str(known.body["run"])))
+            run = await self._book.get(int(str(known.body["run"])))
+            await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
+            return run
         cwd = origin.workspace or ""
         if not await asyncio.to_thread(_is_folder, cwd):
             raise RunConflict(f"session {origin.session} worked in {cwd!r}, which is not a folder here")
@@ -60,6 +62,7 @@ class Adopting:
             state=RunState.WAITING,
         )
         await asyncio.to_thread(self._premises.furnish, run, secret, None)
+        await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
         kept = Record(kind=SESSION, key=name, at=self._clock(), body={"run": run.number})
         await self._book.enter(run, Effects(records=(kept,)))
         return run

@@ -7,7 +7,7 @@ import fcntl
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +16,9 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 SEGMENTS = 8
 """How long one file of the output becomes, and how many of them are kept."""
 
-OUTPUT, ERRORS = "output", "errors"
-"""What a process writes to its standard output, and to its standard error."""
+OUTPUT, ERRORS, NOTICED = "output", "errors", "noticed"
+"""What a process writes to its standard output, and to its standard error; and what was noticed of one that serves a protocol
+elsewhere, written by the daemon."""
 
 
 class Start(NamedTuple):
@@ -79,6 +80,23 @@ class RunFolder:
         """The environment that the run was given, if it was given one."""
         read: dict[str, str] | None = self._read("environment.json")
         return read
+
+    def write_arguments(self, arguments: Sequence[str]) -> None:
+        """Keep flags of the program that only its processes are given, and that no list of runs shows."""
+        self._write("arguments.json", list(arguments))
+
+    def read_arguments(self) -> tuple[str, ...]:
+        """The flags that were kept."""
+        return tuple(self._read("arguments.json") or ())
+
+    def forget_start(self) -> None:
+        """Remove what the latest keeper was given, once its process has ended: variables, words and the token."""
+        (self.path / "start.json").unlink(missing_ok=True)
+
+    def forget_environment(self) -> None:
+        """Remove the variables and flags that the run was given."""
+        for name in ("environment.json", "arguments.json"):
+            (self.path / name).unlink(missing_ok=True)
 
     def write_told(self, told: Mapping[str, object]) -> None:
         """Keep what the process was told, for a daemon that goes on with it."""

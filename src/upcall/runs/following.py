@@ -4,12 +4,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from upcall.agent_ports import Desk, Driver, Reader
+from upcall.agent_ports import Desk, Driver, Reader, is_silent
 from upcall.domain.program import Finished, Noticed
 from upcall.runs.folder import RunFolder
 from upcall.runs.handing import HandingDesk
 from upcall.runs.keepers import Keeping
+from upcall.runs.logs import Notebook
 
 log = logging.getLogger("upcall.runs")
 
@@ -40,15 +42,20 @@ class Console:
 class Following:
     """One live process. `take` gets everything that is noticed, in order, and `mark` up to where that was all.
 
-    So whoever goes on after us begins at a mark, and counts nothing twice and misses nothing. `arrived` hears of
-    inquiries whose end the program was told, once it has said something after that.
+    So a daemon that goes on after us begins at a mark, and counts nothing twice and misses nothing. The output of the
+    process begins at `begins`, and `read` is the mark of the daemon before us: what lies between is read once more, by a
+    reader that then knows as much as the one before it (such as the first half of a question), and is not taken again.
+    A driver sees everything, and counts for itself. `talks` says whether the program is one that is talked to.
+    `arrived` hears of inquiries whose end the program was told, once it has said something after that.
     """
 
     keeping: Keeping
     folder: RunFolder
+    begins: int
     read: int
     reader: Reader
     driver: Driver | None
+    talks: bool
     desk: Desk
     take: Take
     mark: Callable[[int], None]
@@ -60,7 +67,7 @@ class Following:
         taking = asyncio.create_task(self._take_all())
         try:
             if self.driver is None:
-                await self._each_line(self._notice)
+                await self._each_line(partial(self._notice, taken=self.read))
             else:
                 await self._drive(self.driver)
             self._seen.put_nowait(None)
@@ -77,6 +84,7 @@ class Following:
         return self.driver is not None and await self.driver.say(text)
 
     async def _each_line(self, heed: Callable[[str], None]) -> None:
+        self.read = self.begins
         while True:
             self.keeping.grew.clear()
             over = self.keeping.gone or self.keeping.exit_code is not None
@@ -86,14 +94,16 @@ class Following:
                 for line in data.splitlines(keepends=True):
                     self.read += len(line)
                     heed(line.decode("utf-8", "replace").rstrip("\n"))
-                    self._seen.put_nowait(self.read)
             elif over:
                 return
             else:
                 await self.keeping.grew.wait()
 
-    def _notice(self, line: str) -> None:
-        self._see(self.reader.notice(line))
+    def _notice(self, line: str, *, taken: int) -> None:
+        noticed = list(self.reader.notice(line))
+        if self.read > taken:
+            self._see(noticed)
+            self._seen.put_nowait(self.read)
 
     def _see(self, noticed: Iterable[Noticed]) -> None:
         for each in noticed:
@@ -116,10 +126,17 @@ class Following:
     async def _drive(self, driver: Driver) -> None:
         console = Console(self.keeping)
         desk = HandingDesk(self.desk, self._seen.put_nowait)
-        driving = asyncio.create_task(driver.drive(console, desk, self._seen.put_nowait))
+        notebook = Notebook(self.folder) if is_silent(driver) else None
+
+        def notice(noticed: Noticed) -> None:
+            if notebook is not None:
+                notebook.write(noticed)
+            self._seen.put_nowait(noticed)
+
+        driving = asyncio.create_task(driver.drive(console, desk, notice))
         driving.add_done_callback(self._after_driving)
         try:
-            await self._each_line(console.feed)
+            await self._each_line(partial(self._feed, console))
             console.feed(None)
             # Its process is gone, so there is nothing that it could still wait for.
             async with asyncio.timeout(5):
@@ -129,6 +146,12 @@ class Following:
         finally:
             driving.cancel()
             await asyncio.gather(driving, return_exceptions=True)
+            if notebook is not None:
+                notebook.close()
+
+    def _feed(self, console: Console, line: str) -> None:
+        console.feed(line)
+        self._seen.put_nowait(self.read)
 
     def _after_driving(self, driving: "asyncio.Task[None]") -> None:
         if driving.cancelled():

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
+from upcall.domain.document import timestamp
 from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Door, Session
@@ -12,6 +13,8 @@ from upcall.ports import Ledger
 from upcall.runs.premises import Premises
 
 BY_HAND = "by_hand"
+WAITING = "waiting"
+"""The service of the model refused, and is tried again later."""
 
 
 class Forwarding:
@@ -32,8 +35,8 @@ class Forwarding:
         if record is None and job is None:
             if origin.run is not None or not needs_delivery(inquiry):
                 return None
-            return self._told(BY_HAND, None, None, self._command(inquiry))
-        return self._told(self._word(job, record), run, record, self._command(inquiry))
+            return self._told(BY_HAND, None, None, None, self._command(inquiry))
+        return self._told(self._word(job, record), run, job, record, self._command(inquiry))
 
     async def _job(self, inquiry: Inquiry, run: object) -> Job | None:
         subjects = {subject_of(inquiry.origin)} | ({subject(run)} if isinstance(run, int) else set())
@@ -51,14 +54,16 @@ class Forwarding:
         return "done" if job is None and record.state != "failed" else record.state
 
     def _told(
-        self, state: str, run: object, record: Record | None, command: str | None
+        self, state: str, run: object, job: Job | None, record: Record | None, command: str | None
     ) -> Mapping[str, object]:
         known = {} if record is None else record.body
+        is_put_off = job is not None and state == WAITING
         return {
             "state": state,
             "run": run,
             "attempts": known.get("attempts", 0),
             "error": known.get("error"),
+            "next_try": timestamp(job.due) if job is not None and is_put_off else None,
             "command": command,
         }
 

@@ -212,7 +212,11 @@ def main(path: str) -> int:
     with folder.kept() as lock:
         if lock is None:
             return BUSY
-        start = folder.read_start()
+        try:
+            start = folder.read_start()
+        except FileNotFoundError:
+            # Removed with the end of the process that it was written for.
+            return STALE
         if not folder.claim_start(start.number):
             return STALE
         # From here on nobody's child: whoever started us knows that it will be done, and need not bury us.

@@ -1,11 +1,12 @@
 """Hears of every question that a run asks, and of what becomes of it: whether the run waits, goes on, or is over."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from upcall.background import Background
 from upcall.domain.errors import StorageError, UnknownInquiry
+from upcall.domain.records import TAKEN_OVER
 from upcall.domain.run import Run, RunState
 from upcall.ports import Event
 from upcall.runs.affairs import Affairs
@@ -43,17 +44,22 @@ class Listening:
         self._changed = changed
         self._end = end
         self._news = news
+        self._seen = 0
+        self._following = Background("listening to runs' questions", self._turn, log)
 
-    async def follow(self, seen: int) -> None:
-        """Follow the log from there on, for ever."""
-        while True:
-            try:
-                for event in await self._store.events(seen, wait=PATIENCE):
-                    await self._heed_alone(event)
-                    seen = event.seq
-            except StorageError:
-                log.exception("the log cannot be read; trying again in a second")
-                await asyncio.sleep(1)
+    def start(self, seen: int) -> None:
+        """Follow the log from there on."""
+        self._seen = seen
+        self._following.start()
+
+    async def close(self) -> None:
+        """Listen no more."""
+        await self._following.close()
+
+    async def _turn(self) -> None:
+        for event in await self._store.events(self._seen, wait=PATIENCE):
+            await self._heed_alone(event)
+            self._seen = event.seq
 
     async def review(self) -> None:
         """Look at every run that waits: what it waits for may have been settled while nobody listened."""
@@ -74,6 +80,8 @@ class Listening:
     async def _heed(self, event: Event) -> None:
         if event.inquiry is None and isinstance(number := event.data.get("run"), int):
             await self._news(number)
+        if event.type == TAKEN_OVER:
+            await self._changed()
         if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED}:
             return
         try:

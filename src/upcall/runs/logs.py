@@ -1,7 +1,9 @@
 """What a run has written, in words that a person reads."""
 
 import json
+import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from upcall.agent_ports import Reader
@@ -19,10 +21,14 @@ from upcall.domain.program import (
     TurnTaken,
     Unreadable,
 )
-from upcall.runs.folder import ERRORS, RunFolder
+from upcall.runs.folder import ERRORS, NOTICED, OUTPUT, Output, RunFolder
+
+log = logging.getLogger("upcall.runs")
 
 MOST_COMPLAINTS = 20
 LONGEST_COMPLAINT = 16 * 1024
+REMEMBERED = 1 << 20
+"""How many bytes of what was noticed before are looked at for what is told again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +49,11 @@ class LogPage:
     over: bool
 
 
+def lines_of(stream: str, reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[LogLine]:
+    """Whole lines of a stream as a person reads them."""
+    return written(begins, data) if stream == NOTICED else readable(reader, begins, data, raw=raw)
+
+
 def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[LogLine]:
     """Whole lines of output as a person reads them; raw as they were written."""
     made: list[LogLine] = []
@@ -54,6 +65,52 @@ def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[Log
             made.append(LogLine(at=at, kind="raw", text=text))
         else:
             made += [LogLine(at=at, kind=kind, text=said) for kind, said in _told(reader.notice(text))]
+    return made
+
+
+class Notebook:
+    """Writes down what is noticed of a process that is talked to, since its output does not tell it.
+
+    Whoever takes such a process over may be told its history again, from the beginning: that is not written twice.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        known, _ = folder.last_lines(REMEMBERED, NOTICED)
+        self._told_before = known.splitlines(keepends=True)
+        self._output = Output(folder, NOTICED)
+
+    def write(self, noticed: Noticed) -> None:
+        """Add it. A log that cannot be written is no reason to stop a run."""
+        for kind, text in _told([noticed]):
+            line = json.dumps({"kind": kind, "text": text}).encode() + b"\n"
+            if line in self._told_before:
+                del self._told_before[: self._told_before.index(line) + 1]
+                continue
+            self._told_before.clear()
+            try:
+                self._output.append(line)
+            except OSError as problem:
+                log.warning("what a run does cannot be written down: %s", problem)
+
+    def close(self) -> None:
+        """Let go."""
+        self._output.close()
+
+
+def stream_of(folder: RunFolder, *, raw: bool) -> str:
+    """Where a run's log is: in its output, unless the daemon has written down what it noticed."""
+    return NOTICED if not raw and folder.segments(NOTICED) else OUTPUT
+
+
+def written(begins: int, data: bytes) -> list[LogLine]:
+    """Whole lines of what was noticed."""
+    made: list[LogLine] = []
+    at = begins
+    for line in data.splitlines(keepends=True):
+        at += len(line)
+        with suppress(ValueError, TypeError, KeyError):
+            told = json.loads(line)
+            made.append(LogLine(at=at, kind=str(told["kind"]), text=str(told["text"])))
     return made
 
 

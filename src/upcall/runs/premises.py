@@ -3,15 +3,16 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
 from upcall.agent_ports import Agent, Desk, Driver
 from upcall.domain.errors import UpcallError
-from upcall.domain.program import Command, Door, Session
+from upcall.domain.program import Command, Door, Session, Task
 from upcall.domain.run import Run
+from upcall.handed import Handovers
 from upcall.home import Home
 from upcall.runs.folder import RunFolder, Start
 from upcall.runs.started import Told, command_for, subject_of
@@ -64,6 +65,11 @@ class Premises:
         """The folder of a run."""
         return RunFolder(self.home.path / "runs" / str(number))
 
+    def with_environment(self) -> list[int]:
+        """The runs for which variables are kept."""
+        found = (self.home.path / "runs").glob("*/environment.json")
+        return [int(file.parent.name) for file in found if file.parent.name.isdecimal()]
+
     def session_of(self, run: Run) -> Session:
         """The session of a run, as it was begun."""
         subject = subject_of(run, self._door(run, self.folder(run.number).token()), Told(resumes=True), "")
@@ -81,7 +87,10 @@ class Premises:
         """Who talks to a run's process, if somebody has to; one that is not new has been talked to before."""
         if run.session and not is_new:
             told = Told(resumes=True)
-        subject = subject_of(run, self._door(run, self.folder(run.number).token()), told, run.session)
+        folder = self.folder(run.number)
+        subject = _with_flags(
+            subject_of(run, self._door(run, folder.token()), told, run.session), folder.read_arguments()
+        )
         return self.agents(run.agent).driver(subject, told.message)
 
     def prepare(self, run: Run, told: Told) -> None:
@@ -93,7 +102,9 @@ class Premises:
         """
         folder = self.folder(run.number)
         token = folder.token()
-        subject = subject_of(run, self._door(run, token), told, str(uuid4()))
+        subject = _with_flags(
+            subject_of(run, self._door(run, token), told, str(uuid4())), folder.read_arguments()
+        )
         agent = self.agents(run.agent)
         command = command_for(agent, subject, told.message)
         for name, text in command.files.items():
@@ -112,6 +123,17 @@ class Premises:
         if environment is not None:
             folder.write_environment(environment)
 
+    def take_over(self, run: Run, inquiry: str) -> None:
+        """Give a run what the pipe of its session has left with a question, and leave it nowhere else."""
+        handovers = Handovers(self.home.path)
+        handed = handovers.read(inquiry)
+        if handed is None:
+            return
+        folder = self.folder(run.number)
+        folder.write_environment(handed.environment if handed.whole else {**os.environ, **handed.environment})
+        folder.write_arguments(handed.arguments)
+        handovers.forget(inquiry)
+
     def clear(self, run: Run) -> None:
         """Leave nothing of ours in the folder that a run's process has worked in.
 
@@ -119,6 +141,7 @@ class Premises:
             OSError: if it cannot be changed.
             UpcallError: if somebody has made something else of it.
         """
+        self.folder(run.number).forget_start()
         if (furniture := self.furniture(run.agent)) is not None:
             furniture.clear(run.cwd, self.folder(run.number).token())
 
@@ -159,6 +182,10 @@ class Premises:
             server=self.server,
             advice=self.advice.strip().replace("{agent_id}", run.agent),
         )
+
+
+def _with_flags(told: Task | Session, flags: tuple[str, ...]) -> Task | Session:
+    return replace(told, arguments=(*flags, *told.arguments))
 
 
 def _place(folder: Path, name: str, text: str) -> None:

@@ -4,9 +4,10 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
-from upcall.agent_ports import Agent
+from upcall.agent_ports import Agent, packages_of
 from upcall.domain.errors import UpcallError
 
 VERSION_WITHIN = 30.0
@@ -24,13 +25,43 @@ class ProgramUnfit(UpcallError):
     code = "program_unfit"
 
 
+class PackageMissing(UpcallError):
+    """A Python package is not installed that it takes to talk to the agent's program."""
+
+    code = "package_missing"
+
+
+def check_packages(agent: Agent) -> None:
+    """Find out whether an agent's program can be talked to.
+
+    Raises:
+        PackageMissing: if not.
+    """
+    for package, how in packages_of(agent).items():
+        if find_spec(package) is None:
+            raise PackageMissing(
+                f"runs of {agent.name} take the Python package {package!r}, which is not installed", hint=how
+            )
+
+
 class Programs:
     """Looks programs up, and remembers the versions of those that have not changed since."""
 
     def __init__(self) -> None:
         self._versions: dict[tuple[str, int], str] = {}
 
-    async def check(self, agent: Agent, environment: Mapping[str, str]) -> str:
+    async def check(self, agent: Agent, environment: Mapping[str, str]) -> None:
+        """Find out whether runs of an agent can be started.
+
+        Raises:
+            ProgramMissing: if its program is not there.
+            ProgramUnfit: if the version of that does not work.
+            PackageMissing: if the program cannot be talked to.
+        """
+        await self.version(agent, environment)
+        check_packages(agent)
+
+    async def version(self, agent: Agent, environment: Mapping[str, str]) -> str:
         """The version of an agent's program.
 
         Raises:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+from upcall.approvals import unnamed
 from upcall.domain import denials
 from upcall.domain.errors import UnknownRun
 from upcall.domain.records import Effects, Record
@@ -37,7 +38,7 @@ class Pruning:
         for state in ENDED:
             async for run in self._book.each(state.value):
                 forgotten += _is_old(run, before) and await self._forget(run, before)
-        for kind in (RESUME, denials.KIND):
+        for kind in (RESUME, denials.KIND, unnamed.KIND):
             async for record in self._records(kind):
                 if record.at < before:
                     gone = Effects(forgotten=((kind, record.key),))

@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 
+from upcall.background import Background
 from upcall.domain import lifecycle
+from upcall.domain.api_errors import MOST_REFUSALS, waiting_for
 from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import SESSION_GONE
@@ -23,6 +25,7 @@ from upcall.holding import session_name
 from upcall.ports import Revise
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Step
+from upcall.runs.forwarding import WAITING
 from upcall.runs.started import Told
 
 MOST_ATTEMPTS = 3
@@ -89,18 +92,16 @@ class Resuming:
         self._without_room: set[str] = set()
         self._began = 0.0
         self._woken = asyncio.Event()
-        self._working: asyncio.Task[None] | None = None
+        self._working = Background("looking for sessions to resume", self._work, log)
 
     def start(self) -> None:
         """Begin to look for work."""
         self._began = time.monotonic()
-        self._working = asyncio.create_task(self._work())
+        self._working.start()
 
     async def close(self) -> None:
         """Stop; what was claimed is somebody's again when its lease ends."""
-        if self._working is not None:
-            self._working.cancel()
-            await asyncio.gather(self._working, return_exceptions=True)
+        await self._working.close()
 
     @property
     def without_room(self) -> int:
@@ -122,7 +123,8 @@ class Resuming:
     async def ended(self, run: Run) -> None:
         """A process has ended: what it did not get is due now, or after a pause if that is what it was started for."""
         for job in await self._store.jobs(RESUME, subject(run.number)):
-            pause = PAUSES[min(job.attempts, len(PAUSES) - 1)]
+            # How long the service of the model is left alone is decided, and told, when the job is looked at.
+            pause = 0.0 if run.refusals else PAUSES[min(job.attempts, len(PAUSES) - 1)]
             await self._store.hasten(RESUME, job.subject, self._clock() + pause)
         self.wake()
 
@@ -132,7 +134,12 @@ class Resuming:
         self.wake()
 
     async def again(self, run: Run) -> bool:
-        """Try once more what was given up; False when there is nothing of the kind."""
+        """Try once more what was given up, or at once what waits; False when there is nothing of the kind."""
+        if run.next_try is not None:
+            await self._book.change(run.number, lambda current: Step(run=replace(current, refused_at=None)))
+            found = await self._store.hasten(RESUME, subject(run.number), self._clock())
+            self.wake()
+            return bool(found)
         failed = [record async for record in self._failed() if record.body.get("run") == run.number]
         for record in failed:
             job = Job(
@@ -159,19 +166,14 @@ class Resuming:
                 return
 
     async def _work(self) -> None:
-        while True:
-            try:
-                self._woken.clear()
-                jobs = await self._store.claim(
-                    [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
-                )
-                for job in jobs:
-                    await self._consider_alone(job)
-                if not jobs:
-                    await self._nap()
-            except StorageError:
-                log.exception("cannot look for sessions to resume; trying again in a second")
-                await asyncio.sleep(1)
+        self._woken.clear()
+        jobs = await self._store.claim(
+            [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
+        )
+        for job in jobs:
+            await self._consider_alone(job)
+        if not jobs:
+            await self._nap()
 
     async def _nap(self) -> None:
         due = await self._store.next_due([RESUME], self._runner)
@@ -211,6 +213,8 @@ class Resuming:
             await self._give_up(
                 job, run, inquiry, "the agent never told its session, so it cannot be resumed"
             )
+        elif run.refusals and await self._is_put_off(job, run, inquiry):
+            return
         elif job.attempts >= MOST_ATTEMPTS or (job.attempts and run.reason == SESSION_GONE):
             await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
         elif self._clock() < (rested_at := self._sessions.rested_at(run)):
@@ -223,6 +227,22 @@ class Resuming:
                     return
                 self._without_room.add(job.subject)
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+
+    async def _is_put_off(self, job: Job, run: Run, inquiry: Inquiry) -> bool:
+        """Whether it is too early to try the service of the model again, or too late: then that is written down."""
+        trouble = waiting_for(run.agent, run.reason) or run.reason
+        if run.refusals > MOST_REFUSALS:
+            await self._give_up(job, run, inquiry, f"{trouble}, tried {run.refusals} times")
+            return True
+        again = run.next_try
+        if again is None or again <= self._clock():
+            return False
+        # The program was there and did what it could: its attempts are counted anew.
+        later = replace(job, attempts=0, due=again)
+        told = replace(later, attempts=run.refusals)
+        note = self._note(WAITING, told, inquiry, trouble)
+        await self._store.settle(job, Effects(jobs=(later,), records=(note,)))
+        return True
 
     async def _consider_stranger(self, job: Job, inquiry: Inquiry) -> None:
         """A session that was not started by us: when its pipe is gone, it becomes a run of ours and is resumed as such."""
@@ -252,6 +272,10 @@ class Resuming:
         )
         if not await self._store.settle(job, effects):
             return
+        for kept in await self._store.jobs(RESUME, attempt.subject):
+            if kept.id == attempt.id:
+                # Under our name: if we die before the start, it is due as soon as that is known.
+                await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)

@@ -23,7 +23,7 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, complaints, readable
+from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
 from upcall.runs.premises import Premises
 from upcall.runs.programs import Programs
 from upcall.runs.pruning import Pruning
@@ -31,6 +31,7 @@ from upcall.runs.resuming import Resuming, Sessions
 from upcall.runs.started import Told
 from upcall.runs.state_files import StateFiles
 from upcall.runs.supervise import Supervisor
+from upcall.runs.tidying import Tidying
 
 LONGEST_TASK = 1024 * 1024
 TAIL = 64 * 1024
@@ -78,6 +79,7 @@ class Runs:
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
+        self._tidying = Tidying(broker.store, self._book, premises, broker.now)
         self._listening = Listening(
             affairs,
             self._heard,
@@ -95,7 +97,8 @@ class Runs:
         await self._supervisor.open()
         await self._listening.review()
         self._resuming.start()
-        _ = self._chores.add(self._listening.follow(seen), "listening to runs' questions")
+        self._listening.start(seen)
+        _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
@@ -104,6 +107,7 @@ class Runs:
         self._held.released = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
+        await self._listening.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Run:
@@ -177,7 +181,7 @@ class Runs:
         """
         require_person(by, "retry a run")
         run = await self._book.get(number)
-        if not run.is_over:
+        if not run.is_over and run.next_try is None:
             raise RunConflict(f"run {number} is {run.state.value}", hint=f"`upcall cancel {number}` first")
         if await self._resuming.again(run):
             run, _ = await self._book.change(number, _waiting_again)
@@ -234,14 +238,15 @@ class Runs:
         seen = await self._store.last_seq()
         while True:
             run = await self._book.get(number)
-            begins, data = await asyncio.to_thread(folder.read_lines, after, cut=not run.alive)
+            stream = stream_of(folder, raw=raw)
+            begins, data = await asyncio.to_thread(folder.read_lines, after, stream, cut=not run.alive)
             left = deadline - self._broker.now()
             if data or run.is_over or left <= 0:
                 break
             # Progress is written into the log of events, so nobody has to look at files all the time.
             events = await self._store.events(seen, wait=min(left, 1.0))
             seen = events[-1].seq if events else seen
-        lines = readable(reader, begins, data, raw=raw)
+        lines = lines_of(stream, reader, begins, data, raw=raw)
         over = run.is_over and not data
         if over and not raw and run.state is RunState.FAILED:
             lines += await asyncio.to_thread(complaints, folder, begins)
@@ -250,9 +255,11 @@ class Runs:
     async def tail(self, number: int) -> LogPage:
         """The end of what a run has written, and where to read on."""
         run = await self._book.get(number)
-        data, end = await asyncio.to_thread(self._premises.folder(number).last_lines, TAIL)
+        folder = self._premises.folder(number)
+        stream = stream_of(folder, raw=False)
+        data, end = await asyncio.to_thread(folder.last_lines, TAIL, stream)
         reader = self._premises.agents(run.agent).reader()
-        lines = readable(reader, end - len(data), data, raw=False)
+        lines = lines_of(stream, reader, end - len(data), data, raw=False)
         return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
 
     async def attach(self, number: int) -> Command:
@@ -345,9 +352,14 @@ class Runs:
         await self._pump()
 
     def _let_go(self, session: str) -> None:
-        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
+        _ = self._chores.add(self._after_session(session), f"what follows {session}")
+
+    async def _after_session(self, session: str) -> None:
+        await self._resuming.let_go(session)
+        await self._tidying.questions()
 
     async def _heard(self) -> None:
+        await self._tidying.questions()
         self._resuming.wake()
         await self._resuming.room_made()
         await self._pump()
@@ -358,6 +370,7 @@ class Runs:
             await self._deliveries.drop(run, inquiry)
 
     async def _leave_nothing_open(self, run: Run) -> None:
+        await asyncio.to_thread(self._premises.folder(run.number).forget_environment)
         await deny_open(self._broker, run.agent, run=run.number, reason="run_cancelled")
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):

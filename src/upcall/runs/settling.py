@@ -3,7 +3,8 @@
 import signal
 from dataclasses import dataclass, replace
 
-from upcall.domain.program import LOST_TOUCH, Deferred, Finished
+from upcall.domain.api_errors import awaited
+from upcall.domain.program import LOST_TOUCH, Deferred, Finished, LastWords
 from upcall.domain.resume import RESTARTED
 from upcall.domain.run import Run, RunState
 from upcall.runs.book import Step
@@ -38,6 +39,7 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
         tool="",
         saying=(),
         messages=(*run.saying, *run.messages) if ending.never_began else run.messages,
+        words=LastWords(),
         exit_code=ending.code,
         deferred="" if ending.deferred is None else ending.deferred.id,
         result=run.result if ending.finished is None else ending.finished.text,
@@ -45,6 +47,10 @@ def settled(run: Run, ending: Ending, now: float) -> Step:
     if run.ending:
         return _ended(over, RunState.CANCELLED, f"cancelled by {run.ending}", now)
     problem = _problem(ending)
+    is_refused = problem is not None and awaited(problem) is not None
+    over = replace(
+        over, refusals=run.refusals + 1 if is_refused else 0, refused_at=now if is_refused else None
+    )
     if ending.waits:
         return Step(run=replace(over, state=RunState.WAITING, reason=problem or ""), event="run_waiting")
     if ending.finished is not None and ending.finished.reason == LOST_TOUCH and run.session:

@@ -14,7 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from upcall.access import Access
+from upcall.agent_ports import Driver
+from upcall.background import Background
 from upcall.domain.errors import UnknownRun, UpcallError
+from upcall.domain.program import LastWords
 from upcall.domain.run import Run, RunState
 from upcall.holding import Taken
 from upcall.runs.affairs import Affairs
@@ -69,6 +72,7 @@ class Supervisor:
         self._hiring: set[int] = set()
         self._new: set[tuple[int, int]] = set()
         self._chores = Chores()
+        self._looking = Background("looking after keepers", self._look_after, log)
         self._going_down = False
 
     async def open(self) -> None:
@@ -81,7 +85,7 @@ class Supervisor:
                     self._alive.add(run.number)
                     if not self._premises.folder(run.number).is_kept():
                         self._bury(run)
-        _ = self._chores.add(self._look_after(), "looking after keepers")
+        self._looking.start()
 
     async def close(self, *, end: bool) -> None:
         """Let go of every process; with `end`, end them first."""
@@ -91,6 +95,7 @@ class Supervisor:
                 following.keeping.end()
             if self._following:
                 await asyncio.wait(set(self._following.values()), timeout=2 * self._premises.kill_grace)
+        await self._looking.close()
         await self._keepers.close()
         await self._chores.close()
 
@@ -118,6 +123,7 @@ class Supervisor:
                 exit_code=None,
                 ended_at=None,
                 started_at=run.started_at or self._clock(),
+                words=LastWords(),
                 messages=() if said else run.messages,
                 saying=tuple(said),
             )
@@ -201,14 +207,15 @@ class Supervisor:
 
     async def _look_after(self) -> None:
         """Find the runs whose keeper is gone without a word: the system has freed its lock."""
-        while True:
-            await asyncio.sleep(LOOK_EVERY)
-            for number in self._alive - self._following.keys() - self._hiring:
+        await asyncio.sleep(LOOK_EVERY)
+        for number in self._alive - self._following.keys() - self._hiring:
+            try:
                 if not self._premises.folder(number).is_kept():
-                    try:
-                        self._bury(await self._book.get(number))
-                    except UpcallError as problem:
-                        log.warning("run %s cannot be looked after: %s", number, problem.message)
+                    self._bury(await self._book.get(number))
+            except UpcallError as problem:
+                log.warning("run %s cannot be looked after: %s", number, problem.message)
+            except Exception:
+                log.exception("run %s cannot be looked after", number)
 
     def _bury(self, run: Run) -> None:
         """Find out what became of a process that is gone, unless somebody is about to."""
@@ -271,17 +278,20 @@ class Supervisor:
             del self._followed[run.number]
         if code is None and folder.is_kept():
             return  # The keeper lost us and will be back.
-        if code == 0 and (watch.finished is None or watch.finished.ok):
+        words = watch.live.words
+        if code == 0 and (words.finished is None or words.finished.ok):
             # A program that tells nothing about its turns has read what it was started with by now.
-            await self._deliveries.arrived(told_for(run, folder).delivers, run)
-        if watch.asked is not None:
+            await watch.spoke()
+        if words.asked is not None:
             # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
-            await following.desk.ask(watch.asked.fields, f"text:{run.number}:{run.starts}", wait=0)
+            outcome = await following.desk.ask(words.asked.fields, f"text:{run.number}:{run.starts}", wait=0)
+            if outcome.status == "failed":
+                log.warning("run %s: the question in its text was not asked: %s", run.number, outcome.text)
         ending = Ending(
             code=LOST if code is None else code,
-            finished=watch.finished,
-            deferred=watch.deferred,
-            ended_by_us=following.driver is not None,
+            finished=words.finished,
+            deferred=words.deferred,
+            ended_by_us=following.talks,
         )
         if ending.went_well and self._premises.agents(run.agent).hides_results:
             await self._deliveries.acknowledged(self._taken.by(run.number), run)
@@ -291,15 +301,22 @@ class Supervisor:
         told = told_for(run, folder)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
-        driver = None if keeping.gone else self._premises.driver_of(run, told, is_new=is_new)
+        begun = folder.read_start()
+        driver: Driver | None = None
+        if begun.talking and run.words.finished is not None:
+            # It has said its last word to a daemon that did not get to end it.
+            keeping.end()
+        elif not keeping.gone:
+            driver = self._premises.driver_of(run, told, is_new=is_new)
         watch = Watch(run, self._book, self._deliveries, self._clock, told.delivers)
         following = Following(
             keeping=keeping,
             folder=folder,
-            # Whoever talks to a process counts for itself, and may have to see how it began.
-            read=run.read if driver is None else folder.read_start().begins,
+            begins=begun.begins,
+            read=run.read,
             reader=self._premises.agents(run.agent).reader(),
             driver=driver,
+            talks=begun.talking,
             desk=self._premises.desks(run),
             take=watch.take,
             mark=watch.mark,

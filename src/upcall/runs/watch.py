@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
-from upcall.domain.program import Asked, Deferred, Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
+from upcall.domain.program import Finished, Noticed, SessionSeen, ToolReturned, TurnTaken
 from upcall.domain.run import Run, noted
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
@@ -20,6 +20,9 @@ SAVE_EVERY = 1.0
 class Watch:
     """Counts, and keeps the book up to date. `live` is the run as it is at this moment.
 
+    What the process has said is kept in the book together with how far its output was read, so that a daemon that goes
+    on from there knows all of it.
+
     `delivers` are the inquiries that the process was started with, whose ends its model has once it speaks.
     """
 
@@ -32,14 +35,13 @@ class Watch:
         delivers: Sequence[str],
     ) -> None:
         self.live = run
-        self.finished: Finished | None = None
-        self.deferred: Deferred | None = None
-        self.asked: Asked | None = None
         self._book = book
         self._deliveries = deliveries
         self._clock = clock
         self._delivers = delivers
         self._has_spoken = False
+        self._returned: list[ToolReturned] = []
+        """Results that the program has handed to its model, which has not spoken since."""
         self._saved_at = clock()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
@@ -52,8 +54,10 @@ class Watch:
             log.exception("run %s: what it has got cannot be written down", self.live.number)
 
     def mark(self, read: int) -> None:
-        """Everything up to there has been taken in."""
-        self.live = replace(self.live, read=read)
+        """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
+        if not self._returned:
+            self.live = replace(self.live, read=read)
+            self._save_soon()
 
     async def take(self, noticed: Noticed) -> None:
         """Take in what was noticed."""
@@ -66,24 +70,30 @@ class Watch:
 
     async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
-            case Finished():
-                self.finished = noticed
-            case Deferred():
-                self.deferred = noticed
-            case Asked() if self.asked is None:
-                self.asked = noticed
-            case ToolReturned(id=call, text=text):
-                await self._deliveries.evidence(self.live, call, text)
-            case TurnTaken() if not self._has_spoken:
-                self._has_spoken = True
-                await self._deliveries.arrived(self._delivers, self.live)
+            case Finished(ok=True) | TurnTaken():
+                await self.spoke()
+            case ToolReturned():
+                self._returned.append(noticed)
             case _:
                 pass
         # Without its session's id a run cannot be brought back, so that is never left for later.
         if isinstance(noticed, SessionSeen) or self._clock() - self._saved_at >= SAVE_EVERY:
             await self.save()
-        elif self._saving is None:
+        else:
+            self._save_soon()
+
+    def _save_soon(self) -> None:
+        if self._saving is None:
             self._saving = asyncio.create_task(self._save_later())
+
+    async def spoke(self) -> None:
+        """The model has spoken, so it has what it was started with and every result before that."""
+        returned, self._returned = self._returned, []
+        for each in returned:
+            await self._deliveries.evidence(self.live, each.id, each.text)
+        if not self._has_spoken:
+            self._has_spoken = True
+            await self._deliveries.arrived(self._delivers, self.live)
 
     async def close(self) -> None:
         """Note how far it came."""
@@ -128,4 +138,7 @@ class Watch:
             input_tokens=live.input_tokens,
             output_tokens=live.output_tokens,
             read=live.read,
+            words=live.words,
+            refusals=live.refusals,
+            refused_at=live.refused_at,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from upcall.agents import opencode_run
 from upcall.agents.catalogue import UnknownProgram, agent_named
 from upcall.agents.opencode_settings import CONTENT
-from upcall.agents.prompt import with_advice
+from upcall.agents.prompt import ASKING_ONCE, with_advice
 from upcall.domain.program import Command, Door, Permission, Task
 from upcall.setup.clients import CLIENTS, REMOTE, SERVER, Door as Server, opencode_server
 
@@ -22,7 +22,8 @@ HEAD = """\
 # The job needs two variables, the second from your CI's store of secrets:
 #   UPCALL_URL    where the job reaches your daemon; see "From another machine" in docs/configuration.md
 #   UPCALL_TOKEN  a token that can only ask: upcall tokens create --role agent --name ci
-# A call waits for an answer as long as `block_timeout` of the daemon says, and the job has to be allowed to take longer.
+# A call waits for an answer as long as `block_timeout` of the daemon says, then the agent waits again: the job has to be
+# allowed to take as long as your people need.
 : "${UPCALL_URL:?}" "${UPCALL_TOKEN:?}"
 # Installed before: pip install upcall"""
 
@@ -62,7 +63,7 @@ def _lines(step: _Step, hint: str) -> Iterator[str]:
 
 def _task(permission: Permission) -> Task:
     variables: Mapping[str, str] = dict.fromkeys(REMOTE, "")
-    door = Door(command=PIPE, environment=variables, url="", token="")
+    door = Door(command=PIPE, environment=variables, url="", token="", advice=ASKING_ONCE)
     return Task(prompt=TASK, cwd=".", door=door, session="", permission=permission)
 
 
@@ -86,10 +87,14 @@ def _opencode() -> _Step:
     server = opencode_server(Server(command=PIPE, environment={}))
     content = json.dumps({"mcp": {SERVER: server}})
     argv = ("opencode", *opencode_run.arguments((), None))
-    return _Step(command=Command(argv=argv, cwd=".", environment={CONTENT: content}, stdin=with_advice(TASK)))
+    return _Step(
+        command=Command(
+            argv=argv, cwd=".", environment={CONTENT: content}, stdin=with_advice(TASK, ASKING_ONCE)
+        )
+    )
 
 
 def _gemini() -> _Step:
     """It takes servers from files alone; those of a job's home are nobody's."""
-    command = Command(argv=("gemini",), cwd=".", stdin=with_advice(TASK))
+    command = Command(argv=("gemini",), cwd=".", stdin=with_advice(TASK, ASKING_ONCE))
     return _Step(command=command, before="upcall setup gemini --yes")

@@ -1,6 +1,5 @@
 """What each program needs so that it can ask when a person starts it: our server, patience, and leave to call it."""
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,9 +7,10 @@ from pathlib import Path
 
 from upcall.agents.catalogue import UnknownProgram
 from upcall.setup import json_editing
-from upcall.setup.edits import Edit, Entry, Item, Json, Lines, Prose, Table, Toml
+from upcall.setup.edits import Edit, Entry, Item, Json, Lines, Prose
 from upcall.setup.faults import MalformedError
 from upcall.setup.plan import File
+from upcall.setup.toml_editing import Table, Toml
 
 SERVER = "upcall"
 TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
@@ -19,6 +19,9 @@ PATIENCE = 24 * 3600 + 60
 
 REMOTE = ("UPCALL_URL", "UPCALL_TOKEN")
 MARK = "# Written by `upcall setup codex`; `upcall setup codex --remove` takes this table out."
+INLINE_MARK = (
+    "# `upcall setup codex` wrote the entry `upcall` below; `upcall setup codex --remove` takes it out."
+)
 
 ASKING = """\
 When you are blocked by a decision that is mine, or by something that you cannot find out yourself, and I do not answer \
@@ -115,27 +118,23 @@ def claude_server(door: Door) -> dict[str, object]:
 def _codex(place: Place, door: Door) -> Needs:
     folder = place.folder("CODEX_HOME", ".codex")
     command, *arguments = door.command
-    environment = ", ".join(f"{name} = {_toml(value)}" for name, value in door.environment.items())
-    values = {
-        "command": _toml(command),
-        "args": _toml(arguments),
-        **({"env": f"{{ {environment} }}"} if environment else {}),
+    values: dict[str, object] = {
+        "command": command,
+        "args": arguments,
+        **({"env": dict(door.environment)} if door.environment else {}),
         # It hands on only what it is told to.
-        **({"env_vars": _toml(door.inherited)} if door.inherited else {}),
-        "startup_timeout_sec": "30",
-        "tool_timeout_sec": str(PATIENCE),
-        "default_tools_approval_mode": _toml("approve"),
+        **({"env_vars": list(door.inherited)} if door.inherited else {}),
+        # Otherwise it begins without the tools when they are listed a moment too late.
+        "required": True,
+        "startup_timeout_sec": 30,
+        "tool_timeout_sec": PATIENCE,
+        "default_tools_approval_mode": "approve",
         # Otherwise the model has to search for the tools, or looks away from them after half a minute.
-        "omit_tools_from": _toml(["deferred", "code_mode"]),
+        "omit_tools_from": ["deferred", "code_mode"],
     }
-    table = Table(("mcp_servers", SERVER), MARK, values)
+    table = Table(("mcp_servers", SERVER), MARK, INLINE_MARK, values)
     file = File(path=folder / "config.toml", dialect=Toml(), edits=[table])
     return Needs(files=[file], memory=folder / "AGENTS.md")
-
-
-def _toml(value: object) -> str:
-    # What JSON escapes, TOML reads; but it has no halves of characters, which ASCII would make of the rarer ones.
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _opencode(place: Place, door: Door) -> Needs:

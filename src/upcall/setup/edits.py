@@ -1,12 +1,10 @@
-"""The kinds of change to a file: an entry in JSON, an item of a list in JSON, a table in TOML, lines in prose.
+"""The kinds of change to a file: an entry in JSON, an item of a list in JSON, lines in prose; `toml_editing` has tables.
 
 Each can be put in and taken out again; `before` is the text as it was before Upcall came, where that is known.
 """
 
 import json
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -91,80 +89,6 @@ def _pruned(text: str, path: tuple[str, ...], before: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table in TOML under a line that says whose it is.
-
-    It has no line that says where it ends: programs add tables of theirs at the end of the file, before the last remark.
-    """
-
-    name: tuple[str, ...]
-    mark: str
-    values: Mapping[str, str]
-    """Written as TOML already."""
-
-    def put(self, text: str) -> str:
-        """See `Edit`."""
-        known = _table(text, self.name)
-        if known is not None and known == _table(self._text(), self.name):
-            return text
-        if known is not None and self.mark not in text:
-            raise MalformedError(
-                f"[{'.'.join(self.name)}] is there already, and not from `upcall setup`: take it out first",
-                text,
-                max(text.find(f"[{'.'.join(self.name)}"), 0),
-            )
-        text = self._without(text)
-        newline = "\r\n" if "\r\n" in text else "\n"
-        gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
-        changed = text + gap + self._text().replace("\n", newline)
-        if _table(changed, self.name) is None:
-            raise MalformedError("the table cannot be added", text, 0)
-        return changed
-
-    def take(self, text: str, before: str | None) -> str:
-        """See `Edit`."""
-        changed = self._without(text)
-        if changed != text and _table(changed, self.name) is not None:
-            raise MalformedError(
-                f"more has been added to [{'.'.join(self.name)}]: take it out first",
-                text,
-                text.find(self.mark),
-            )
-        return changed
-
-    def _text(self) -> str:
-        lines = [
-            self.mark,
-            f"[{'.'.join(self.name)}]",
-            *(f"{key} = {self.values[key]}" for key in self.values),
-        ]
-        return "\n".join(lines) + "\n"
-
-    def _without(self, text: str) -> str:
-        """Our lines end with the first that is empty, a remark, or the head of another table."""
-        ours = rf"(?:\r?\n)?{re.escape(self.mark)}[ \t]*\r?\n[ \t]*\[[^\r\n]*(?:\r?\n|\Z)(?:[ \t]*[\w\"'][^\r\n]*(?:\r?\n|\Z))*"
-        return re.sub(ours, "", text, count=1)
-
-
-def _table(text: str, name: tuple[str, ...]) -> object | None:
-    found: object = _toml(text)
-    for key in name:
-        if not isinstance(found, dict) or key not in found:
-            return None
-        found = found[key]
-    return found
-
-
-def _toml(text: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        place = len("\n".join(text.split("\n")[: int(line[1]) - 1])) + 1 if line and line[1] != "1" else 0
-        raise MalformedError(f"this is no TOML ({error})", text, place) from None
-
-
-@dataclass(frozen=True, slots=True)
 class Lines:
     """Words between two marks, in a file of prose."""
 
@@ -230,19 +154,6 @@ class Json:
         if not text.strip() or not before.strip():
             return text.strip() in {"", "{}"} and before.strip() in {"", "{}"}
         return _dense(text) == _dense(before) and read(text).value == read(before).value
-
-
-@dataclass(frozen=True, slots=True)
-class Toml:
-    """TOML."""
-
-    def check(self, text: str) -> None:
-        """See `Dialect`."""
-        _toml(text)
-
-    def is_same(self, text: str, before: str) -> bool:
-        """See `Dialect`."""
-        return _dense(text) == _dense(before) and _toml(text) == _toml(before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ def body(inquiry: Inquiry) -> str:
         made["program"] = origin.program
     if origin.runner:
         made["runner"] = origin.runner
+    if origin.client:
+        made["client"] = origin.client
     if inquiry.context:
         made["context"] = inquiry.context
     if inquiry.attachments:
@@ -223,6 +225,7 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
             runner=get("runner", ""),
             purpose=purpose,
             request_key=request_key,
+            client=get("client", ""),
         ),
         asked_at=asked_at,
         expires_at=expires_at,

@@ -24,13 +24,13 @@ _PUT = f"""
     INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, (SELECT last FROM fence), ?)
     ON CONFLICT (id) DO UPDATE SET
         kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
-        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body
+        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body, holder = ''
 """  # noqa: S608 - see above
 _DROP = "DELETE FROM job WHERE id = ?"
 _AVAILABLE = (
     "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
 )
-_CLAIM = f"UPDATE job SET due = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
+_CLAIM = f"UPDATE job SET due = ?, holder = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
 _NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
 _ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608 - see above
 _HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
@@ -78,15 +78,23 @@ def prepared(effects: Effects) -> Prepared:
 
 
 def claim(
-    db: sqlite3.Connection, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
+    db: sqlite3.Connection,
+    holder: str,
+    kinds: Sequence[str],
+    *,
+    runner: str,
+    now: float,
+    lease: float,
+    limit: int,
 ) -> list[Job]:
-    """Take jobs that are due."""
+    """Take jobs that are due, for a process that is called `holder`."""
     sql = _AVAILABLE.format(kinds=_marks(kinds))
     available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
     claimed: list[Sequence[Any]] = []
     for (name,) in available:
         db.execute(_NEXT_FENCE)
-        claimed.append(db.execute(_CLAIM, (now + lease, name)).fetchone())
+        claimed.append(db.execute(_CLAIM, (now + lease, holder, name)).fetchone())
+    # One that cannot be read is out of the way of the others until its lease ends.
     return readable(claimed, job_in)
 
 
@@ -95,10 +103,16 @@ def take(db: sqlite3.Connection, job: Job) -> bool:
     return db.execute("DELETE FROM job WHERE id = ? AND fence = ?", (job.id, job.fence)).rowcount > 0
 
 
-def renew(db: sqlite3.Connection, job: Job, until: float) -> bool:
+def renew(db: sqlite3.Connection, holder: str, job: Job, until: float) -> bool:
     """Hold a claimed job for longer; False if it was lost."""
-    sql = "UPDATE job SET due = ? WHERE id = ? AND fence = ?"
-    return db.execute(sql, (until, job.id, job.fence)).rowcount > 0
+    sql = "UPDATE job SET due = ?, holder = ? WHERE id = ? AND fence = ?"
+    return db.execute(sql, (until, holder, job.id, job.fence)).rowcount > 0
+
+
+def release(db: sqlite3.Connection, holder: str, due: float) -> int:
+    """End every lease that is not this holder's."""
+    sql = "UPDATE job SET due = min(due, ?), holder = '' WHERE holder NOT IN ('', ?)"
+    return db.execute(sql, (due, holder)).rowcount
 
 
 def hasten(db: sqlite3.Connection, kind: str, subject: str, due: float) -> int:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from upcall.domain.errors import UnknownInquiry
+from upcall.domain.errors import DamagedRow, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.roles import Role, Token
 from upcall.ports import Event, Page, Query
@@ -133,10 +133,7 @@ class Reads:
     def tokens(self) -> list[Token]:
         """Every token."""
         rows = self._db.execute("SELECT name, role, digest, created_at FROM token ORDER BY name")
-        return [
-            Token(name=name, role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in rows
-        ]
+        return readable(rows, token_in)
 
     def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """The answer to any other question."""
@@ -145,6 +142,19 @@ class Reads:
     def close(self) -> None:
         """Let go of the connection."""
         self._db.close()
+
+
+def token_in(row: Sequence[Any]) -> Token:
+    """The token in a row.
+
+    Raises:
+        DamagedRow: if it holds none.
+    """
+    name, role, digest, created_at = row
+    try:
+        return Token(name=name, role=Role(role), digest=digest, created_at=created_at)
+    except ValueError as error:
+        raise DamagedRow(f"the token {name!r}", error) from error
 
 
 def _event(row: Sequence[Any]) -> Event:

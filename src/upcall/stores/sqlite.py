@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Concatenate, ParamSpec, Self, TypeVar
+from uuid import uuid4
 
 from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.inquiry import Inquiry
@@ -50,6 +51,7 @@ class SqliteStore:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
         self._writes = writes
         self._writer = writer
+        self._holder = uuid4().hex
         self._closed = False
 
     @classmethod
@@ -156,7 +158,9 @@ class SqliteStore:
         self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
     ) -> Sequence[Job]:
         """See `Ledger.claim`."""
-        return await self._do(ledger.claim, kinds, runner=runner, now=now, lease=lease, limit=limit)
+        return await self._do(
+            ledger.claim, self._holder, kinds, runner=runner, now=now, lease=lease, limit=limit
+        )
 
     async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
         """See `Ledger.settle`."""
@@ -164,7 +168,11 @@ class SqliteStore:
 
     async def renew(self, job: Job, until: float) -> bool:
         """See `Ledger.renew`."""
-        return await self._do(ledger.renew, job, until)
+        return await self._do(ledger.renew, self._holder, job, until)
+
+    async def end_leases(self) -> int:
+        """End every lease of an earlier process; how many there were. Only for the one process that owns the file."""
+        return await self._do(ledger.release, self._holder, self.now())
 
     async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
         """See `Ledger.jobs`."""

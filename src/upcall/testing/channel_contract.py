@@ -250,6 +250,30 @@ class ChannelContract:
             assert await house.answers(retried) == [["Redis"]]
             assert len(vendor.messages()) == 1
 
+    async def test_a_bad_credential_keeps_what_is_asked_until_it_is_mended(
+        self, vendor: Vendor, tmp_path: Path
+    ) -> None:
+        """Nothing is lost by then: questions are shown, and what was answered elsewhere is brought up to date."""
+        async with a_house(vendor, tmp_path) as house:
+            answered = await house.ask(options=["Redis", "Memcached"], context="before")
+            await self.logged(house, answered, "shown")
+            vendor.fail("signed_out")
+            await house.broker.receive(answered.id, Reply(text="Memcached", via="web"), WEB)
+            kept = await house.ask(options=["Redis", "Memcached"], context="meanwhile")
+            assert (await self.undelivered(house, kept))["message_id"] is None
+            (fault,) = [each for each in await house.dispatch.faults(NAME) if each.side == "sending"]
+            assert fault.signed_out
+        # A credential is mended in the settings, and the daemon starts with it.
+        vendor.fail(None)
+        async with a_house(vendor, tmp_path) as house:
+            await self.counted(vendor, vendor.messages, 2)
+            assert "Memcached — by web" in (await self.closed(vendor)).text
+            message = vendor.messages()[1]
+            assert "meanwhile" in message.text
+            await vendor.answer(vendor.known, message.name, [["Redis"]])
+            assert await house.answers(kept) == [["Redis"]]
+            assert await house.dispatch.faults(NAME) == []
+
     async def test_it_says_of_itself_whether_it_can_be_used(self, vendor: Vendor, tmp_path: Path) -> None:
         """A check finds nothing wrong with what works."""
         channel = vendor.channel()
@@ -274,14 +298,19 @@ class ChannelContract:
 
     async def undelivered(self, house: House, inquiry: Inquiry) -> dict[str, object]:
         """The record of a delivery that failed, as soon as the log says so."""
+        await self.logged(house, inquiry, "undelivered")
+        (delivery,) = await house.dispatch.deliveries(inquiry.id)
+        return delivery
+
+    async def logged(self, house: House, inquiry: Inquiry, kind: str) -> None:
+        """Wait until the log says so of an inquiry."""
         after = 0
         async with asyncio.timeout(SECONDS):
             while True:
                 for event in await house.broker.store.events(after, wait=SECONDS):
                     after = event.seq
-                    if event.type == "undelivered" and event.inquiry == inquiry.id:
-                        (delivery,) = await house.dispatch.deliveries(inquiry.id)
-                        return delivery
+                    if event.type == kind and event.inquiry == inquiry.id:
+                        return
 
 
 class DirectChannelContract(ChannelContract):

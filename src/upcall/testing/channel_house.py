@@ -82,8 +82,11 @@ class Vendor(Protocol):
         """The lines that only this person was told."""
         ...
 
-    def fail(self, how: Literal["unavailable", "refused"] | None) -> None:
-        """Take no messages from now on, for that reason; None is to take them again."""
+    def fail(self, how: Literal["unavailable", "refused", "signed_out"] | None) -> None:
+        """Take no messages from now on, for that reason; None is to take them again.
+
+        `signed_out` is what the vendor says to a credential that it does not take.
+        """
         ...
 
     def listening(self) -> bool:

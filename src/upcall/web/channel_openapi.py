@@ -62,7 +62,9 @@ def channel_schemas() -> Schema:
     """The shapes of people and channels."""
     identity = record({"channel": TEXT, "user": TEXT})
     person = record({"name": TEXT, "added_at": MOMENT, "identities": list_of(identity)})
-    channel = record({"name": TEXT, "places": list_of(TEXT)})
+    sides = {"enum": ["sending", "listening"]}
+    fault = record({"side": sides, "problem": TEXT, "since": MOMENT, "hint": TEXT})
+    channel = record({"name": TEXT, "places": list_of(TEXT), "faults": list_of(fault)})
     finding = record({"ok": FLAG, "text": TEXT, "hint": TEXT_OR_NULL})
     return {
         "AnswerLink": record({"url": TEXT, "person": TEXT, "expires_at": MOMENT}),

@@ -60,14 +60,14 @@ class ChannelHandlers:
         self._dispatch = dispatch
 
     async def list(self, call: Call) -> Response:
-        """The channels that are set up, and where routes lead in them."""
+        """The channels that are set up, where routes lead in them, and what does not work about them."""
         require_person(call.caller, "list channels")
         call.query()
-        dispatch = self._dispatch
-        names = [] if dispatch is None else dispatch.names
-        items = [
-            {"name": name, "places": [] if dispatch is None else dispatch.places(name)} for name in names
-        ]
+        items = (
+            []
+            if self._dispatch is None
+            else [await _channel(self._dispatch, name) for name in self._dispatch.names]
+        )
         return Json({"items": items, "next": None})
 
     async def test(self, call: Call) -> Response:
@@ -86,6 +86,11 @@ class ChannelHandlers:
             {"ok": finding.ok, "text": finding.text, "hint": finding.hint or None} for finding in findings
         ]
         return Json({"findings": found, "place": place, "inquiry": inquiry})
+
+
+async def _channel(dispatch: Dispatch, name: str) -> dict[str, object]:
+    faults = [fault.document(name) for fault in await dispatch.faults(name)]
+    return {"name": name, "places": dispatch.places(name), "faults": faults}
 
 
 def _person(person: Person) -> dict[str, object]:

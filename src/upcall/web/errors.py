@@ -39,6 +39,7 @@ STATUSES = {
     "empty_answer": 422,
     "unreadable_answer": 422,
     "program_missing": 422,
+    "package_missing": 422,
     "program_unfit": 422,
     "rate_limited": 429,
     "internal": 500,

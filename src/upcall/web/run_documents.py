@@ -77,6 +77,7 @@ def run_document(run: Run, inquiries: Sequence[str]) -> Document:
         "exit_code": run.exit_code,
         "inquiries": list(inquiries),
         "retry_of": run.retry_of,
+        "next_try": _moment(run.next_try),
     }
 
 

@@ -102,6 +102,10 @@ def run_schemas() -> dict[str, Schema]:
                 "run": {"type": ["integer", "null"]},
                 "attempts": COUNT,
                 "error": TEXT_OR_NULL,
+                "next_try": {
+                    **MOMENT_OR_NULL,
+                    "description": "In state `waiting`: when the service of the agent's model is tried again.",
+                },
                 "command": {
                     **TEXT_OR_NULL,
                     "description": "What takes a session over that was not started here.",
@@ -177,5 +181,9 @@ def _run() -> Schema:
             "exit_code": {"type": ["integer", "null"]},
             "inquiries": list_of(TEXT, description="The refs of its open questions."),
             "retry_of": {"type": ["integer", "null"]},
+            "next_try": {
+                **MOMENT_OR_NULL,
+                "description": "When the service of the model is tried again, where `reason` says that it refused.",
+            },
         }
     )

@@ -104,6 +104,7 @@ def _given() -> dict[str, Schema]:
                 "shown_at": MOMENT_OR_NULL,
                 "updated_at": MOMENT_OR_NULL,
                 "error": TEXT_OR_NULL,
+                "busy": FLAG,
             }
         ),
         "Inquiry": _inquiry(),
@@ -184,6 +185,7 @@ def _inquiry() -> Schema:
             "context": TEXT,
             "attachments": list_of(ref("Attachment")),
             "agent": TEXT,
+            "asker": TEXT,
             "workspace": TEXT_OR_NULL,
             "session": TEXT,
             "thread": TEXT_OR_NULL,

@@ -29,7 +29,7 @@ _PUT = """
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::float8[], %s::text[], %s::bigint[], %s::text[])
     ON CONFLICT (id) DO UPDATE SET
         kind = EXCLUDED.kind, subject = EXCLUDED.subject, due = EXCLUDED.due, runner = EXCLUDED.runner,
-        attempts = EXCLUDED.attempts, body = EXCLUDED.body, fence = EXCLUDED.fence
+        attempts = EXCLUDED.attempts, body = EXCLUDED.body, fence = EXCLUDED.fence, holder = ''
 """
 _DROP = "DELETE FROM upcall.job WHERE id = ANY(%s::text[])"
 

@@ -30,15 +30,27 @@ log = logging.getLogger("upcall.postgres")
 
 
 class Follower:
-    """Publishes every committed event to the tail, once and in order."""
+    """Publishes every committed event to the tail, once and in order.
+
+    Its connection has the advisory lock `life`, which ends with this process: see `takeover`.
+    """
 
     def __init__(
-        self, link: Link, reads: Reads, tail: Tail, clock: DatabaseClock, *, safety: float = SAFETY
+        self,
+        link: Link,
+        reads: Reads,
+        tail: Tail,
+        clock: DatabaseClock,
+        life: int,
+        *,
+        safety: float = SAFETY,
     ) -> None:
         self._link = link
         self._reads = reads
         self._tail = tail
         self._clock = clock
+        self._life = life
+        self._has_life = False
         self._safety = safety
         self._is_own: Callable[[int], bool] = lambda _: False
         self._connection: Connection | None = None
@@ -98,6 +110,9 @@ class Follower:
                 await self._follow(connection)
             except (Error, StorageError) as error:
                 log.warning("%s; trying again", in_our_words(error, self._link.where).message)
+            except Exception:
+                # A fault of ours, or a row that cannot be read, must not end the only task that hears of news.
+                log.exception("following the log of %s failed; trying again", self._link.where)
             await self._let_go()
             await pauses.pause()
 
@@ -105,10 +120,18 @@ class Follower:
         connection = self._connection = await self._link.connect()
         try:
             await connection.execute(f"LISTEN {CHANNEL}")
+            self._has_life = False
+            await self._live(connection)
         except Error as error:
             raise in_our_words(error, self._link.where) from error
         log.info("listening to the database %s", self._link.where)
         return connection
+
+    async def _live(self, connection: Connection) -> None:
+        """Take the lock that says that we are alive; the server may still think that an earlier connection has it."""
+        if not self._has_life:
+            taken = await connection.execute("SELECT pg_try_advisory_lock(%s)", (self._life,))
+            self._has_life = await taken.fetchone() == (True,)
 
     async def _let_go(self) -> None:
         connection, self._connection = self._connection, None
@@ -124,6 +147,7 @@ class Follower:
             if loop.time() >= looked + self._safety:
                 # Not over this connection, which may be dead without our knowing.
                 await self._clock.set(self._reads.rows)
+                await self._live(connection)
                 looked = loop.time()
             woken = await _readable(connection, self._safety)
             if not woken or any(self._is_new(news) for news in connection.told()):

@@ -27,6 +27,7 @@ from upcall.stores.postgres.work import (
     Outright,
     Pruning,
     Recording,
+    Releasing,
     Renewing,
     Revising,
     Revoking,
@@ -48,6 +49,8 @@ class Known:
     tokens: Iterable[str] = ()
     records: Iterable[Sequence[Any]] = ()
     done: Mapping[Outright, Any] = field(default_factory=dict)
+    wrote: bool = False
+    """Whether what was done outright has changed anything."""
 
 
 class Group:
@@ -63,6 +66,7 @@ class Group:
         self.tokens: dict[str, Token | None] = {}
         self.book = Book(known.records)
         self._done = known.done
+        self._wrote = known.wrote
         self._refs = refs
         self._found = Found(known.named)
         self._keys: dict[Key, str] = {}
@@ -78,7 +82,7 @@ class Group:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return self.book.is_empty and not (self.log or self.tokens or any(self._done.values()))
+        return self.book.is_empty and not (self.log or self.tokens or self._wrote)
 
     def run(self, work: Work) -> object:
         """Do one piece of work and return what its caller gets; what it raises changes nothing."""
@@ -99,7 +103,7 @@ class Group:
                 if held:
                     self._write(effects)
                 return held
-            case Pruning() | Hastening() | Claiming() | Renewing():
+            case Pruning() | Hastening() | Releasing() | Claiming() | Renewing():
                 return self._done[work]
             case Issuing(token):
                 self.tokens[token.name] = token
@@ -170,3 +174,7 @@ class Group:
         )
         self.log.append(Logged(event, data, EVENT_WEIGHT + len(data) + size))
         return event
+
+
+def _row(values: Sequence[Any]) -> Row:
+    return Row(values[0], decode(values[1:]), len(values[-1]))

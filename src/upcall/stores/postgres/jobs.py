@@ -8,7 +8,7 @@ from upcall.stores.damage import readable
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
-from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Renewing, Settling
+from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Releasing, Renewing, Settling
 
 # What is put into these statements is a constant of ours; values are always bound.
 CLAIM = f"""
@@ -16,11 +16,12 @@ CLAIM = f"""
         SELECT id, due FROM upcall.job WHERE kind = ANY(%s::text[]) AND due <= %s AND runner = ANY(%s::text[])
         ORDER BY due, id LIMIT %s FOR UPDATE SKIP LOCKED
     )
-    UPDATE upcall.job SET due = %s, fence = nextval('upcall.fence') FROM available WHERE job.id = available.id
+    UPDATE upcall.job SET due = %s, holder = %s, fence = nextval('upcall.fence') FROM available WHERE job.id = available.id
     RETURNING available.due, {", ".join(f"job.{column}" for column in JOB.split(", "))}
 """  # noqa: S608 - our own constant; values are bound
-_RENEW = "UPDATE upcall.job SET due = %s WHERE id = %s AND fence = %s"
+_RENEW = "UPDATE upcall.job SET due = %s, holder = %s WHERE id = %s AND fence = %s"
 _HASTEN = "UPDATE upcall.job SET due = least(due, %s) WHERE kind = %s AND subject = %s"
+_RELEASE = "UPDATE upcall.job SET due = least(due, %s), holder = '' WHERE holder = %s"
 _TAKE = """
     DELETE FROM upcall.job USING unnest(%s::text[], %s::bigint[]) AS held (id, fence)
     WHERE job.id = held.id AND job.fence = held.fence RETURNING job.id, job.fence
@@ -54,9 +55,11 @@ class Errands:
         self._sent: list[tuple[Outright, Statement]] = [
             *((work, old) for work in works if isinstance(work, Pruning) for old in _prune(work)),
             *((work, _hasten(work)) for work in works if isinstance(work, Hastening)),
+            *((work, _release(work)) for work in works if isinstance(work, Releasing)),
             *((work, _claim(work)) for work in works if isinstance(work, Claiming)),
             *((work, _renew(work)) for work in works if isinstance(work, Renewing)),
         ]
+        self.wrote = False
         self._settling = [work for work in works if isinstance(work, Settling)]
 
     def statements(self) -> list[Statement]:
@@ -67,7 +70,8 @@ class Errands:
         return made
 
     def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
-        """What became of each, by the results of those statements."""
+        """What became of each, by the results of those statements; `wrote` then tells whether they changed anything."""
+        self.wrote = any(result.rows or result.concerned for result in results)
         made: dict[Outright, Any] = {}
         for (work, _), result in zip(self._sent, results, strict=False):
             if isinstance(work, Claiming):
@@ -94,13 +98,17 @@ def _hasten(work: Hastening) -> Statement:
     return _HASTEN, (work.due, keep(work.kind), keep(work.subject))
 
 
+def _release(work: Releasing) -> Statement:
+    return _RELEASE, (work.due, work.holder)
+
+
 def _claim(work: Claiming) -> Statement:
     kinds, runners = [keep(kind) for kind in work.kinds], ["", keep(work.runner)]
-    return CLAIM, (kinds, work.now, runners, max(work.limit, 0), work.now + work.lease)
+    return CLAIM, (kinds, work.now, runners, max(work.limit, 0), work.now + work.lease, work.holder)
 
 
 def _renew(work: Renewing) -> Statement:
-    return _RENEW, (work.until, keep(work.job.id), work.job.fence)
+    return _RENEW, (work.until, work.holder, keep(work.job.id), work.job.fence)
 
 
 def _held(work: Settling) -> tuple[str, int]:

@@ -49,6 +49,7 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
         more = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
         naming.settle({ref for (ref,) in await more.fetchall()})
     ((last_seq, last_number, *_),) = rows["counter"]
+    done = errands.done(results[len(asked) :])
     return Group(
         Known(
             last_seq=last_seq,
@@ -57,7 +58,8 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
             asked_before=rows.get("before", ()),
             tokens=[plain(name) for (name,) in rows.get("tokens", ())],
             records=rows.get("records", ()),
-            done=errands.done(results[len(asked) :]),
+            done=done,
+            wrote=errands.wrote,
         ),
         naming.chosen,
     )

@@ -13,7 +13,7 @@ from psycopg import Error
 
 from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
-from upcall.domain.roles import Role, Token
+from upcall.domain.roles import Token
 from upcall.ports import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.damage import readable, tell
@@ -23,6 +23,7 @@ from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.reads import token_in
 from upcall.stores.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
@@ -60,6 +61,7 @@ class Reads:
         self._closed = False
         self._wanted: dict[str, list[asyncio.Future[Inquiry]]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._catching_up = asyncio.Lock()
 
     def get(self, name: str) -> asyncio.Future[Inquiry]:
         """One inquiry."""
@@ -73,8 +75,11 @@ class Reads:
 
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
-        while is_search(query) and await self._catch_up():
-            pass
+        if is_search(query):
+            # A second search of this daemon waits for the words that the first one is writing.
+            async with self._catching_up:
+                while await self._catch_up():
+                    pass
         sql, values = statement(query)
         rows = await self.rows(sql, values)
         shown, more = rows[: query.limit], len(rows) > query.limit
@@ -88,7 +93,9 @@ class Reads:
         rows = await self.rows(search.UNSEARCHED, (search.AT_ONCE,))
         if not rows:
             return False
-        ((written,),) = await self.rows(search.CATCH_UP, search.words(rows))
+        # Reading long texts for their words takes a while, and agents decide how long these are.
+        found = await asyncio.to_thread(search.words, rows)
+        ((written,),) = await self.rows(search.CATCH_UP, found)
         # Those that another daemon is at are left to it.
         return len(rows) == search.AT_ONCE and written > 0
 
@@ -143,10 +150,7 @@ class Reads:
 
     async def tokens(self) -> list[Token]:
         """Every token."""
-        return [
-            Token(name=plain(name), role=Role(role), digest=digest, created_at=created_at)
-            for name, role, digest, created_at in await self.rows(TOKENS)
-        ]
+        return readable(await self.rows(TOKENS), lambda row: token_in((plain(row[0]), *row[1:])))
 
     async def rows(
         self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False

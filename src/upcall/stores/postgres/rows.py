@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 class Found:
-    """Rows by what they may be called."""
+    """Rows by what they may be called. One that cannot be read is the trouble of those who ask for it."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:
         self._by_id: dict[str, Row] = {}

@@ -6,6 +6,7 @@ other process that uses the database.
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, LiteralString, Self, cast
@@ -26,6 +27,7 @@ from upcall.stores.postgres.follower import SAFETY, Follower
 from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.schema import migrate
+from upcall.stores.postgres.takeover import Takeover
 from upcall.stores.postgres.work import (
     Adding,
     Claiming,
@@ -33,6 +35,7 @@ from upcall.stores.postgres.work import (
     Issuing,
     Pruning,
     Recording,
+    Releasing,
     Renewing,
     Revising,
     Revoking,
@@ -56,6 +59,7 @@ class PostgresStore:
         reads: Reads,
         follower: Follower,
         writer: Writer,
+        holder: str,
     ) -> None:
         self._link = link
         self._clock = clock
@@ -63,6 +67,8 @@ class PostgresStore:
         self._reads = reads
         self._follower = follower
         self._writer = writer
+        self._holder = holder
+        self._takeover = Takeover(holder, reads, self._release, self.record, self.now)
 
     @classmethod
     async def open(
@@ -91,7 +97,9 @@ class PostgresStore:
         reads = Reads(link, patience)
         theirs = DatabaseClock()
         tail = Tail(await _prepare(link, theirs))
-        follower = Follower(Link(direct) if direct else link, reads, tail, theirs, safety=safety)
+        # As a number it is the lock by which other daemons see that we are alive.
+        life = secrets.randbits(62)
+        follower = Follower(Link(direct) if direct else link, reads, tail, theirs, life, safety=safety)
         writer = Writer(
             link,
             follower.publish,
@@ -107,7 +115,9 @@ class PostgresStore:
             await writer.stop()
             await reads.close()
             raise
-        return cls(link, clock or theirs.now, tail, reads, follower, writer)
+        store = cls(link, clock or theirs.now, tail, reads, follower, writer, str(life))
+        store._takeover.start()
+        return store
 
     def now(self) -> float:
         """See `Ledger.now`. The time of the database's server, whatever this machine thinks it is."""
@@ -185,7 +195,7 @@ class PostgresStore:
     ) -> Sequence[Job]:
         """See `Ledger.claim`. Nothing if the lease was over before we heard of it: then it is somebody else's."""
         refuse_broken_text(runner, *kinds)
-        work = Claiming(kinds=kinds, runner=runner, now=now, lease=lease, limit=limit)
+        work = Claiming(holder=self._holder, kinds=kinds, runner=runner, now=now, lease=lease, limit=limit)
         asked = self.now()
         jobs = cast("list[Job]", await self._writer.submit(work))
         if jobs and self.now() - asked >= lease:
@@ -201,7 +211,7 @@ class PostgresStore:
     async def renew(self, job: Job, until: float) -> bool:
         """See `Ledger.renew`."""
         refuse_broken_text(job.id)
-        return bool(await self._writer.submit(Renewing(job, until)))
+        return bool(await self._writer.submit(Renewing(self._holder, job, until)))
 
     async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
         """See `Ledger.jobs`."""
@@ -211,6 +221,9 @@ class PostgresStore:
         """See `Ledger.hasten`."""
         refuse_broken_text(kind, subject)
         return cast("int", await self._writer.submit(Hastening(kind, subject, due)))
+
+    async def _release(self, holder: str) -> int:
+        return cast("int", await self._writer.submit(Releasing(holder, self.now())))
 
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
@@ -246,6 +259,7 @@ class PostgresStore:
     async def close(self) -> None:
         """See `Store.close`."""
         self._tail.close()
+        await self._takeover.close()
         await self._writer.stop()
         await self._follower.close()
         await self._reads.close()

@@ -59,6 +59,7 @@ class Revising:
 class Claiming:
     """Take jobs that are due."""
 
+    holder: str
     kinds: Sequence[str]
     runner: str
     now: float
@@ -78,6 +79,7 @@ class Settling:
 class Renewing:
     """Hold a job for longer."""
 
+    holder: str
     job: Job
     until: float
 
@@ -88,6 +90,14 @@ class Hastening:
 
     kind: str
     subject: str
+    due: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Releasing:
+    """End every lease of a daemon that is gone."""
+
+    holder: str
     due: float
 
 
@@ -113,7 +123,7 @@ class Pruning:
     limit: int
 
 
-Outright = Pruning | Hastening | Claiming | Renewing | Settling
+Outright = Pruning | Hastening | Releasing | Claiming | Renewing | Settling
 """What the database does by itself before anything is decided; a group's members were all asked for at the same
 time, so these may come first."""
 

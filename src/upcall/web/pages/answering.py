@@ -35,7 +35,8 @@ class Answering:
         said = "lost" if not settled.accepted else "vote" if settled.inquiry.is_open else "answer"
         flash = visit.words.say(f"said.{said}", ref=settled.inquiry.ref)
         now = Opened(caller=opened.caller, inquiry=settled.inquiry, via=opened.via)
-        return await self._page(visit, now, flash=flash)
+        # A button of a message shows nothing but whether it worked, and what came too late did not.
+        return await self._page(visit, now, status=200 if settled.accepted else 409, flash=flash)
 
     async def attachment(self, visit: Visit) -> Response:
         """A file of the inquiry."""

@@ -1,6 +1,7 @@
 """Scripts, style and icons: read once, sent with what lets a browser keep them."""
 
 import hashlib
+import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -16,6 +17,9 @@ TYPES = {
     "svg": "image/svg+xml",
     "webmanifest": "application/manifest+json",
 }
+
+PACKED = ("css", "js")
+_COMMENT = re.compile(r"//.*|/\*(?:(?!\*/).)*\*/")
 
 
 class Asset(NamedTuple):
@@ -33,9 +37,15 @@ def assets() -> dict[str, Asset]:
     for file in files("upcall.web").joinpath("static").iterdir():
         ending = file.name.rpartition(".")[2]
         if ending in TYPES:
-            content = file.read_bytes()
+            content = _packed(file.read_bytes()) if ending in PACKED else file.read_bytes()
             found[file.name] = Asset(content, TYPES[ending], f'"{hashlib.sha256(content).hexdigest()[:20]}"')
     return found
+
+
+def _packed(source: bytes) -> bytes:
+    """Without indentation and without lines that are a comment: those are for readers of the source."""
+    lines = (line.strip() for line in source.decode().splitlines())
+    return "\n".join(line for line in lines if line and not _COMMENT.fullmatch(line)).encode()
 
 
 async def service_worker(visit: Visit) -> Response:

@@ -108,6 +108,7 @@ class Card:
     place: str
     rank: int
     agent: str
+    asker: str
     initial: str
     hue: int
     workspace: str
@@ -156,7 +157,7 @@ def card(
     """
     origin = inquiry.origin
     approval = inquiry.kind is Kind.APPROVAL
-    agent, workspace = one_line(origin.agent), one_line(origin.workspace or "")
+    asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
     first = inquiry.questions[0]
     return Card(
         id=inquiry.id,
@@ -166,9 +167,10 @@ def card(
         takes_force=takes_force(inquiry),
         place=_place(inquiry, now),
         rank=_rank(inquiry),
-        agent=agent,
-        initial=agent[:1].upper(),
-        hue=hue(origin.agent),
+        agent=one_line(origin.agent),
+        asker=asker,
+        initial=asker[:1].upper(),
+        hue=hue(origin.asker),
         workspace=workspace,
         comes_from=origin.workspace or "",
         workspace_name=workspace.rstrip("/").rpartition("/")[2],
@@ -332,7 +334,7 @@ def _who(name: str, words: Words) -> str:
 
 
 def _trail(inquiry: Inquiry, shown: tuple[float, str] | None) -> tuple[Step, ...]:
-    first = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.agent, 60))
+    first = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.asker, 60))
     asked = (first,) if shown is None else (first, Step(name="shown", at=shown[0], by=shown[1]))
     match inquiry.state:
         case Open():

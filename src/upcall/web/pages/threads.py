@@ -74,6 +74,9 @@ class ThreadPages:
         try:
             if not text.strip():
                 raise EmptyAnswer
+            inquiry = await self._threads.prompt(known)
+            if inquiry is not None and inquiry.is_open and inquiry.secret:
+                raise PromptPending(known.id)
             await self._threads.post(known.id, visit.caller, said)
         except (EmptyAnswer, UnreadableAnswer, InvalidRequest, PromptPending) as error:
             if visit.wants_fragment:
@@ -142,7 +145,8 @@ class ThreadPages:
         if inquiry is None or not inquiry.is_open:
             return {"composing": "queue", "prompt_id": "", "taken": known.taken}
         states = {"answer": "answer", "gate": "gate", "ignore": "queue"}
-        composing = states[self._broker.policy.threads.capture]
+        # The composer neither masks what is written in it nor forgets it: a secret is told on its card.
+        composing = "gate" if inquiry.secret else states[self._broker.policy.threads.capture]
         return {"composing": composing, "prompt_id": prompts.prompt_id(inquiry), "taken": known.taken}
 
     async def _card(self, visit: Visit, metadata: Mapping[str, Any]) -> str:

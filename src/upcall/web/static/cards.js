@@ -1,5 +1,6 @@
 // Cards come from the server as HTML; here they are put in their places, and left alone while somebody is at them.
 import { draftText, forget, hasDraft, restore } from "./drafts.js";
+import { changed, isTyping, takeAway } from "./hands.js";
 import { watch } from "./shown.js";
 import { now } from "./times.js";
 import { say } from "./words.js";
@@ -22,6 +23,20 @@ export function note(card, text) {
   line.hidden = !text;
 }
 
+const later = new WeakMap();
+const isSending = (card) => card.getAttribute("aria-busy") === "true";
+
+/** Marks a card while something is sent from it; what came over the stream meanwhile is taken in afterwards. */
+export function sending(card, underWay) {
+  card.setAttribute("aria-busy", underWay);
+  if (!underWay) take(later.get(card));
+}
+
+const SHOWN = "bdi, upcall-time";
+const ASKED = ".head upcall-time, .meta bdi";
+const facts = (card, parts) =>
+  [card.dataset.place, ...[...card.querySelectorAll(parts)].map(({ dataset, textContent }) => dataset.at ?? textContent)].join();
+
 const isBusy = (card) => card.contains(document.activeElement) && card !== document.activeElement;
 
 /** Takes in the card of an inquiry as it is now. `mine` is a card that this very page asked for. */
@@ -32,19 +47,33 @@ export function take(fresh, { mine = false } = {}) {
     // A page about one question takes no others.
     if (!list("open")) return;
     fresh.classList.add("new");
+    fresh.dataset.news = "";
     put(fresh);
     watch(fresh);
     return;
   }
-  watch(fresh);
-  if (Number(old.dataset.rank) > Number(fresh.dataset.rank)) return;
-  const settled = fresh.dataset.place === "settled";
-  if (!settled && !mine && (isBusy(old) || hasDraft(old))) {
-    old.querySelector("[data-meta]").replaceWith(fresh.querySelector("[data-meta]"));
-    note(old, fresh.dataset.change ?? "");
+  // What this person has sent is on its way: its own reply comes first, whatever the stream says meanwhile.
+  if (!mine && isSending(old)) {
+    later.set(old, fresh);
     return;
   }
+  if (Number(old.dataset.rank) > Number(fresh.dataset.rank)) return;
+  // The stream repeats what the reply to this person has said before.
+  if (!mine && facts(old, SHOWN) === facts(fresh, SHOWN)) return;
+  const settled = fresh.dataset.place === "settled";
+  const writing = isTyping(document.activeElement) && old.contains(document.activeElement);
+  if (!settled && ((!mine && (isBusy(old) || hasDraft(old))) || (writing && fresh.dataset.place === old.dataset.place))) {
+    old.querySelector("[data-meta]").replaceWith(fresh.querySelector("[data-meta]"));
+    note(old, fresh.dataset.change ?? "");
+    return warn();
+  }
+  // Where it was shown, and what becomes of a settled question, is nothing that a key could act on.
+  if (!mine && old.dataset.place !== "settled" && facts(old, ASKED) !== facts(fresh, ASKED)) {
+    fresh.dataset.news = "";
+    if ("onscreen" in old.dataset) changed();
+  }
   replace(old, fresh, settled, mine);
+  watch(fresh);
 }
 
 /** Takes in cards that were there all the time, and were not drawn yet. */
@@ -59,10 +88,12 @@ export function takeOlder(cards) {
 }
 
 function replace(old, fresh, settled, mine) {
-  const focused = old.contains(document.activeElement);
-  const written = draftText(old);
-  const kept = old.querySelector(":scope > .draft");
+  const focus = document.activeElement;
+  const focused = old.contains(focus);
+  const closes = settled && old.dataset.place !== "settled";
+  const kept = old.querySelector(":scope > .draft") ?? (closes && !mine && draftBox(draftText(old), fresh));
   const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
+  if ("found" in old.dataset) fresh.dataset.found = "";
   if (moves && !(settled && list("open").contains(old))) {
     old.remove();
     put(fresh);
@@ -72,18 +103,27 @@ function replace(old, fresh, settled, mine) {
   }
   if (settled) {
     forget(fresh);
-    if (kept) fresh.append(kept);
-    else if (!mine && written) fresh.append(draftLine(written));
+    if (kept) fresh.querySelector(".outcome").after(kept);
   } else restore(fresh);
-  if (focused) fresh.focus({ preventScroll: true });
+  if (focused) {
+    if (closes ? !mine : !settled && isTyping(focus)) takeAway();
+    // A field that has moved along is the one that was focused; else the draft, else the card.
+    const rest = fresh.contains(focus) ? focus : closes && kept && kept.querySelector("textarea");
+    (rest || fresh).focus({ preventScroll: true });
+  }
   tidy();
 }
 
-function draftLine(text) {
-  const line = document.createElement("p");
-  line.className = "draft";
-  line.textContent = say("js.draft", { text });
-  return line;
+/** What was being written when the question closed: to be read and copied. */
+function draftBox(text, fresh) {
+  if (!text) return undefined;
+  const box = parseAll('<div class="draft"><p></p> <textarea rows="1" readonly></textarea><button type="button" data-copy></button></div>').firstChild;
+  const [line, field, button] = box.children;
+  line.textContent = say("js.draft");
+  field.textContent = text;
+  field.setAttribute("aria-label", `${fresh.querySelector(".outcome").textContent}. ${line.textContent}`);
+  button.textContent = say("js.copy");
+  return box;
 }
 
 function put(card, { quiet = false } = {}) {
@@ -122,7 +162,8 @@ function narrow() {
 /** Headings without cards and cards that do not match go; a snooze that is over brings its card back. */
 export function tidy() {
   for (const card of document.querySelectorAll('[data-list="snoozed"] > [data-until]')) {
-    if (Number(card.dataset.until) > now()) continue;
+    // Not under the hands: a card that is moved loses the focus.
+    if (Number(card.dataset.until) > now() || isBusy(card)) continue;
     card.dataset.place = "open";
     card.classList.replace("snoozed", "open");
     put(card);

@@ -13,7 +13,7 @@ export const hasDraft = (card) => {
 };
 
 export const draftText = (card) =>
-  [...card.querySelectorAll("textarea")].map((field) => field.value.trim()).filter(Boolean).join("\n");
+  [...card.querySelectorAll("form:not([data-secret]) textarea")].map((field) => field.value.trim()).filter(Boolean).join("\n");
 
 export function keep(form) {
   // What is meant to be kept out of lists is kept out of storage, too.

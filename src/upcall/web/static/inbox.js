@@ -3,11 +3,13 @@ import { show } from "./badge.js";
 import { parse, take, tidy, warn } from "./cards.js";
 import { keep, restore } from "./drafts.js";
 import "./filters.js";
-import { press } from "./keys.js";
+import { isTyping } from "./hands.js";
+import { guard, press } from "./keys.js";
 import { announce } from "./manners.js";
 import { flash, send } from "./send.js";
 import { watch } from "./shown.js";
 import "./times.js";
+import { say } from "./words.js";
 
 const TIDY_EVERY = 5_000;
 
@@ -33,10 +35,25 @@ function arrived(news) {
   if (isNew && news.first && card.isConnected && !card.hidden) announce(card);
 }
 
+/** Asks for the page anew, but not under the hands of a person who writes: the letters would go to another card. */
+function renew() {
+  const field = document.activeElement;
+  if (isTyping(field)) field.addEventListener("blur", renew, { once: true });
+  else location.reload();
+}
+
+function copy({ target }) {
+  if (!target.matches("[data-copy]")) return;
+  target.parentElement.querySelector("textarea").select();
+  // The only way that works on an address that is not secure.
+  if (document.execCommand("copy")) target.textContent = say("js.copied");
+  target.focus();
+}
+
 function hear(news) {
   if (news.kind === "card") arrived(news);
   if (news.kind === "count") show(news.count);
-  if (news.kind === "reset") location.reload();
+  if (news.kind === "reset") renew();
   if (news.kind === "state") {
     document.querySelector("[data-offline]").hidden = news.connected;
     document.body.dataset.connected = news.connected;
@@ -56,7 +73,9 @@ export function live() {
   // What was said once is not said again after a reload.
   if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
   document.addEventListener("submit", send);
+  document.addEventListener("keydown", guard, true);
   document.addEventListener("keydown", press);
+  document.addEventListener("click", copy);
   document.addEventListener("input", typed);
   return hear;
 }

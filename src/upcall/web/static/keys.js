@@ -1,7 +1,8 @@
 // The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, e gives more time, / filters, ? explains.
-import { openCards } from "./cards.js";
+import { note, openCards } from "./cards.js";
+import { isTyping, refusal } from "./hands.js";
+import { say } from "./words.js";
 
-const isTyping = (target) => target.matches("textarea, input[type=search]");
 const current = () => document.activeElement.closest("article.card");
 
 function move(step) {
@@ -13,12 +14,8 @@ function move(step) {
   cards[next].scrollIntoView({ block: "nearest" });
 }
 
-// Whoever stands on a card that is settled by now means that one, and no other in its place.
-const at = () => {
-  const card = current();
-  if (!card) return openCards()[0];
-  return card.matches(".settled") ? undefined : card;
-};
+// A key on a card that is settled by now, or on none at all, means no other in its place.
+const at = () => document.activeElement.closest("article.card:not(.settled)");
 
 function choose(number) {
   const choice = at()?.querySelector(`[data-choice="${number}"]`);
@@ -56,6 +53,19 @@ const commands = {
   "?": () => document.querySelector("[data-help]").showModal(),
 };
 
+let told;
+
+/** Before anything else hears of a key: one that must not act does nothing, and the card says why. */
+export function guard(event) {
+  const why = document.querySelector("dialog[open]") ? "" : refusal(event);
+  if (told) note(told, "");
+  told = say(why) && current();
+  if (told) note(told, say(why));
+  if (!why) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
 export function press(event) {
   const { target, key } = event;
   if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
@@ -73,7 +83,7 @@ export function press(event) {
   if (isTyping(target)) return;
   if (key === "Enter") {
     // On a button, a link or a summary it means that one.
-    if (target.matches("article, article input") && !event.repeat && submit(at())) event.preventDefault();
+    if (target.matches("article, article input") && submit(at())) event.preventDefault();
     return;
   }
   if (/^[1-9]$/.test(key)) {

@@ -1,4 +1,5 @@
 // Sound and notifications, for those who ask for them: the choice belongs to this browser, so it is kept there.
+import { changed } from "./hands.js";
 import { say } from "./words.js";
 
 const { body } = document;
@@ -49,6 +50,7 @@ export async function announce(card) {
 /** Whoever pressed a notification is led to the question, which may be on this very page. */
 function lead({ data: id }) {
   const card = document.getElementById(`i-${id}`);
+  changed();
   if (card && !card.hidden) card.focus();
   else location.assign(`/i/${id}`);
 }

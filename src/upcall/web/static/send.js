@@ -1,5 +1,5 @@
 // Sends a form without leaving the page. Without this script the same form is sent the plain way.
-import { note, parse, take } from "./cards.js";
+import { note, parse, sending, take } from "./cards.js";
 import { say } from "./words.js";
 
 export function flash(text) {
@@ -21,7 +21,7 @@ export async function send(event) {
     headers: { "X-Upcall-Fragment": "1" },
     body: new URLSearchParams(new FormData(form, event.submitter)),
   });
-  card.setAttribute("aria-busy", "true");
+  sending(card, true);
   note(card, "");
   try {
     const reply = await sent;
@@ -34,6 +34,6 @@ export async function send(event) {
   } catch {
     return note(card, say("js.failed"));
   } finally {
-    card.removeAttribute("aria-busy");
+    sending(card, false);
   }
 }

@@ -1,6 +1,10 @@
-// Tells the daemon which questions were on the screen, in a tab that somebody could see.
+// What was on the screen: the daemon is told of questions in a tab that could be seen, and keys go by what was drawn.
+import { changed } from "./hands.js";
+
 const PAUSE = 1_000;
+const ENDS = ".question, .verdict";
 const told = new Set();
+const drawn = new WeakMap();
 let timer;
 
 async function tell() {
@@ -21,10 +25,29 @@ async function tell() {
 }
 
 const soon = () => { timer ??= setTimeout(tell, PAUSE); };
+
+function seen({ target, isIntersecting, intersectionRatio }) {
+  if (target.matches(ENDS)) {
+    // The observer speaks before the frame is painted.
+    if (intersectionRatio > 0.9 && !drawn.has(target)) setTimeout(() => drawn.set(target, performance.now()));
+    return;
+  }
+  target.toggleAttribute("data-onscreen", isIntersecting);
+  if ("news" in target.dataset) {
+    delete target.dataset.news;
+    if (isIntersecting) changed();
+  }
+}
+
 const looking = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) target.toggleAttribute("data-onscreen", isIntersecting);
+  entries.forEach(seen);
   soon();
-});
+}, { threshold: [0, 0.95] });
 document.addEventListener("visibilitychange", soon);
 
-export const watch = (card) => looking.observe(card);
+/** Since when the beginning and the end of a card have both been on the screen. */
+export const drawnAt = (card) => Math.max(...[...card.querySelectorAll(ENDS)].map((end) => drawn.get(end) ?? Infinity));
+
+export function watch(card) {
+  for (const part of [card, ...card.querySelectorAll(ENDS)]) looking.observe(part);
+}

@@ -1,7 +1,9 @@
 // A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
 import { parseAll } from "./cards.js";
 import { restore } from "./drafts.js";
+import { changed, isTyping } from "./hands.js";
 import { live } from "./inbox.js";
+import { watch } from "./shown.js";
 import { follow } from "./stream.js";
 import { say } from "./words.js";
 
@@ -30,8 +32,13 @@ function put(html) {
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   list.append(fresh);
   document.querySelector("[data-none]").hidden = true;
-  for (const card of fresh.querySelectorAll("article")) restore(card);
-  if (atEnd) scrollTo({ top: document.documentElement.scrollHeight });
+  for (const card of fresh.querySelectorAll("article")) {
+    restore(card);
+    watch(card);
+  }
+  if (!atEnd) return;
+  changed();
+  scrollTo({ top: document.documentElement.scrollHeight });
 }
 
 async function post(event) {
@@ -91,7 +98,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target === field) {
     if (event.key === "Enter" && held && !event.isComposing) form.requestSubmit();
     if (event.key === "Escape") field.blur();
-  } else if (event.key === "c" && !held && !event.altKey && !event.target.matches("textarea, input[type=search]")) {
+  } else if (event.key === "c" && !held && !event.altKey && !isTyping(event.target)) {
     event.preventDefault();
     field.focus();
   }

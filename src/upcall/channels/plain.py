@@ -1,0 +1,45 @@
+"""A view as nothing but text: for vendors that have nothing else, and where one does not take anything else.
+
+Whatever an agent wrote stands behind a bar on every line, so that it cannot pass for a line of ours.
+"""
+
+from collections.abc import Mapping
+
+from upcall.domain.degrading import plain
+from upcall.domain.display import inert
+from upcall.domain.showing import Asked, View
+
+BAR = "│"
+
+
+def barred(text: str) -> list[str]:
+    """The lines of a text, each behind a bar."""
+    return [f"{BAR} {line}".rstrip() for line in text.split("\n")]
+
+
+def question(asked: Asked, number: int | None = None, *, listed: bool = True) -> list[str]:
+    """What is asked and, where they are listed, its options by number."""
+    head = f"{number}) " if number is not None else ""
+    header = f"[{asked.header}] " if asked.header else ""
+    lines = barred(f"{head}{header}{asked.text}")
+    for place, choice in enumerate(asked.choices if listed else (), 1):
+        described = f" — {choice.description}" if choice.description else ""
+        lines += barred(f"{place}. {choice.full}{described}")
+    return lines
+
+
+def numbered(view: View, words: Mapping[str, str]) -> str:
+    """All of a view, to be answered in words. Nothing in it mentions or links but what is ours."""
+    shown = plain(view, words)
+    lines = [inert(shown.heading)]
+    if shown.context.strip():
+        lines += [*barred(inert(shown.context.strip("\n"))), BAR]
+    for number, asked in enumerate(shown.questions, 1):
+        lines += [inert(line) for line in question(asked, number if len(shown.questions) > 1 else None)]
+    for line in shown.more.split("\n") if shown.more else ():
+        # Each ends with an address of ours.
+        text, _, link = line.rpartition(" ")
+        lines.append(f"{inert(text)} {link}")
+    if shown.outcome is not None:
+        return "\n".join([*lines, inert(shown.outcome)])
+    return "\n".join([*lines, *(inert(line) for line in (shown.progress, shown.hint) if line)])

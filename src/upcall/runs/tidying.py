@@ -1,0 +1,67 @@
+"""Removes the variables that were kept for sessions, once these are over."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from upcall.domain.errors import UnknownInquiry, UnknownRun, UpcallError
+from upcall.domain.resume import needs_delivery
+from upcall.handed import Handovers
+from upcall.ports import Store
+from upcall.runs.book import Book
+from upcall.runs.premises import Premises
+
+EVERY = 3600.0
+KEPT_FOR = 24 * 3600.0
+"""Seconds after the end of a run in which a person may go on with it, in the environment that it had."""
+
+log = logging.getLogger("upcall.runs")
+
+
+class Tidying:
+    """Of one daemon."""
+
+    def __init__(self, store: Store, book: Book, premises: Premises, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._book = book
+        self._premises = premises
+        self._clock = clock
+
+    async def now_and_then(self) -> None:
+        """Look at everything when the daemon begins, and every hour, for ever."""
+        while True:
+            try:
+                await self.questions()
+                await self._runs()
+            except UpcallError as problem:
+                log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
+            await asyncio.sleep(EVERY)
+
+    async def questions(self) -> None:
+        """Remove what pipes have left for questions that are over."""
+        handovers = Handovers(self._premises.home.path)
+        for inquiry in await asyncio.to_thread(handovers.inquiries):
+            if await self._is_over(inquiry):
+                await asyncio.to_thread(handovers.forget, inquiry)
+
+    async def _runs(self) -> None:
+        for number in await asyncio.to_thread(self._premises.with_environment):
+            if await self._has_ended(number):
+                await asyncio.to_thread(self._premises.folder(number).forget_environment)
+
+    async def _is_over(self, name: str) -> bool:
+        try:
+            inquiry = await self._store.get(name)
+        except UnknownInquiry:
+            return True
+        return not inquiry.is_open and inquiry.state_name != "queued" and not needs_delivery(inquiry)
+
+    async def _has_ended(self, number: int) -> bool:
+        try:
+            run = await self._book.get(number)
+        except UnknownRun:
+            # Its folder is there before it is in the book.
+            return False
+        if run.alive or not run.is_over:
+            return False
+        return self._clock() - (run.ended_at or run.created_at) > KEPT_FOR

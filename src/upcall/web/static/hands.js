@@ -1,0 +1,52 @@
+// May this key act on this card now? A key is the word of a person about what was on the screen when it was pressed:
+// no key acts after a card was closed under the hands until Esc or a click, none within 800 ms of a change that this
+// person did not make, none while it is only held down, and none decides an approval that was not drawn whole before.
+import { drawnAt } from "./shown.js";
+
+const CALM = 800;
+let changedAt = -CALM;
+let taken = false;
+let pressed;
+
+export const isTyping = (target) => target.matches("textarea, select, input[type=search]");
+
+/** Something on the screen is different now, and not by this person's doing. */
+export const changed = () => { changedAt = performance.now(); };
+
+/** The focus rests here by no doing of this person: what is still being typed was meant for something else. */
+export const takeAway = () => { taken = true; };
+
+const giveBack = () => { taken = false; };
+
+/** Whether a key would do something to a card, other than write in it. */
+function acts({ target, key, ctrlKey, metaKey, altKey }) {
+  const held = ctrlKey || metaKey;
+  if (key === "Enter") return target.closest("article") && (held || !isTyping(target));
+  if (isTyping(target)) return false;
+  if (key === " ") return target.matches("article :is(button, summary, input)");
+  return key.length === 1 && !held && !altKey;
+}
+
+/** The name of the sentence that says why this key must not act; empty if it may. */
+export function refusal(event) {
+  const { target, key } = event;
+  if (key === "Escape") giveBack();
+  pressed = target;
+  if (!acts(event) || (target.matches("[data-copy]") && " Enter".includes(key))) return "";
+  pressed = undefined;
+  if (taken) return "js.closed";
+  const moves = "jk/?".includes(key);
+  // A key that is held down was pressed for what was there before; of that there is nothing to say.
+  if (event.repeat && !moves) return "js.held";
+  if (event.timeStamp - changedAt < CALM && !moves) return "js.changed";
+  const approval = target.closest("article.approval:not(.settled)");
+  if (approval && !moves && !"se".includes(key) && event.timeStamp < drawnAt(approval)) return "js.whole";
+  pressed = target;
+  return "";
+}
+
+// Browsers press a button when the space bar is let go: only where it went down, and was allowed to.
+addEventListener("keyup", (event) => {
+  if (event.key === " " && event.target.matches?.("article *") && event.target !== pressed) event.preventDefault();
+}, true);
+addEventListener("pointerdown", giveBack, true);
