@@ -5,10 +5,13 @@ So nobody is started a second time who is still there, or who has got all that i
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 RESUMABLE = frozenset({"claude", "codex", "opencode", "gemini"})
 """Programs that tell their session, and can be resumed by it."""
+
+CONTINUED = frozenset({"opencode", "gemini"})
+"""Programs that do not tell their session, and that a person can have go on with the latest one of a folder."""
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -51,12 +54,25 @@ class Held:
 
     def __init__(self) -> None:
         self.taken = Taken()
+        self.asking: Counter[str] = Counter()
+        """The inquiries whose askers are connected, with the number of their connections."""
         self._counts: Counter[str] = Counter()
         self.released: Callable[[str], None] = lambda name: None
 
     def take(self, name: str) -> None:
         """One more connection of a session."""
         self._counts[name] += 1
+
+    def ask(self, inquiry: str) -> None:
+        """A connection has asked something."""
+        self.asking[inquiry] += 1
+
+    def hang_up(self, inquiries: Iterable[str]) -> None:
+        """A connection that has asked these is gone."""
+        for inquiry in inquiries:
+            self.asking[inquiry] -= 1
+            if self.asking[inquiry] <= 0:
+                del self.asking[inquiry]
 
     def release(self, name: str) -> None:
         """One connection less."""

@@ -38,6 +38,9 @@ class Waiters:
                 _release(waiter, None)
         await self._following.close()
 
+    def __contains__(self, inquiry: object) -> bool:
+        return bool(self._waiting.get(str(inquiry)))
+
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
 

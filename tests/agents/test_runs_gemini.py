@@ -65,3 +65,32 @@ def test_the_answer_brings_it_back_after_the_end_of_its_process(
     for part in ("You asked: Which cache?", "Redis; Memcached", "The user answered: Memcached"):
         assert part in heard[-1]
     assert boss.show(question["id"])["answer"]["collected_at"] is not None
+
+
+@pytest.mark.promise("trust/76")
+@pytest.mark.timeout(300)
+def test_an_answer_that_comes_with_the_next_daemon_is_told_once(
+    model: Model, desk: Desk, tmp_path: Path
+) -> None:
+    """The next daemon cannot talk to the process any more: it tells the answer to the next process, and to that one alone.
+
+    Here the minute is waited for, since the answer is there before the first process has ended.
+    """
+    model.play(ASK)
+    model.follow(lambda conversation: Say("Memcached it is."))
+    with a_boss(tmp_path / "upcall") as boss:
+        run = boss.run(GEMINI, desk, TASK, "--permission", "autonomous")
+        question = boss.next_question(run)
+        wait_for_record(desk, GEMINI)
+        boss.kill_daemon()
+        boss.answer(question["ref"], "Memcached")
+
+        over = run.finish()
+        assert (over["state"], run.starts()) == ("completed", 2), run.report()
+        told = [
+            text
+            for conversation in model.conversations
+            for text in {*conversation.prompts, *conversation.results}
+            if "The user answered: Memcached" in text
+        ]
+        assert len(told) == 1, told

@@ -303,3 +303,30 @@ def test_a_key_pressed_before_the_approval_was_drawn_is_not_for_it(desk: Desk) -
     page.keyboard.press("Enter")
     expect(card(page, approval).locator("[data-note]")).to_be_visible()
     nothing_was_sent(desk, page, approval)
+
+
+def test_the_second_press_of_a_double_click_decides_no_other_card(desk: Desk) -> None:
+    first, second = desk.ask(**APPLY), desk.ask(**APPLY | {"question": "terraform destroy"})
+    page = desk.page()
+    card(page, first).get_by_role("button", name="Approve").click()
+    expect(card(page, first)).to_contain_text("Approved — by")
+    button = card(page, second).get_by_role("button", name="Approve")
+    button.hover()
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    nothing_was_sent(desk, page, second)
+    button.click()
+    expect(card(page, second)).to_contain_text("Approved — by")
+
+
+def test_a_late_answer_that_is_being_written_stays_until_another_is_given(desk: Desk) -> None:
+    inquiry = desk.ask(**JOBS, ttl="1s")
+    page = desk.page(path=f"/i/{inquiry['id']}")
+    expect(card(page, inquiry).locator(".outcome.expired")).to_be_visible()
+    card(page, inquiry).get_by_role("textbox").click()
+    page.keyboard.type("only the")
+    answer = {"text": "all of them", "force": True}
+    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), answer)
+    expect(card(page, inquiry)).to_contain_text("Answered: all of them — by ben")
+    expect(card(page, inquiry).get_by_role("textbox")).to_have_value("only the")
+    expect(card(page, inquiry).get_by_role("textbox")).to_be_focused()

@@ -73,7 +73,7 @@ async def test_a_question_reaches_every_browser_of_a_person_and_nobody_elses(ser
     assert [path for path, _, _ in service.received] == ["/desk", "/phone"]
     for device, (_, sealed, headers) in zip((desk, phone), service.received, strict=True):
         told = device.read(sealed)
-        assert told["body"] == "Which colour?"
+        assert told["body"] == "│ Which colour?"
         assert told["tag"] == inquiry.id
         assert told["quiet"] is False
         assert b"colour" not in sealed

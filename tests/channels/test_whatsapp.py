@@ -302,7 +302,8 @@ def written(number: str = NUMBER, **message: Any) -> bytes:
         (posted(b"{}"), 200),
         (posted(written()), 503),
         (posted(written(number="1")), 200),
-        (posted(written(type="sticker", sticker={})), 200),
+        (posted(written(type="sticker", sticker={})), 503),
+        (posted(written(type="system", system={})), 200),
     ],
 )
 async def test_only_meta_is_heard_and_only_what_is_kept_is_confirmed(

@@ -10,11 +10,12 @@ from upcall.cli.replies import VERDICTS
 from upcall.domain.reading import clear_verdict
 
 
-def test_an_answer_says_what_was_recorded(shared: Program) -> None:
+@pytest.mark.promise("trust/71")
+def test_an_answer_says_what_was_recorded_and_what_happens_to_it(shared: Program) -> None:
     ref = shared.parked("Which cache?", "-o", "Redis", "-o", "Memcached")
     assert (
         shared("answer", f"#{ref.upper()}", "redis").stdout
-        == f"Answered {ref}: Redis. The agent is being told.\n"
+        == f"Answered {ref}: Redis. No call waits for it now; the answer is kept until the agent asks again.\n"
     )
 
 

@@ -243,6 +243,33 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     assert (await house.until(over, lambda run: run.starts == 2)).number == 1
 
 
+@pytest.mark.promise("trust/67")
+async def test_retrying_a_session_of_ones_own_tells_that_session_the_answer_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    (house.work / "then.py").write_text("tell(turn=True); tell(result='no', bad='error')")
+    origin = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    await house.answer(await house.ask_as(origin))
+    failed = await house.until_state(await house.until_begun(1), *OVER)
+    assert failed.state is RunState.FAILED
+    (house.work / "then.py").unlink()
+    again = await house.runs.retry(1, ANA)
+    assert again.number == 1
+    over = await house.until_state(again, *OVER)
+    assert (over.state, over.session, over.starts) == (RunState.COMPLETED, "s-9", 2)
+    first, second = [str(line["heard"]) for line in house.output(over) if "heard" in line]
+    assert "The user answered: Red" in first
+    assert "The user answered: Red" in second
+    assert len((await house.runs.find()).items) == 1
+
+
 @pytest.mark.promise("spec/98")
 async def test_an_answer_that_was_never_waited_for_by_a_known_program_starts_nothing(house: House) -> None:
     """A session of which we know neither program nor machine is not ours to start."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import DamagedRow
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports import Query, Store
@@ -68,7 +68,7 @@ async def check(store: Store, asked: list[Inquiry], caplog: pytest.LogCaptureFix
         store.look_up("note", "n0"),
         return_exceptions=True,
     )
-    assert [isinstance(each, StorageError) for each in done] == [True, False, True, False, True, False]
+    assert [isinstance(each, DamagedRow) for each in done] == [True, False, True, False, True, False]
     told = " ".join(record.getMessage() for record in caplog.records)
     for name in (bad.id, "the event 2", "note/n1", "j1"):
         assert name in told

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
+from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller
 from upcall.domain.run import Order, Run, RunState
@@ -55,6 +56,9 @@ class MemoryRuns:
         if number not in self.runs:
             raise UnknownRun(number)
         return self.runs[number]
+
+    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        return {"to": "call", "run": inquiry.origin.run, "command": None}
 
     async def find(self, *, state: str | None = None, cursor: str | None, limit: int) -> RunPage:
         begins = int(cursor) if cursor else 2**62

@@ -25,9 +25,14 @@ class AcpDriver:
         self._told = told
         self._message = message
 
+    @property
+    def loses_touch(self) -> bool:
+        """Whether the process is ended at once, so that nothing must be answered to it any more."""
+        return isinstance(self._told, Session) and self._message is None
+
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished."""
-        if isinstance(self._told, Session) and self._message is None:
+        if self.loses_touch:
             notice(Finished(ok=False, text="the daemon was restarted meanwhile", reason=LOST_TOUCH))
             return
         try:

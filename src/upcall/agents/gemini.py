@@ -66,7 +66,7 @@ class Gemini:
 
     def attach(self, session: Session) -> Command:
         """The session in a terminal, where a person answers for themselves."""
-        argv = (self._executable, *session.arguments, "--resume", session.id)
+        argv = (self._executable, *session.arguments, "--resume", session.id or "latest")
         return Command(argv=argv, cwd=session.cwd)
 
     def reader(self) -> Reader:

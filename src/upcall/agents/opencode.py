@@ -62,7 +62,8 @@ class Opencode:
         chosen = [
             word for flag in ("agent", "model") if flag in prompt for word in (f"--{flag}", prompt[flag])
         ]
-        return Command(argv=(self._executable, *chosen, "--session", session.id), cwd=session.cwd)
+        which = ("--session", session.id) if session.id else ("--continue",)
+        return Command(argv=(self._executable, *chosen, *which), cwd=session.cwd)
 
     def reader(self) -> Reader:
         """Reads the stream of `run`; what `serve` prints tells nothing."""

@@ -16,6 +16,7 @@ from py_vapid import Vapid02  # type: ignore[import-untyped]  # it has no types
 from pywebpush import WebPushException, webpush_async  # type: ignore[import-untyped]  # it has no types
 
 from upcall.channel_ports import Inbox, Refused, SignedOut, Unavailable
+from upcall.channels.plain import BAR
 from upcall.domain.display import one_line
 from upcall.domain.showing import Capabilities, Finding, Reference, View
 from upcall.domain.subscription import Subscription
@@ -64,12 +65,12 @@ class Push:
 
     async def show(self, view: View, place: str) -> Reference:
         """Tell every browser of a person. Raises as the port says."""
-        await self._send(place, _payload(view, quiet=False))
+        await self._send(place, payload(view, quiet=False))
         return Reference(place=place, message=f"{view.inquiry}@{place}")
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Put how it stands in the place of what was shown, without a sound. Raises as the port says."""
-        await self._send(reference.place, _payload(view, quiet=True))
+        await self._send(reference.place, payload(view, quiet=True))
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Remind a person. Raises as the port says."""
@@ -140,8 +141,10 @@ class Push:
             raise Refused("the keys of this browser are none") from error
 
 
-def _payload(view: View, *, quiet: bool) -> dict[str, object]:
-    told = view.outcome or ("" if view.secret else view.questions[0].text)
+def payload(view: View, *, quiet: bool) -> dict[str, object]:
+    """What is sent of a view."""
+    # What an agent wrote stands behind a bar, so that it cannot pass for how a question ended.
+    told = view.outcome or ("" if view.secret else f"{BAR} {view.questions[0].text}")
     return {
         "title": one_line(view.heading, 120),
         "body": one_line(told, LONGEST_LINE),

@@ -28,11 +28,11 @@ from upcall.channel_ports import (
     FormRefused,
     Inbox,
     Refused,
-    SignedOut,
     Unavailable,
 )
 from upcall.channels import slack_blocks as blocks
 from upcall.channels.slack_app import SCOPES
+from upcall.channels.slack_errors import HINTS, failure
 from upcall.channels.slack_reading import (
     Payload,
     called_with,
@@ -50,30 +50,6 @@ CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
 """How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
 
-PASSING = {
-    "fatal_error",
-    "internal_error",
-    "ratelimited",
-    "request_timeout",
-    "service_unavailable",
-    "team_added_to_org",
-}
-"""What Slack says when the same request may work later."""
-
-CREDENTIAL = {
-    "account_inactive",
-    "invalid_auth",
-    "missing_scope",
-    "not_allowed_token_type",
-    "not_authed",
-    "org_login_required",
-    "team_access_not_granted",
-    "token_expired",
-    "token_revoked",
-    "two_factor_setup_required",
-}
-"""What Slack says about a token: nothing works before it is replaced, or the app is installed again."""
-
 ABOUT = "upcall_inquiry"
 """The type of the metadata that says which inquiry a message shows."""
 
@@ -81,27 +57,6 @@ LISTED = ("C", "D", "G")
 LOOKED_AT = 100
 LOST_SECONDS = 60.0
 """How long the SDK may be without a connection before the listener begins anew, which finds out why."""
-
-RICH = {
-    "block_mismatch",
-    "blocks_too_long",
-    "invalid_attachments",
-    "invalid_blocks",
-    "invalid_blocks_format",
-    "msg_blocks_too_long",
-    "unsupported_block_type",
-}
-"""What Slack says about blocks that it does not take."""
-
-HINTS = {
-    "not_in_channel": "invite the app there: /invite @Upcall",
-    "channel_not_found": "use the channel's id, such as C0123456789, and invite the app there",
-    "token_revoked": "install the app again, and take its new bot_token",
-    "account_inactive": "install the app again, and take its new bot_token",
-    "invalid_auth": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-    "missing_scope": f"the bot's scopes are {', '.join(SCOPES)}; install the app again after a change",
-    "not_allowed_token_type": "bot_token is the one that begins with xoxb-, app_token the one with xapp-",
-}
 
 log = logging.getLogger("upcall.channels.slack")
 sdk_log = logging.getLogger("upcall.channels.slack.sdk")
@@ -389,16 +344,8 @@ class Slack:
 def _failure(error: SlackApiError) -> Refused | Unavailable:
     response = error.response
     said = str(response.get("error") or "") if isinstance(response.data, dict) else ""
-    if response.status_code == 429 or said == "ratelimited":
-        return Unavailable("Slack is busy", after=float(response.headers.get("Retry-After", 1)))
-    if response.status_code >= 500 or said in PASSING or not said:
-        return Unavailable(f"Slack cannot do it now: {said or response.status_code}")
-    if said in RICH:
-        return FormRefused(f"Slack says {said}")
-    needed = f" ({response.get('needed')})" if said == "missing_scope" else ""
-    hint = f": {HINTS[said]}" if said in HINTS else ""
-    no = SignedOut if response.status_code in {401, 403} or said in CREDENTIAL else Refused
-    return no(f"Slack says {said}{needed}{hint}")
+    needed = str(response.get("needed") or "") if said == "missing_scope" else ""
+    return failure(said, response.status_code, response.headers.get("Retry-After", ""), needed)
 
 
 async def _until_lost(client: SocketModeClient) -> None:

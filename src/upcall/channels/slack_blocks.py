@@ -55,7 +55,8 @@ def message(view: View, words: Words) -> list[Block]:
 
 def fallback(view: View) -> str:
     """The same in a line or two, for notifications and readers."""
-    text = "\n".join([view.heading, *(question.text for question in view.questions)])
+    asked = (line for question in view.questions for line in plain.barred(question.text))
+    text = "\n".join([view.heading, *asked])
     return escape(shortened(inert(view.outcome or text), LONGEST_FALLBACK))
 
 

@@ -169,7 +169,7 @@ def _on_its_way(inquiry: Inquiry) -> str:
         return "the agent has not collected it yet"
     if resume["state"] == "by_hand":
         return f"no sign yet that the agent has it; its session: {one_line(resume['command'] or '', 500)}"
-    if resume["next_try"]:
+    if resume.get("next_try"):
         now = f"; try it now with: upcall retry {resume['run']}"
         return f"{one_line(resume['error'], 200)}, next try {clock(resume['next_try'])}{now}"
     tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""

@@ -15,6 +15,7 @@ from typing import Any
 from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.drawing import Size, outcome, screen
 from upcall.cli.failures import CommandFailed, line
+from upcall.cli.fate import fate
 from upcall.cli.keys import keys
 from upcall.cli.picker import Decline, Leave, Picker, Send
 from upcall.cli.render import given, resolution
@@ -86,11 +87,11 @@ def _do(client: Client, deed: Send | Decline) -> str:
         if isinstance(deed, Send):
             kept = {"remember": {"as": deed.remember}} if deed.remember else {}
             reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers} | kept)
-            done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. The agent is being told."
+            done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. {fate(reply)}"
             done += " It is remembered: see `upcall rules list`." if deed.remember else ""
         else:
             reply = client.post(inquiry_path(name, "reject"), body | {"reason": deed.reason or None})
-            done = f"Rejected {deed.inquiry['ref']}. The agent is being told."
+            done = f"Rejected {deed.inquiry['ref']}. {fate(reply)}"
     except UpcallError as error:
         return line(error.message, error.hint)
     return outcome(reply, reply["inquiry"], done, time.time())

@@ -10,6 +10,7 @@ from typing import Any
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_ref
 from upcall.cli.failures import CommandFailed
+from upcall.cli.fate import fate
 from upcall.cli.naming import asked_by
 from upcall.cli.render import answer_command, given, resolution, takes_force, votes
 from upcall.cli.replies import reply_values
@@ -63,7 +64,7 @@ def _answer(args: Namespace) -> int:
         print("The agent has it.")
     else:
         kept = " It is remembered: see `upcall rules list`." if args.always else ""
-        print(f"Answered {inquiry['ref']}: {given(inquiry)}. The agent is being told.{kept}")
+        print(f"Answered {inquiry['ref']}: {given(inquiry)}. {fate(reply)}{kept}")
     return 0
 
 
@@ -132,7 +133,7 @@ def _reject(args: Namespace) -> int:
     client = Client()
     reply = client.post(inquiry_path(asked_by(client, args.ref), "reject"), body)
     because = f" because: {args.reason}" if args.reason else ""
-    return settled(reply, args, f"Rejected {args.ref}{because}. The agent is being told.")
+    return settled(reply, args, f"Rejected {args.ref}{because}. {fate(reply)}")
 
 
 def _reject_arguments(parser: ArgumentParser) -> None:

@@ -26,9 +26,9 @@
     ├── UnreadableAnswer    not one of the choices, and free text is not allowed
     ├── KeyConflict         the same request key came with other content
     ├── RateLimited         too many asks in too short a time
+    ├── DamagedRow          one row cannot be read; all others can
     └── StorageError        the store could not keep what it was given
         ├── StorageFull         no room left
-        ├── DamagedRow          one row cannot be read; all others can
         └── NewerDatabase       written by a later version
 
 Each carries a stable `code` for machines, a sentence for people and, where there is one, the next step.
@@ -292,8 +292,14 @@ class StorageFull(StorageError):
     code = "storage_full"
 
 
-class DamagedRow(StorageError):
-    """A row of the database that holds something else than what was written there."""
+class DamagedRow(UpcallError):
+    """A row of the database that holds something else than what was written there.
+
+    No `StorageError`: that concerns every row, and is a reason to stop and try again later. This concerns one row, and is
+    no reason to leave the others.
+    """
+
+    code = "storage_error"
 
     def __init__(self, what: str, error: Exception) -> None:
         super().__init__(

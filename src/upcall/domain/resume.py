@@ -47,11 +47,16 @@ def session_subject(program: str, session: str) -> str:
     return f"session:{program}:{session}"
 
 
+def is_named(origin: Origin) -> bool:
+    """Whether the asker has told its session; one that has not goes by the name of its agent."""
+    return origin.session != origin.agent
+
+
 def consequences(change: Change) -> Effects:
     """What is answered is delivered whatever happens; once there is evidence of it, nothing is left to do."""
     inquiry = change.inquiry
     origin = inquiry.origin
-    if origin.run is None and not (origin.program and origin.runner):
+    if origin.run is None and not (origin.program and origin.runner and is_named(origin)):
         return NOTHING
     match change.happening.type:
         case "answered" | "rejected":

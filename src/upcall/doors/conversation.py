@@ -28,7 +28,7 @@ from upcall.doors.meta import (
 )
 from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
 from upcall.doors.wire import Message, RequestId
-from upcall.holding import is_resumable
+from upcall.holding import CONTINUED, is_resumable
 
 MOST_CALLS = 1000
 """Calls that may wait on one connection."""
@@ -43,7 +43,7 @@ class Peer:
     `client` is what tells it from others when it does not name its session, `client_name` what its program calls itself.
     `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
     `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
-    where these are not proof enough. `identify` raises once the token with which it came is good no more.
+    where these are not proof enough. `asked` hears of every inquiry that a call of it is about. `identify` raises once the token with which it came is good no more.
     """
 
     caller: Caller
@@ -57,6 +57,7 @@ class Peer:
     holds: Callable[[str, str], None] | None = None
     handed: Callable[[str], Awaitable[None]] | None = None
     taken: Callable[[str], None] | None = None
+    asked: Callable[[str], None] | None = None
     identify: Callable[[], object] | None = None
 
 
@@ -134,6 +135,11 @@ class Conversation:
     def send(self, message: Message) -> None:
         """Write one message to the client."""
         self._write(wire.encoded(message))
+
+    def asked(self, inquiry: str) -> None:
+        """A call of this client is about an inquiry."""
+        if self._peer.asked is not None:
+            self._peer.asked(inquiry)
 
     def park(self) -> None:
         """End every call with a typed result: the question stays open."""
@@ -259,7 +265,10 @@ class Conversation:
         session = session_of(meta) or peer.session
         # Whose session it is matters only where this machine could bring it back.
         program = "" if peer.holds is None else program_of(meta) or peer.program
-        if not is_resumable(program, session):
+        if session is None and program in CONTINUED:
+            # It cannot be brought back by itself, and a person can be told how to.
+            pass
+        elif not is_resumable(program, session):
             program = ""
         elif peer.holds is not None and session is not None:
             peer.holds(program, session)
@@ -326,6 +335,7 @@ class _Call:
     def opened(self, inquiry: Inquiry) -> None:
         """Tell the pipe what its call became: it can then name the question even when we are gone."""
         self.inquiry = inquiry
+        self.conversation.asked(inquiry.id)
         self.conversation.send(
             {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
         )

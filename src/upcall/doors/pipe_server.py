@@ -33,6 +33,7 @@ LONGEST_HELLO = 64 * 1024
 
 HELLO_WITHIN = 10.0
 GOODBYE_WITHIN = 2.0
+MOST_ASKED = 1000
 OLDEST_PIPE = 1
 """The oldest pipe that is still understood."""
 
@@ -110,7 +111,17 @@ class PipeServer:
 class _Connection(asyncio.Protocol):
     """One pipe. Before its introduction was accepted there is no conversation."""
 
-    __slots__ = ("_buffer", "_conversation", "_early", "_held", "_server", "_timer", "_token", "_transport")
+    __slots__ = (
+        "_asked",
+        "_buffer",
+        "_conversation",
+        "_early",
+        "_held",
+        "_server",
+        "_timer",
+        "_token",
+        "_transport",
+    )
 
     def __init__(self, server: PipeServer) -> None:
         self._server = server
@@ -121,6 +132,7 @@ class _Connection(asyncio.Protocol):
         self._token = ""
         self._early: list[bytes] | None = None
         self._held: tuple[str, ...] = ()
+        self._asked: tuple[str, ...] = ()
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -142,6 +154,8 @@ class _Connection(asyncio.Protocol):
         for name in self._held:
             self._server.held.release(name)
         self._held = ()
+        self._server.held.hang_up(self._asked)
+        self._asked = ()
         if self._timer is not None:
             self._timer.cancel()
         if self._conversation is not None:
@@ -185,6 +199,12 @@ class _Connection(asyncio.Protocol):
         if name not in self._held:
             self._held = (*self._held, name)
             self._server.held.take(name)
+
+    def _ask(self, inquiry: str) -> None:
+        """Take note of a question whose asker is at the other end."""
+        if inquiry not in self._asked and len(self._asked) < MOST_ASKED:
+            self._asked = (*self._asked, inquiry)
+            self._server.held.ask(inquiry)
 
     def finish(self, *, end: bool) -> None:
         """Let go of the pipe, with a result for each of its calls if this is the end."""
@@ -290,6 +310,7 @@ class _Connection(asyncio.Protocol):
                 client_name=client_in(hello.get("client")),
                 program=name_of(hello.get("program")) or "",
                 holds=self._hold,
+                asked=self._ask,
                 handed=None if acknowledges(hello) else self._server.tools.leave_in_peace,
                 # A run of ours shows in its own stream what it has, and one that was killed before that is brought back.
                 taken=None if caller.run is None else partial(self._server.held.taken.add, caller.run),

@@ -149,8 +149,7 @@ class Tools:
 
     def _runner_of(self, asker: Asker) -> str:
         """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
-        holds = asker.door == PIPE or self._resumes_all
-        return self._runner if asker.program and holds else ""
+        return self._runner if asker.door == PIPE or (asker.program and self._resumes_all) else ""
 
     async def leave_in_peace(self, inquiry: str) -> None:
         """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""

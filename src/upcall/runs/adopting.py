@@ -3,19 +3,24 @@
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from upcall.access import digest
-from upcall.domain.errors import RunConflict
+from upcall.domain.errors import RunConflict, UnknownInquiry
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Permission
 from upcall.domain.records import Effects, Record
+from upcall.domain.resume import RESUME, message
 from upcall.domain.run import Run, RunState
 from upcall.holding import session_name
-from upcall.ports import Ledger
-from upcall.runs.book import Book
+from upcall.ports import Store
+from upcall.runs.book import Book, Step
 from upcall.runs.premises import Premises
+from upcall.runs.started import told_for
 
+PAGE = 200
 SESSION = "session"
 STRANGER = "upcall"
 """Who is said to have started such a run."""
@@ -24,8 +29,8 @@ STRANGER = "upcall"
 class Adopting:
     """Remembers which run a session has become."""
 
-    def __init__(self, ledger: Ledger, book: Book, premises: Premises, clock: Callable[[], float]) -> None:
-        self._ledger = ledger
+    def __init__(self, store: Store, book: Book, premises: Premises, clock: Callable[[], float]) -> None:
+        self._store = store
         self._book = book
         self._premises = premises
         self._clock = clock
@@ -38,13 +43,13 @@ class Adopting:
         """
         origin = inquiry.origin
         name = session_name(origin.program, origin.session)
-        known = await self._ledger.look_up(SESSION, name)
+        known = await self._store.look_up(SESSION, name)
         if known is not None:
             run = await self._book.get(int(str(known.body["run"])))
             await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
             return run
         cwd = origin.workspace or ""
-        if not await asyncio.to_thread(_is_folder, cwd):
+        if not await asyncio.to_thread(is_folder, cwd):
             raise RunConflict(f"session {origin.session} worked in {cwd!r}, which is not a folder here")
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
 
@@ -67,6 +72,31 @@ class Adopting:
         await self._book.enter(run, Effects(records=(kept,)))
         return run
 
+    async def again(self, run: Run) -> Step | None:
+        """A run that tells its session once more what was answered; None for a run that is no person's own session."""
+        known = await self._store.look_up(SESSION, session_name(run.agent, run.session))
+        if known is None or known.body["run"] != run.number:
+            return None
+        answered = await self._answered(run)
+        if not answered:
+            return None
+        words = message(answered, template=self._premises.resume_message)
+        queued = replace(run, state=RunState.QUEUED, messages=(words,), reason="", ended_at=None, ending="")
+        return Step(run=queued, event="run_queued")
 
-def _is_folder(path: str) -> bool:
+    async def _answered(self, run: Run) -> list[Inquiry]:
+        """What the session was last told the end of, or else everything that it was ever told."""
+        names = told_for(run, self._premises.folder(run.number)).delivers
+        if not names:
+            page = await self._store.records(RESUME, limit=PAGE)
+            names = tuple(record.key for record in page.items if record.body.get("run") == run.number)
+        found: list[Inquiry] = []
+        for name in names:
+            with suppress(UnknownInquiry):
+                found.append(await self._store.get(name))
+        return found
+
+
+def is_folder(path: str) -> bool:
+    """Whether an absolute path leads to a folder here."""
     return Path(path).is_absolute() and Path(path).is_dir()

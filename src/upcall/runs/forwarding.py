@@ -8,7 +8,7 @@ from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Door, Session
 from upcall.domain.records import Job, Record
-from upcall.domain.resume import RESUME, job_id, needs_delivery, subject, subject_of
+from upcall.domain.resume import RESUME, is_named, job_id, needs_delivery, subject, subject_of
 from upcall.ports import Ledger
 from upcall.runs.premises import Premises
 
@@ -73,7 +73,10 @@ class Forwarding:
         if origin.run is not None:
             return None
         nowhere = Door(command=(), environment={}, url="", token="")
-        session = Session(id=origin.session, cwd=origin.workspace or ".", door=nowhere)
+        # Without an id, the latest session of the folder is meant.
+        session = Session(
+            id=origin.session if is_named(origin) else "", cwd=origin.workspace or ".", door=nowhere
+        )
         try:
             argv = self._premises.agents(origin.program).attach(session).argv
         except UpcallError:

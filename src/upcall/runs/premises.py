@@ -79,7 +79,7 @@ class Premises:
     def rested_at(self, run: Run) -> float:
         """From when on the session of a run may be resumed."""
         try:
-            return (run.started_at or 0.0) + self.agents(run.agent).rest
+            return (run.started_at or run.created_at) + self.agents(run.agent).rest
         except UpcallError:
             return 0.0  # whoever starts it is told why it cannot be
 
@@ -92,6 +92,14 @@ class Premises:
             subject_of(run, self._door(run, folder.token()), told, run.session), folder.read_arguments()
         )
         return self.agents(run.agent).driver(subject, told.message)
+
+    def loses_touch(self, run: Run) -> bool:
+        """Whether a process that another daemon talked to cannot be gone on with, and is ended when it is found."""
+        try:
+            driver = self.driver_of(run, Told(resumes=True), is_new=False)
+        except (UpcallError, OSError):
+            return False
+        return bool(getattr(driver, "loses_touch", False))
 
     def prepare(self, run: Run, told: Told) -> None:
         """Leave everything that the next keeper of a run needs.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from upcall.background import Background
 from upcall.domain import lifecycle
 from upcall.domain.api_errors import MOST_REFUSALS, waiting_for
-from upcall.domain.errors import StorageError, UpcallError
+from upcall.domain.errors import DamagedRow, StorageError, UpcallError
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import SESSION_GONE
 from upcall.domain.records import Effects, Happening, Job, Record
@@ -199,7 +199,7 @@ class Resuming:
                 await self._consider_stranger(job, inquiry)
                 return
             run = await self._book.get(int(str(job.body["run"])))
-        except StorageError:
+        except (StorageError, DamagedRow):
             raise
         except UpcallError:
             await self._store.settle(job)

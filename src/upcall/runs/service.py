@@ -6,21 +6,22 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from upcall.access import Access, digest
 from upcall.approvals.ending import deny_open
 from upcall.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
+from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run import Order, Run, RunState
 from upcall.holding import Held
-from upcall.runs.adopting import Adopting
+from upcall.runs.adopting import Adopting, is_folder
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Book, RunPage, Step
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
@@ -66,9 +67,10 @@ class Runs:
             clock=broker.now,
         )
         self._supervisor = Supervisor(premises, affairs, access, held.taken, self._process_ended)
+        self._adopting = Adopting(broker.store, self._book, premises, broker.now)
         sessions = Sessions(
             begin=self._supervisor.start,
-            adopt=Adopting(broker.store, self._book, premises, broker.now).adopt,
+            adopt=self._adopting.adopt,
             rested_at=premises.rested_at,
             is_kept=lambda number: premises.folder(number).is_kept(),
             held=held,
@@ -78,6 +80,7 @@ class Runs:
         self._held = held
         held.released = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
+        self._fate = Fate(self._forwarding, self._book, held, premises.runner)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
         self._tidying = Tidying(broker.store, self._book, premises, broker.now)
         self._listening = Listening(
@@ -122,7 +125,7 @@ class Runs:
         task = order.task.strip()
         if not task or len(task.encode("utf-8", "replace")) > LONGEST_TASK:
             raise InvalidRequest("task: some text, of 1 MiB at most", hint="say what is to be done")
-        if not await asyncio.to_thread(_is_folder, order.cwd):
+        if not await asyncio.to_thread(is_folder, order.cwd):
             raise InvalidRequest(f"cwd: there is no folder {order.cwd!r} on this machine")
         agent = self._premises.agents(order.agent)
         environment = os.environ if order.environment is None else order.environment
@@ -174,7 +177,7 @@ class Runs:
         return run
 
     async def retry(self, number: int, by: Caller) -> Run:
-        """Try a run again: with the answer that it did not get, otherwise the whole task as a new run.
+        """Try a run again: with the answer that it did not get, or that its session was told; else as a new run.
 
         Raises:
             RunConflict: if it is not over.
@@ -186,6 +189,10 @@ class Runs:
         if await self._resuming.again(run):
             run, _ = await self._book.change(number, _waiting_again)
             return run
+        if (told := await self._adopting.again(run)) is not None:
+            await self._book.change(number, lambda current: told if current.is_over else None)
+            await self._pump()
+            return await self.get(number)
         environment = await asyncio.to_thread(self._premises.folder(number).read_environment)
         order = Order(
             agent=run.agent,
@@ -284,6 +291,10 @@ class Runs:
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
         """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
         return await self._forwarding.state(await self._store.get(inquiry))
+
+    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        """Where an answer goes that was given just now; `awaited` says that a call waited for it."""
+        return await self._fate.of(inquiry, awaited=awaited)
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
         # Whatever is tried again has them already.
@@ -389,7 +400,3 @@ def _waiting_again(run: Run) -> Step | None:
     if run.alive:
         return None
     return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")
-
-
-def _is_folder(path: str) -> bool:
-    return Path(path).is_absolute() and Path(path).is_dir()

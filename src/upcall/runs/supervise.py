@@ -81,7 +81,9 @@ class Supervisor:
         for state in (RunState.RUNNING, RunState.WAITING):
             async for run in self._book.each(state.value):
                 if run.runner == self._premises.runner and run.alive:
-                    self._lend(run)
+                    # What a process is answered that is about to be ended, its next one would be told once more.
+                    if not await asyncio.to_thread(self._premises.loses_touch, run):
+                        self._lend(run)
                     self._alive.add(run.number)
                     if not self._premises.folder(run.number).is_kept():
                         self._bury(run)

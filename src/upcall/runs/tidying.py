@@ -35,6 +35,8 @@ class Tidying:
                 await self._runs()
             except UpcallError as problem:
                 log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
+            except Exception:
+                log.exception("looking through what was kept for sessions failed; again in an hour")
             await asyncio.sleep(EVERY)
 
     async def questions(self) -> None:

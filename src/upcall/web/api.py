@@ -103,11 +103,14 @@ class Inquiries:
     async def answer(self, call: Call) -> Response:
         """Take a person's answer."""
         body = await call.body()
-        return await self._documents.settled(await self._broker.receive(call.name, _reply(body), call.caller))
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        settled = await self._broker.receive(call.name, _reply(body), call.caller)
+        return await self._documents.settled(settled, awaited=awaited)
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
-        return await self._end(call, self._broker.reject)
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        return await self._end(call, self._broker.reject, awaited=awaited)
 
     async def cancel(self, call: Call) -> Response:
         """Withdraw a question."""
@@ -137,7 +140,9 @@ class Inquiries:
             await self._threads.go_on(origin.thread, caller)
         return await self._broker.ask(drafted, origin, named_session=named_session)
 
-    async def _end(self, call: Call, end: Callable[..., Awaitable[Settled]]) -> Response:
+    async def _end(
+        self, call: Call, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
+    ) -> Response:
         body = await call.body()
         settled = await end(
             call.name,
@@ -146,7 +151,7 @@ class Inquiries:
             via=fields.via(body),
             key=fields.text(body, "key"),
         )
-        return await self._documents.settled(settled)
+        return await self._documents.settled(settled, awaited=awaited)
 
     def _span(self, body: Body) -> float:
         for name in ("for", "seconds"):

@@ -71,7 +71,9 @@ def api_routes(
 ) -> list[BaseRoute]:
     """The routes of the API, those first that every question goes through."""
     documents = Documents(
-        runs.resume_state, dispatch.deliveries if dispatch is not None and dispatch.names else None
+        runs.resume_state,
+        dispatch.deliveries if dispatch is not None and dispatch.names else None,
+        runs.fate,
     )
     threads = Threads(broker)
     inquiries, live = Inquiries(broker, documents, threads), Live(broker, access, settings, documents)

@@ -5,6 +5,7 @@ An answer is shown at least twice: to the person who gave it and to the agent th
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 from upcall.broker import Settled
 from upcall.domain.document import document
@@ -22,15 +23,28 @@ Shown = Callable[[str], Awaitable[Sequence[Mapping[str, object]]]]
 """Where an inquiry was shown, by its id. There is none where there are no channels."""
 
 
+class Fate(Protocol):
+    """Tells where an answer goes."""
+
+    async def __call__(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        """For an inquiry that was settled just now, and for which a call waited until then or not."""
+        ...
+
+
 async def _never(inquiry: str) -> None:
+    return None
+
+
+async def _unknown(inquiry: Inquiry, *, awaited: bool) -> None:
     return None
 
 
 class Documents:
     """Writes inquiries; each is written once while it stays the same value."""
 
-    def __init__(self, resumed: Resumed = _never, shown: Shown | None = None) -> None:
+    def __init__(self, resumed: Resumed = _never, shown: Shown | None = None, fate: Fate = _unknown) -> None:
         self._resumed = resumed
+        self._fate = fate
         self._shown = shown
         # By identity, which is safe because the value is held here too, and cheap because it is not compared.
         self._written: OrderedDict[int, tuple[Inquiry, bytes]] = OrderedDict()
@@ -39,10 +53,15 @@ class Documents:
         """An inquiry."""
         return Json(await self._text(inquiry), status)
 
-    async def settled(self, settled: Settled) -> Json:
-        """An inquiry, and whether the request that it replies to has settled it."""
-        accepted = b"true" if settled.accepted else b"false"
-        return Json(b'{"accepted":%b,"inquiry":%b}' % (accepted, await self._text(settled.inquiry)))
+    async def settled(self, settled: Settled, *, awaited: bool | None = None) -> Json:
+        """An inquiry, whether the request that it replies to has settled it, and where its answer goes then."""
+        told = None
+        if settled.accepted and awaited is not None:
+            told = await self._fate(settled.inquiry, awaited=awaited)
+        return Json(
+            b'{"accepted":%b,"inquiry":%b,"told":%b}'
+            % (encode(settled.accepted), await self._text(settled.inquiry), encode(told))
+        )
 
     async def page(self, page: Page) -> Json:
         """A page of inquiries."""

@@ -110,8 +110,17 @@ def _given() -> dict[str, Schema]:
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
         "Settled": record(
-            {"accepted": FLAG, "inquiry": ref("Inquiry")},
-            description="`accepted` is false when somebody else's resolution stands; it is in the inquiry.",
+            {"accepted": FLAG, "inquiry": ref("Inquiry"), "told": or_null("Told")},
+            description="`accepted` is false when another resolution stands; it is in the inquiry.",
+        ),
+        "Told": record(
+            {
+                "to": {"enum": ["call", "agent", "run", "runner", "gone", "kept"]},
+                "run": {"type": ["integer", "null"]},
+                "command": {**TEXT_OR_NULL, "description": "What a person types to go on with the session."},
+            },
+            description="Where an answer goes: to a call that waits, to an agent that is at work and has to ask again, to a "
+            "session that is brought back as a run, to another machine; or the asker is gone; or only its next call will tell.",
         ),
         "Event": record(
             {

@@ -37,6 +37,8 @@ const ASKED = ".head upcall-time, .meta bdi";
 const facts = (card, parts) =>
   [card.dataset.place, ...[...card.querySelectorAll(parts)].map(({ dataset, textContent }) => dataset.at ?? textContent)].join();
 
+// Open, or expired and on a page of its own, where it can be answered late.
+const isAnswerable = (card) => card.querySelector("[data-answer]");
 const isBusy = (card) => card.contains(document.activeElement) && card !== document.activeElement;
 
 /** Takes in the card of an inquiry as it is now. `mine` is a card that this very page asked for. */
@@ -60,17 +62,18 @@ export function take(fresh, { mine = false } = {}) {
   if (Number(old.dataset.rank) > Number(fresh.dataset.rank)) return;
   // The stream repeats what the reply to this person has said before.
   if (!mine && facts(old, SHOWN) === facts(fresh, SHOWN)) return;
+  // Where it was shown, and what becomes of a settled question, is nothing that a key could act on.
+  if (!mine && isAnswerable(old) && facts(old, ASKED) !== facts(fresh, ASKED)) {
+    fresh.dataset.news = "";
+    if ("onscreen" in old.dataset) changed();
+  }
   const settled = fresh.dataset.place === "settled";
+  const open = !settled || (old.matches(".settled") && isAnswerable(fresh));
   const writing = isTyping(document.activeElement) && old.contains(document.activeElement);
-  if (!settled && ((!mine && (isBusy(old) || hasDraft(old))) || (writing && fresh.dataset.place === old.dataset.place))) {
+  if (open && ((!mine && (isBusy(old) || hasDraft(old))) || (writing && fresh.dataset.place === old.dataset.place))) {
     old.querySelector("[data-meta]").replaceWith(fresh.querySelector("[data-meta]"));
     note(old, fresh.dataset.change ?? "");
     return warn();
-  }
-  // Where it was shown, and what becomes of a settled question, is nothing that a key could act on.
-  if (!mine && old.dataset.place !== "settled" && facts(old, ASKED) !== facts(fresh, ASKED)) {
-    fresh.dataset.news = "";
-    if ("onscreen" in old.dataset) changed();
   }
   replace(old, fresh, settled, mine);
   watch(fresh);
@@ -90,7 +93,7 @@ export function takeOlder(cards) {
 function replace(old, fresh, settled, mine) {
   const focus = document.activeElement;
   const focused = old.contains(focus);
-  const closes = settled && old.dataset.place !== "settled";
+  const closes = settled && isAnswerable(old);
   const kept = old.querySelector(":scope > .draft") ?? (closes && !mine && draftBox(draftText(old), fresh));
   const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
   if ("found" in old.dataset) fresh.dataset.found = "";
@@ -167,6 +170,7 @@ export function tidy() {
     card.dataset.place = "open";
     card.classList.replace("snoozed", "open");
     put(card);
+    changed();
     return;
   }
   const narrowed = narrow();

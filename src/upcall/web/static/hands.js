@@ -50,3 +50,14 @@ addEventListener("keyup", (event) => {
   if (event.key === " " && event.target.matches?.("article *") && event.target !== pressed) event.preventDefault();
 }, true);
 addEventListener("pointerdown", giveBack, true);
+
+// The second press of a double click is for the card of the first, also where another has moved below the pointer.
+let clicked;
+addEventListener("click", (event) => {
+  const card = event.target.closest("article")?.id;
+  if (event.detail < 2) clicked = card;
+  else if (card && card !== clicked) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}, true);
