@@ -154,8 +154,7 @@ class Broker:
             self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope),
         )
         if added.inquiry.origin.run != origin.run:
-            # Another run of the same agent has used this key, and its question is its own.
-            raise KeyConflict(str(origin.request_key))
+            raise KeyConflict(str(origin.request_key))  # used by another run: that question is not ours
         if added.created:
             if named_session:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
@@ -328,8 +327,7 @@ class Broker:
         """Tell people something without waiting for them."""
         self._pacing.spend(origin.agent, self._clock())
         data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
-        if origin.run is not None:
-            data["run"] = origin.run
+        data |= {} if origin.run is None else {"run": origin.run}
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
     async def _asker(self, name: str) -> str:
