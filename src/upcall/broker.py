@@ -140,6 +140,7 @@ class Broker:
         self._pacing.spend(origin.agent, now)
         if scope and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
             return Added(inquiry=earlier, created=False)
+        self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
         if origin.thread is not None:
             await self.turns.enter(origin, draft.kind)
         if named_session:
@@ -150,8 +151,7 @@ class Broker:
         effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
         added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
         if added.inquiry.origin.run != origin.run:
-            # Another run of the same agent has used this key, and its question is its own.
-            raise KeyConflict(str(origin.request_key))
+            raise KeyConflict(str(origin.request_key))  # used by another run: that question is not ours
         if added.created:
             if named_session:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
@@ -324,8 +324,7 @@ class Broker:
         """Tell people something without waiting for them."""
         self._pacing.spend(origin.agent, self._clock())
         data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
-        if origin.run is not None:
-            data["run"] = origin.run
+        data |= {} if origin.run is None else {"run": origin.run}
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
     async def _asker(self, name: str) -> str:

@@ -74,6 +74,15 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How much one token may take up: calls that wait on one pipe, MCP sessions, bytes of attachments in an hour."""
+
+    waits: int = 1000
+    mcp_sessions: int = 500
+    attachment_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals:
     """How many people an approval takes, and whether whoever started a run may approve what it does."""
 
@@ -128,12 +137,14 @@ class Config:
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     token_in_path: bool = False
+    connections: int = 0
     work_tree_server: str = ""
     label_cards: bool = False
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
     rates: Rates = Rates()
+    caps: Caps = Caps()
     files: Files = Files()
     runs: Runs = Runs()
     threads: ThreadRules = ThreadRules()

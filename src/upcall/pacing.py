@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from upcall.domain.errors import RateLimited
 from upcall.domain.inquiry import Origin
 
+HOUR = 3600.0
 REMEMBERED = 10_000
 """How many different questions are watched for repetition; the oldest are forgotten first."""
 
@@ -28,8 +29,16 @@ class Pacing:
     """Counts asks in memory: a restart forgives everybody."""
 
     def __init__(
-        self, *, per_second: float = 100, burst: float = 5000, same: int = 5, same_within: float = 600
+        self,
+        *,
+        per_second: float = 100,
+        burst: float = 5000,
+        same: int = 5,
+        same_within: float = 600,
+        attachment_bytes: int = 256 * 1024 * 1024,
     ) -> None:
+        self._attachment_bytes = attachment_bytes
+        self._attached: dict[str, _Bucket] = {}
         self._per_second = per_second
         self._burst = burst
         self._same = same
@@ -52,6 +61,25 @@ class Pacing:
                 hint="wait a moment; ask several questions in one inquiry",
             )
         bucket.tokens -= 1
+
+    def attach(self, agent: str, size: int, now: float) -> None:
+        """Take the bytes of attachments out of an agent's allowance, which is full again after an hour.
+
+        Raises:
+            RateLimited: if there are not so many left.
+        """
+        if not size:
+            return
+        most = float(self._attachment_bytes)
+        bucket = self._attached.setdefault(agent, _Bucket(most, now))
+        bucket.tokens = min(most, bucket.tokens + max(now - bucket.at, 0) * most / HOUR)
+        bucket.at = now
+        if bucket.tokens < size:
+            raise RateLimited(
+                f"{agent!r} has attached {self._attachment_bytes} bytes within an hour",
+                hint="attach less, or ask for a larger `caps.attachment_bytes`",
+            )
+        bucket.tokens -= size
 
     def repeated(self, origin: Origin, digest: str, now: float, *, approval: bool) -> str | None:
         """The earlier inquiry to return instead, when one session keeps asking the same thing.

@@ -7,7 +7,9 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import FrameType
+from typing import cast
 
 import uvicorn
 import uvloop
@@ -16,6 +18,7 @@ from typing_extensions import override
 from upcall import __version__
 from upcall.config import Config
 from upcall.home import Home, Running
+from upcall.http_connection import HttpConnection
 from upcall.wiring import Assembly, assembled
 
 GRACE = 5
@@ -60,7 +63,8 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 assembly.app,
-                http="httptools",
+                # Made with more than uvicorn knows to give, hence no class of its own.
+                http=cast("type[asyncio.Protocol]", partial(HttpConnection, assembly.pipes.gate)),
                 ws="none",
                 loop="none",
                 access_log=False,

@@ -40,6 +40,7 @@ from upcall.doors.native import DeskFor
 from upcall.doors.pipe_http import PipeDoor
 from upcall.doors.pipe_server import PipeServer
 from upcall.doors.tools import Tools
+from upcall.gate import Gate, most_connections
 from upcall.holding import Held
 from upcall.home import Home
 from upcall.pacing import Pacing
@@ -109,8 +110,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             refreshing = Background("reading the tokens", partial(_refresh, access), log)
             refreshing.start()
             leaving.push_async_callback(refreshing.close)
-        agent_token = home.read_secret(home.agent_token_file)
-        routing = channel_routing(config)
+        agent_token, routing = home.read_secret(home.agent_token_file), channel_routing(config)
         broker = _broker(store, config, agent_token if shared else "", follow_up(routing))
         await broker.start()
         leaving.push_async_callback(broker.close)
@@ -119,7 +119,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         files = _file_door(home, config, broker, tools)
         await files.start()
         leaving.push_async_callback(files.close, end=False)
-        pipes = PipeServer(tools, access)
+        pipes = _pipe_server(tools, access, config)
         await pipes.start()
         leaving.push_async_callback(pipes.close, end=False)
         runs = supervised(home, config, url, broker, access, pipes.held)
@@ -132,8 +132,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
         at_work = channels_at_work(broker, config, url, routing, links, pushed, _owner(), shared=shared)
         dispatch = await leaving.enter_async_context(at_work)
-        door = LateDoor(tools, access, replica=config.replica, token_in_path=config.token_in_path)
-        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
+        hooks, door = HookDoor(broker, access, desk_for, wait=config.hook_wait), _mcp(tools, access, config)
         app = create_app(
             broker=broker,
             access=access,
@@ -189,9 +188,24 @@ def _broker(store: Store, config: Config, shared_by: str, consequences: FollowUp
     return Broker(
         store,
         policy(config),
-        pacing=Pacing(**asdict(config.rates)),
+        pacing=Pacing(**asdict(config.rates), attachment_bytes=config.caps.attachment_bytes),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+    )
+
+
+def _pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
+    gate = Gate(most_connections(config.connections))
+    return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
+
+
+def _mcp(tools: Tools, access: Access, config: Config) -> LateDoor:
+    return LateDoor(
+        tools,
+        access,
+        replica=config.replica,
+        token_in_path=config.token_in_path,
+        sessions=config.caps.mcp_sessions,
     )
 
 

@@ -13,8 +13,10 @@ from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.doors.agent import INITIALIZE
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
 from upcall.domain.inquiry import Inquiry
+from upcall.doors.mcp_server import McpDoor
 
 QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
 DOORS = ["modern", "legacy", "sse"]
@@ -22,6 +24,7 @@ MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+ACCEPT = {"accept": "application/json, text/event-stream"}
 MODERN_HEADERS = {
     "accept": "application/json, text/event-stream",
     "mcp-protocol-version": "2026-07-28",
@@ -256,6 +259,25 @@ async def test_unfit_json_is_an_error_of_its_sender_at_every_door(
     assert reply.status_code < 500, reply.text
     assert "Internal" not in reply.text
     assert (await http.get("/livez")).status_code == 200
+
+
+@pytest.mark.promise("trust/37")
+async def test_a_token_has_a_limited_number_of_sessions(house: House, http: httpx2.AsyncClient) -> None:
+    doors: list[McpDoor] = []
+    house.stop()
+    house.prepare = doors.append
+    house.start()
+    http.base_url = httpx2.URL(house.url)
+    doors[0].most_sessions = 2
+    first, _ = await initialized(http), await initialized(http)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    refused = await http.post("/mcp", json=message, headers=bearer(AGENT_TOKEN) | ACCEPT)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limited")
+    assert "caps.mcp_sessions" in refused.json()["error"]["hint"]
+    # Another token has its own, and a session that was ended makes room.
+    assert await initialized(http, OTHER_TOKEN)
+    assert (await http.delete("/mcp", headers=first)).status_code == 200
+    assert await initialized(http)
 
 
 async def test_a_session_belongs_to_the_token_that_opened_it(http: httpx2.AsyncClient) -> None:

@@ -19,8 +19,9 @@ from upcall.domain.roles import Caller, Role
 from upcall.doors.bearer import CALLER
 from upcall.doors.conversation import Conversation, Peer
 from upcall.doors.mcp_server import McpDoor
-from upcall.doors.pipe_server import LONGEST_LINE, PipeServer
+from upcall.doors.pipe_server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
 from upcall.doors.tools import Tools
+from upcall.gate import Gate
 
 PATIENCE = 30
 TOKEN = "upcall_agent_test"
@@ -287,6 +288,42 @@ async def test_a_line_that_is_too_long_is_refused_and_hung_up_on(server: PipeSer
     await line.close()
 
 
+@pytest.mark.promise("trust/30")
+async def test_an_introduction_is_short_and_a_strangers_token_is_kept_nowhere(server: PipeServer) -> None:
+    long = await Line.to(server, greet=False)
+    long.say_bytes(b"x" * (LONGEST_HELLO + 1))
+    assert (await long.hear())["error"]["code"] == -32600
+    await long.hear_the_end()
+    await long.close()
+    kept = shared.cache_info().currsize
+    for number in range(20):
+        stranger = await Line.to(server, greet=False)
+        stranger.say({"upcall": "pipe", "protocol": 2, "token": f"of a stranger {number}"})
+        assert (await stranger.hear())["error"]["code"] == "unauthenticated"
+        await stranger.close()
+    assert shared.cache_info().currsize == kept
+
+
+@pytest.mark.promise("trust/29")
+async def test_pipes_that_do_not_introduce_themselves_give_way_to_those_that_do(
+    broker: Broker, tools: Tools
+) -> None:
+    access = Access(broker.store)
+    await access.adopt("local", Role.AGENT, TOKEN)
+    server = PipeServer(tools, access, gate=Gate(5))
+    await server.start()
+    known = await Line.to(server)
+    silent = [await Line.to(server, greet=False) for _ in range(20)]
+    later = await Line.to(server)
+    for line in (known, later):
+        line.say(request(1, "ping"))
+        assert (await line.hear())["result"] == {}
+    assert len(server.connections) <= 5
+    for line in (known, later, *silent):
+        await line.close()
+    await server.close()
+
+
 async def test_a_large_message_in_many_pieces_arrives_whole(server: PipeServer) -> None:
     line = await Line.to(server)
     line.say(request(1, "ping", {"padding": "x" * (LONGEST_LINE - 1000)}))
@@ -304,6 +341,30 @@ async def test_a_call_under_way_keeps_its_id_to_itself(broker: Broker, server: P
     line.say(call(5, name="ask_human", arguments={"question": "?"}))
     assert "already in use" in (await line.hear())["error"]["message"]
     await line.close()
+
+
+@pytest.mark.promise("trust/37")
+async def test_a_pipe_has_a_limited_number_of_calls_that_wait(broker: Broker, tools: Tools) -> None:
+    access = Access(broker.store)
+    await access.adopt("local", Role.AGENT, TOKEN)
+    server = PipeServer(tools, access, waits=2)
+    await server.start()
+    line = await Line.to(server, wait="block")
+    opened = []
+    for number in range(2):
+        line.say(enveloped(call(number, name="ask_human", arguments={"question": f"{number}?"}), MODERN))
+        opened.append(await line.hear())
+    line.say(enveloped(call(2, name="ask_human", arguments={"question": "2?"}), MODERN))
+    refused = await line.hear()
+    assert (refused["id"], refused["error"]["code"]) == (2, -32600)
+    assert "caps.waits" in refused["error"]["message"]
+    line.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}})
+    line.say(enveloped(request(3, "tools/list"), MODERN))
+    assert (await line.hear())["id"] == 3
+    line.say(enveloped(call(4, name="ask_human", arguments={"question": "4?"}), MODERN))
+    assert (await line.hear())["upcall"] == "opened"
+    await line.close()
+    await server.close()
 
 
 async def test_a_cancelled_call_gets_no_reply_and_its_question_stays_open(

@@ -120,19 +120,19 @@ class House:
         return document
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:  # type: ignore[explicit-override]  # 3.11 has none
         yield
 
 
 @asynccontextmanager
-async def serving(house: House) -> AsyncIterator[_Server]:
+async def serving(house: House) -> AsyncIterator[Server]:
     """The house's application on a real socket."""
     listener = socket.create_server(("127.0.0.1", 0))
     house.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     house.over_socket = True
-    server = _Server(uvicorn.Config(house.app, log_config=None, lifespan="off"))
+    server = Server(uvicorn.Config(house.app, log_config=None, lifespan="off"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve, [listener])
         await until(lambda: server.started)

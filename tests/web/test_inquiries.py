@@ -1,11 +1,13 @@
 """Asking, reading and settling inquiries over HTTP."""
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.web.house import CHOICE, House, code, message
+from upcall.pacing import Pacing
 
 
 async def test_asking_gives_the_whole_inquiry_open(house: House) -> None:
@@ -351,6 +353,20 @@ async def test_a_list_is_searched_and_narrowed(house: House) -> None:
 async def test_a_search_that_cannot_be_made_is_refused(house: House, query: dict[str, str]) -> None:
     response = await house.as_("ana").get("/v1/inquiries", params=query)
     assert code(response) == (400, "invalid_request")
+
+
+@pytest.mark.promise("trust/37")
+async def test_a_token_attaches_a_limited_number_of_bytes_within_an_hour(tmp_path: Path) -> None:
+    async with House.open(tmp_path, pacing=Pacing(attachment_bytes=6)) as house:
+        file: dict[str, Any] = {"question": "Fine?", "attachments": [{"name": "a", "data": "YWJjZA=="}]}
+        await house.asked(**file)
+        refused = await house.as_("builder").post("/v1/inquiries", json=file)
+        assert code(refused) == (429, "rate_limited")
+        assert "caps.attachment_bytes" in refused.json()["error"]["hint"]
+        await house.asked(question="Fine?")
+        await house.asked("painter", **file)
+        house.clock.now += 3600
+        await house.asked(**file)
 
 
 @pytest.mark.promise("trust/61")

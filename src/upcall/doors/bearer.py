@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from upcall.access import Access
 from upcall.domain.errors import Unauthenticated
 from upcall.domain.roles import Caller
+from upcall.gate import KNOWN
 
 CALLER = "upcall.caller"
 """Where a request's scope says whose it is."""
@@ -35,6 +36,7 @@ class Guarded:
             await respond(send, 401, {"error": error}, [CHALLENGE])
             return
         scope[CALLER] = caller
+        scope[KNOWN] = True
         if any(value[-1:] in b" \t" for _, value in scope["headers"] if value):
             # White space around a value is no part of it, but the parser leaves what stands behind it.
             scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]

@@ -30,6 +30,9 @@ from upcall.doors.tools import PIPE, Asker, ToolResult, Watching, failure, resul
 from upcall.doors.wire import Message, RequestId
 from upcall.holding import CONTINUED, is_resumable
 
+MOST_CALLS = 1000
+"""Calls that may wait on one connection."""
+
 log = logging.getLogger(__name__)
 
 
@@ -78,11 +81,18 @@ class Toolbox(Protocol):
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
-    __slots__ = ("_calls", "_client", "_era", "_initialized", "_peer", "_tools", "_write")
+    __slots__ = ("_calls", "_client", "_era", "_initialized", "_most", "_peer", "_tools", "_write")
 
     def __init__(
-        self, tools: Toolbox, peer: Peer, write: Callable[[bytes], None], *, initialized: bool = False
+        self,
+        tools: Toolbox,
+        peer: Peer,
+        write: Callable[[bytes], None],
+        *,
+        initialized: bool = False,
+        most: int = MOST_CALLS,
     ) -> None:
+        self._most = most
         self._tools = tools
         self._peer = peer
         self._write = write
@@ -246,6 +256,11 @@ class Conversation:
             raise Refused(wire.INVALID_PARAMS, INVALID, "")
         if request_id in self._calls:
             raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
+        if len(self._calls) >= self._most:
+            raise Refused(
+                wire.INVALID_REQUEST,
+                f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
+            )
         peer = self._peer
         session = session_of(meta) or peer.session
         # Whose session it is matters only where this machine could bring it back.

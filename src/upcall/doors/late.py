@@ -23,8 +23,15 @@ class LateDoor:
     """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
 
     def __init__(
-        self, tools: Tools, access: Access, *, replica: str = "", token_in_path: bool = False
+        self,
+        tools: Tools,
+        access: Access,
+        *,
+        replica: str = "",
+        token_in_path: bool = False,
+        sessions: int = 500,
     ) -> None:
+        self._sessions = sessions
         self._replica = replica
         self._messages = messages_path(replica)
         self._tools = tools
@@ -69,7 +76,7 @@ class LateDoor:
             # At the top it would cost everybody what this module exists to save.
             from upcall.doors.mcp_server import McpDoor  # noqa: PLC0415
 
-            door = McpDoor(self._tools, self._access, messages=self._messages)
+            door = McpDoor(self._tools, self._access, messages=self._messages, most_sessions=self._sessions)
             async with door.lifespan():
                 self._opened.set_result({route.path: route for route in door.routes()})
                 await asyncio.get_running_loop().create_future()

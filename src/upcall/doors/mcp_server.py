@@ -5,6 +5,7 @@ is decided here, by bearer token, before the SDK sees a request.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -65,6 +66,9 @@ SESSION_IDLE = 12 * 3600.0
 KEPT_ALIVE = 75.0
 """Seconds after which an idle connection has been closed; its port may then be somebody else's."""
 
+MOST_SESSIONS = 500
+"""Sessions that one token may have open."""
+
 RETRY_MS = 1000
 """How soon a client whose stream broke should come back for the rest."""
 
@@ -84,7 +88,10 @@ class McpDoor:
         allowed_origins: Sequence[str] = (),
         session_idle: float = SESSION_IDLE,
         messages: str = "/messages/",
+        most_sessions: int = MOST_SESSIONS,
     ) -> None:
+        self.most_sessions = most_sessions
+        self._held: dict[Caller, dict[str, float]] = {}
         self._tools = tools
         self._access = access
         self._session_idle = session_idle
@@ -156,10 +163,33 @@ class McpDoor:
         before = _replay.set(replay)
         try:
             if session is None and replay is not None:
-                send = _noting_session(self._sessions, replay, send)
+                held = self._held_by(caller_of(scope))
+                if len(held) >= self.most_sessions:
+                    await _refuse_session(send, self.most_sessions)
+                    return
+                send = _noting_session(self._sessions, held, replay, send)
+            elif session is not None:
+                self._touch(scope, session)
             await self._manager.handle_request(scope, receive, send)
         finally:
             _replay.reset(before)
+
+    def _held_by(self, caller: Caller) -> dict[str, float]:
+        """The sessions that a caller has open, each with when it was last used."""
+        if caller not in self._held:
+            self._held = {each: held for each, held in self._held.items() if held}
+        held = self._held.setdefault(caller, {})
+        oldest = time.monotonic() - self._session_idle
+        for name in [name for name, used in held.items() if used < oldest or name not in self._sessions]:
+            del held[name]
+        return held
+
+    def _touch(self, scope: Scope, session: str) -> None:
+        held = self._held.get(caller_of(scope), {})
+        if scope["method"] == "DELETE":
+            held.pop(session, None)
+        elif session in held:
+            held[session] = time.monotonic()
 
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
@@ -255,7 +285,10 @@ def _listed(offered: Sequence[Definition]) -> ListToolsResult:
 
 
 def _noting_session(
-    sessions: "WeakValueDictionary[str, Replay[JSONRPCMessage]]", replay: "Replay[JSONRPCMessage]", send: Send
+    sessions: "WeakValueDictionary[str, Replay[JSONRPCMessage]]",
+    held: dict[str, float],
+    replay: "Replay[JSONRPCMessage]",
+    send: Send,
 ) -> Send:
     """Find out which session a request opened. Its tasks hold the replay; once they end it is gone."""
 
@@ -263,10 +296,21 @@ def _noting_session(
         if message["type"] == "http.response.start":
             for name, value in message.get("headers", ()):
                 if name.lower() == b"mcp-session-id":
-                    sessions[value.decode("latin-1")] = replay
+                    session = value.decode("latin-1")
+                    sessions[session] = replay
+                    held[session] = time.monotonic()
         await send(message)
 
     return noting
+
+
+async def _refuse_session(send: Send, most: int) -> None:
+    error = {
+        "code": "rate_limited",
+        "message": f"this token has {most} MCP sessions open, and may have no more",
+        "hint": "end one with DELETE, use the modern protocol without sessions, or raise `caps.mcp_sessions`",
+    }
+    await respond(send, 429, {"error": error})
 
 
 def _asker(ctx: Context, meta: Meta) -> Asker:

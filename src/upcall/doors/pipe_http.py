@@ -21,6 +21,7 @@ from upcall.doors.meta import client_in, wait_of
 from upcall.doors.pipe_server import LONGEST_LINE, greeting, hello_of, name_of, refusal
 from upcall.doors.tools import Tools
 from upcall.doors.wire import encoded
+from upcall.gate import KNOWN
 from upcall.json_reading import NotJson, read_json
 
 SIGN_OF_LIFE = 15.0
@@ -46,6 +47,7 @@ class PipeDoor:
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
             token = token_of(scope)
             caller = await self._access.admit(token)
+            scope[KNOWN] = True
             hello, message = _two_lines(await _body(receive))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400

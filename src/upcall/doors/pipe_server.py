@@ -7,10 +7,9 @@ line. Lines with a key `upcall` are between the two of us and never reach the ag
 import asyncio
 import itertools
 import logging
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast
 
 from typing_extensions import override
@@ -19,15 +18,19 @@ from upcall import __version__
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
-from upcall.doors.conversation import Conversation, Peer
+from upcall.doors.conversation import MOST_CALLS, Conversation, Peer
 from upcall.doors.meta import client_in, wait_of
 from upcall.doors.tools import Tools
 from upcall.doors.wire import INVALID_REQUEST, Message, encoded, error
+from upcall.gate import Gate, most_connections
 from upcall.holding import Held, is_resumable, session_name
 from upcall.home import ACKNOWLEDGING, PIPE_PROTOCOL
 from upcall.json_reading import NotJson, read_json
 
 LONGEST_LINE = 8 * 1024 * 1024
+LONGEST_HELLO = 64 * 1024
+"""Bytes of an introduction, which comes from a stranger."""
+
 HELLO_WITHIN = 10.0
 GOODBYE_WITHIN = 2.0
 MOST_ASKED = 1000
@@ -42,7 +45,18 @@ log = logging.getLogger(__name__)
 class PipeServer:
     """Listens for pipes. `close(end=False)` lets them reconnect, `close(end=True)` tells them it is over."""
 
-    def __init__(self, tools: Tools, access: Access, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        access: Access,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        gate: Gate | None = None,
+        waits: int = MOST_CALLS,
+    ) -> None:
+        self.waits = waits
+        self.gate = Gate(most_connections(0)) if gate is None else gate
         self.tools = tools
         self.access = access
         self.held = Held()
@@ -126,6 +140,9 @@ class _Connection(asyncio.Protocol):
             # Accepted in the moment of closing: whoever it is finds the next daemon.
             cast("asyncio.Transport", transport).abort()
             return
+        if not self._server.gate.enter(self):
+            cast("asyncio.Transport", transport).abort()
+            return
         self._transport = cast("asyncio.Transport", transport)
         self._server.connections.add(self)
         self._timer = asyncio.get_running_loop().call_later(HELLO_WITHIN, self.abort)
@@ -133,6 +150,7 @@ class _Connection(asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.lost(self)
+        self._server.gate.leave(self)
         for name in self._held:
             self._server.held.release(name)
         self._held = ()
@@ -166,7 +184,9 @@ class _Connection(asyncio.Protocol):
         lines = data.split(b"\n")
         self._buffer = lines.pop()
         for line in lines:
-            if len(line) > LONGEST_LINE:
+            if len(line) > (
+                LONGEST_HELLO if self._conversation is None and self._early is None else LONGEST_LINE
+            ):
                 self._buffer = line
                 break
             if line.strip() and self._transport is not None:
@@ -200,9 +220,24 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has not introduced itself; a pipe that has is never idle, its agent may speak at any time."""
+        return self._conversation is None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its token was accepted."""
+        return self._conversation is not None
+
+    def give_way(self) -> None:
+        """End at once: there are too many."""
+        self.abort()
+
     def _check_length(self) -> None:
-        if len(self._buffer) > LONGEST_LINE:
-            self._write(encoded(error(None, INVALID_REQUEST, f"a line has at most {LONGEST_LINE} bytes")))
+        most = LONGEST_HELLO if self._conversation is None and self._early is None else LONGEST_LINE
+        if len(self._buffer) > most:
+            self._write(encoded(error(None, INVALID_REQUEST, f"a line has at most {most} bytes")))
             self._buffer = b""
             self._hang_up()
 
@@ -230,7 +265,7 @@ class _Connection(asyncio.Protocol):
         except UpcallError as problem:
             self._refuse(problem)
             return
-        self._token = sys.intern(str(hello.get("token", "")))
+        self._token = str(hello.get("token", ""))
         try:
             caller = self._identify()
         except Unauthenticated:
@@ -289,7 +324,9 @@ class _Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._conversation = Conversation(self._server.tools, peer, self._write)
+        # Thousands may show the same, which is kept once. What strangers show is not kept at all.
+        self._token = shared(self._token)
+        self._conversation = Conversation(self._server.tools, peer, self._write, most=self._server.waits)
         self._write(encoded(greeting()))
 
     def _refuse(self, problem: UpcallError) -> None:
@@ -348,4 +385,10 @@ def acknowledges(hello: Mapping[str, object]) -> bool:
 
 def name_of(value: object) -> str | None:
     """A name that a pipe gave, if it did. Thousands may give the same, which is kept once."""
-    return sys.intern(value[:1000]) if isinstance(value, str) and value else None
+    return shared(value[:1000]) if isinstance(value, str) and value else None
+
+
+@lru_cache(maxsize=4096)
+def shared(text: str) -> str:
+    """The same text for equal ones, as long as they are in use; interned ones would stay for ever on some Pythons."""
+    return text

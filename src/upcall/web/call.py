@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from upcall.access import Access
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller, Role
+from upcall.gate import KNOWN
 from upcall.json_reading import read_json, writable
 from upcall.web.errors import MethodNotAllowed
 
@@ -91,7 +92,10 @@ class Resource:
         handler = self.handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(scope["method"], ", ".join(self.handlers))
-        caller = NOBODY if self.public else await self._access.admit(bearer(scope))
+        caller = NOBODY
+        if not self.public:
+            caller = await self._access.admit(bearer(scope))
+            scope[KNOWN] = True
         response = await handler(Call(scope, receive, caller, scope["path_params"]))
         await response(scope, receive, send)
 

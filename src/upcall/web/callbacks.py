@@ -6,9 +6,13 @@ from starlette.routing import BaseRoute, Route
 
 from upcall.channel_ports import Callback
 from upcall.dispatch.service import Dispatch
+from upcall.domain.errors import UnknownChannel
+from upcall.web.errors import TooLarge
 from upcall.web.settings import WebSettings
 
 PATH = "/channels/{name}"
+LARGEST = 3 * 1024 * 1024
+"""Bytes of a call, which no vendor exceeds; who calls is known only once all of it is there."""
 
 
 def callback_routes(dispatch: Dispatch, settings: WebSettings) -> list[BaseRoute]:
@@ -17,10 +21,17 @@ def callback_routes(dispatch: Dispatch, settings: WebSettings) -> list[BaseRoute
     async def receive(request: Request) -> Response:
         base = settings.public_url or str(request.base_url).rstrip("/")
         query = f"?{request.url.query}" if request.url.query else ""
+        if request.path_params["name"] not in dispatch.names:
+            raise UnknownChannel(request.path_params["name"])
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST:
+                raise TooLarge(LARGEST)
         callback = Callback(
             method=request.method,
             url=f"{base}{request.url.path}{query}",
-            body=await request.body(),
+            body=bytes(body),
             query=dict(request.query_params),
             headers=dict(request.headers),
         )

@@ -14,6 +14,7 @@ from upcall.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry import Inquiry, Question
+from upcall.gate import KNOWN
 from upcall.unhurried import unhurried
 from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
@@ -106,6 +107,11 @@ class Site:
         return self.render(visit, "error.html", status, sentence=sentence)
 
 
+LARGEST_FORM = 64 * 1024
+LARGEST_ANSWER = 1024 * 1024
+"""Bytes of a form of a visitor who is not signed in."""
+
+
 class Page:
     """What lives at one path of the inbox, for those who have signed in unless it is public.
 
@@ -119,6 +125,8 @@ class Page:
         self._handlers = handlers
         self._public = public
         self._untold = untold
+        # What an answer link leads to takes an answer; everything else that strangers send is short.
+        self._largest_form = None if not public else LARGEST_ANSWER if untold else LARGEST_FORM
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -147,8 +155,9 @@ class Page:
             raise MethodNotAllowed(method, ", ".join(self._handlers))
         if not self._public:
             visit.session = await self._site.access.admit_session(visit.secret)
+            visit.scope[KNOWN] = True
         if method == "POST":
-            await visit.read_form(signed=not self._public)
+            await visit.read_form(signed=not self._public, most=self._largest_form)
         return await handler(visit)
 
 

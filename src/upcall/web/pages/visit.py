@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope
 from upcall.access import SESSION_SECONDS, Session
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller
-from upcall.web.errors import ForeignOrigin
+from upcall.web.errors import ForeignOrigin, TooLarge
 from upcall.web.pages.locales import LANGUAGES, Words, chosen
 
 LANGUAGE_COOKIE = "upcall-language"
@@ -96,11 +96,12 @@ class Visit:
         headers = cast("Sequence[tuple[bytes, bytes]]", self.scope["headers"])
         return ", ".join(value.decode("latin-1") for name, value in headers if name == wanted)
 
-    async def read_form(self, *, signed: bool = True) -> None:
+    async def read_form(self, *, signed: bool = True, most: int | None = None) -> None:
         """Read what was sent, once it is sure that one of our own pages sent it.
 
         Raises:
             ForeignOrigin: if it was not.
+            TooLarge: if there is more of it than that.
         """
         # An origin that is there has been checked already, on every route; `null` says nothing by itself.
         origin, site = self.header(b"origin"), self.header(b"sec-fetch-site")
@@ -108,12 +109,14 @@ class Visit:
             raise ForeignOrigin(
                 "this form was not sent by a page of Upcall", hint="open the inbox and try again"
             )
-        raw = b""
+        raw = bytearray()
         while True:
             message = await self.receive()
             if message["type"] != "http.request":
                 raise ClientDisconnect
             raw += message.get("body", b"")
+            if most is not None and len(raw) > most:
+                raise TooLarge(most)
             if not message.get("more_body", False):
                 break
         try:
