@@ -51,13 +51,10 @@ from upcall.runs.groups import GroupRuns
 from upcall.runs.premises import Premises
 from upcall.runs.service import Runs, Terms
 from upcall.setup.work_tree import WorkTree
-from upcall.stores.lost import refuse_lost, remember
-from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
 from upcall.web.sign_in_links import sign_in_path
 from upcall.wiring_channels import channel_routing, channels_at_work, follow_up, subscriptions
-
-"""What agents on this machine are called when they bring no token of their own."""
+from upcall.wiring_store import is_postgres, open_store
 
 DAY = 86400
 TOKENS_EVERY = 5.0
@@ -276,61 +273,9 @@ def policy(config: Config) -> Policy:
     )
 
 
-def database_path(home: Home, config: Config) -> Path:
-    """Where the database is; a name that is not absolute counts from the home.
-
-    Raises:
-        InvalidSetting: if the address is of a kind that this version does not speak.
-    """
-    address = config.database
-    if not address:
-        return home.database_file
-    if is_postgres(address):
-        raise InvalidSetting(
-            "database: a PostgreSQL database is not a file",
-            hint="back it up with pg_dump and restore it with pg_restore, or as its server's other databases are",
-        )
-    parts = urlsplit(address)
-    if parts.scheme == "sqlite" and not parts.netloc:
-        # As everywhere: three slashes and a relative name, or four and an absolute one.
-        return home.path / parts.path.removeprefix("/")
-    if "://" not in address:
-        return home.path / Path(address).expanduser()
-    raise InvalidSetting(
-        f"database: {parts.scheme!r} is not a store of this version",
-        hint="use a file name, sqlite:////absolute/path, or postgresql://role@host/name",
-    )
-
-
 def file_roots(home: Home, config: Config) -> list[Path]:
     """Where to look for the folders of groups; a name that is not absolute counts from the home."""
     return [home.path / Path(root).expanduser() for root in config.files.roots] or [home.ipc_folder]
-
-
-async def open_store(home: Home, config: Config) -> Store:
-    """The store that the settings name, ready for use.
-
-    Raises:
-        InvalidSetting: if they name none, or something that it cannot do.
-        StorageError: if it cannot be opened.
-    """
-    if not is_postgres(config.database):
-        path = database_path(home, config)
-        refuse_lost(path, home.known_databases_file)
-        store = await SqliteStore.open(path)
-        remember(path, home.known_databases_file)
-        # We have the home's lock, so a daemon that had jobs under a lease is gone.
-        await store.end_leases()
-        return store
-    try:
-        # Not everybody has the driver, and loading it takes a quarter of a second.
-        from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
-    except ImportError as error:
-        raise InvalidSetting(
-            f"database: PostgreSQL needs the driver psycopg, which cannot be loaded: {str(error).splitlines()[0]}",
-            hint="pip install 'upcall[postgres]'",
-        ) from error
-    return await PostgresStore.open(config.database, direct=config.database_direct)
 
 
 def _kept_for(config: Config) -> int:
@@ -342,11 +287,6 @@ def _kept_for(config: Config) -> int:
             hint=f"use {REF_REST_DAYS} or more, or 0 for ever",
         )
     return days
-
-
-def is_postgres(address: str) -> bool:
-    """Whether a database's address is one of PostgreSQL."""
-    return urlsplit(address).scheme in {"postgresql", "postgres"}
 
 
 def _web_settings(config: Config) -> WebSettings:

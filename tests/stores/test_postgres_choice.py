@@ -11,7 +11,7 @@ from upcall.home import Home
 from upcall.stores.postgres.store import PostgresStore
 from upcall.stores.sqlite import SqliteStore
 from upcall.testing.examples import an_inquiry
-from upcall.wiring import database_path, open_store
+from upcall.wiring_store import database_path, open_store
 
 
 @pytest.fixture

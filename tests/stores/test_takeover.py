@@ -17,7 +17,7 @@ from upcall.presence import JOB as PRESENCE
 from upcall.stores.postgres import takeover
 from upcall.stores.postgres.store import PostgresStore
 from upcall.stores.sqlite import SqliteStore
-from upcall.wiring import open_store
+from upcall.wiring_store import open_store
 
 KINDS = ("show:slack", "refresh:slack", "remind:slack", "escalate", "resume", "listen:slack", PRESENCE)
 

@@ -161,7 +161,7 @@ def _text(body: bytes) -> str:
 
 
 def _database(home: Home, config: Config) -> Finding:
-    from upcall.wiring import database_path, is_postgres
+    from upcall.wiring_store import database_path, is_postgres
 
     if is_postgres(config.database):
         return Finding("database", NOTE, "PostgreSQL, which the daemon looks after")

@@ -22,7 +22,7 @@ NAMES = {
 
 def _migrate(args: Namespace) -> int:
     from upcall.config import load
-    from upcall.wiring import database_path, is_postgres
+    from upcall.wiring_store import database_path, is_postgres
 
     try:
         from upcall.stores.postgres.move import move

@@ -62,7 +62,7 @@ def _file_arguments(parser: ArgumentParser) -> None:
 
 def _restore(args: Namespace) -> int:
     from upcall.config import load
-    from upcall.wiring import database_path
+    from upcall.wiring_store import database_path
 
     home = default_home()
     home.create()

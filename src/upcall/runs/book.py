@@ -1,11 +1,11 @@
 """The book of runs: each under its number, changed one atomic step at a time."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from upcall.domain.errors import UnknownRun
+from upcall.domain.errors import RunConflict, UnknownRun
 from upcall.domain.records import NOTHING, Effects, Record
-from upcall.domain.run import KIND, Run, became, record_of, run_in
+from upcall.domain.run import KIND, Run, RunState, became, record_of, run_in
 from upcall.ports import Ledger
 
 COUNTER = "counter"
@@ -106,3 +106,23 @@ class Book:
 def _count(record: Record | None) -> Effects:
     last = 0 if record is None else int(str(record.body["last"]))
     return Effects(records=(Record(kind=COUNTER, key=KIND, body={"last": last + 1}),))
+
+
+def refuse_while_ending(run: Run) -> None:
+    """Take no message for a run that is about to end.
+
+    Raises:
+        RunConflict: if it is.
+    """
+    if run.alive and run.ending:
+        raise RunConflict(
+            f"run {run.number} was cancelled by {run.ending} and is about to end",
+            hint="say it again when it has ended: that brings the run back",
+        )
+
+
+def waiting_again(run: Run) -> Step | None:
+    """The step of a run that has ended and waits for its answer once more."""
+    if run.alive:
+        return None
+    return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")

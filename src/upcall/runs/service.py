@@ -19,7 +19,7 @@ from upcall.domain.run import Order, Run, RunState
 from upcall.holding import Held
 from upcall.runs.adopting import Adopting, is_folder
 from upcall.runs.affairs import Affairs
-from upcall.runs.book import Book, RunPage, Step
+from upcall.runs.book import Book, RunPage, Step, refuse_while_ending, waiting_again
 from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.fate import Fate
@@ -193,7 +193,7 @@ class Runs:
         if not run.is_over and run.next_try is None:
             raise RunConflict(f"run {number} is {run.state.value}", hint=f"`upcall cancel {number}` first")
         if await self._resuming.again(run):
-            run, _ = await self._book.change(number, _waiting_again)
+            run, _ = await self._book.change(number, waiting_again)
             return run
         if (told := await self._adopting.again(run)) is not None:
             await self._book.change(number, lambda current: told if current.is_over else None)
@@ -221,12 +221,12 @@ class Runs:
         require_person(by, "steer a run")
         if not text.strip():
             raise InvalidRequest("text: some words for the agent")
-        _refuse_while_ending(await self._book.get(number))
+        refuse_while_ending(await self._book.get(number))
         if await self._supervisor.say(number, text):
             return "live"
 
         def decide(run: Run) -> Step:
-            _refuse_while_ending(run)
+            refuse_while_ending(run)
             if not run.alive and not run.session and run.state is not RunState.QUEUED:
                 raise RunConflict(
                     f"run {number} has no session to go on with", hint=f"`upcall retry {number}`"
@@ -389,17 +389,3 @@ class Runs:
         admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
         for inquiry in await self._deliveries.open(run):
             await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
-
-
-def _refuse_while_ending(run: Run) -> None:
-    if run.alive and run.ending:
-        raise RunConflict(
-            f"run {run.number} was cancelled by {run.ending} and is about to end",
-            hint="say it again when it has ended: that brings the run back",
-        )
-
-
-def _waiting_again(run: Run) -> Step | None:
-    if run.alive:
-        return None
-    return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")

@@ -114,27 +114,7 @@ def run_schemas() -> dict[str, Schema]:
         ),
         "Run": _run(),
         "RunList": record({"items": list_of(ref("Run")), "next": TEXT_OR_NULL}),
-        "RunForm": form(
-            {
-                "agent": {"type": "string", "description": "One that this daemon knows."},
-                "task": {"type": "string", "minLength": 1, "maxLength": 30_000},
-                "cwd": {
-                    "type": "string",
-                    "description": "Where to work: an absolute path on the daemon's machine.",
-                },
-                "permission": {**PERMISSION, "description": "The agent's setting unless given."},
-                "arguments": list_of(
-                    TEXT, maxItems=200, description="More of the program's own arguments. For admins."
-                ),
-                "environment": {**VARIABLES, "description": "Instead of the daemon's own. For admins."},
-                "request_key": {
-                    "type": "string",
-                    "maxLength": 200,
-                    "description": "The same key again, with the same request, is the same run.",
-                },
-            },
-            required=("agent", "task", "cwd"),
-        ),
+        "RunForm": _run_form(),
         "SayForm": form(
             {"text": {"type": "string", "minLength": 1, "maxLength": 30_000}}, required=("text",)
         ),
@@ -156,6 +136,30 @@ def run_schemas() -> dict[str, Schema]:
         ),
         "Command": record({"argv": list_of(TEXT), "cwd": TEXT, "environment": VARIABLES}),
     }
+
+
+def _run_form() -> Schema:
+    return form(
+        {
+            "agent": {"type": "string", "description": "One that this daemon knows."},
+            "task": {"type": "string", "minLength": 1, "maxLength": 30_000},
+            "cwd": {
+                "type": "string",
+                "description": "Where to work: an absolute path on the daemon's machine.",
+            },
+            "permission": {**PERMISSION, "description": "The agent's setting unless given."},
+            "arguments": list_of(
+                TEXT, maxItems=200, description="More of the program's own arguments. For admins."
+            ),
+            "environment": {**VARIABLES, "description": "Instead of the daemon's own. For admins."},
+            "request_key": {
+                "type": "string",
+                "maxLength": 200,
+                "description": "The same key again, with the same request, is the same run.",
+            },
+        },
+        required=("agent", "task", "cwd"),
+    )
 
 
 def _run() -> Schema:

@@ -62,7 +62,7 @@ def or_null(name: str) -> Schema:
 
 def schemas(limits: Limits) -> dict[str, Schema]:
     """Every named schema."""
-    return {**_given(), **_approvals(), **_service(), **_taken(limits)}
+    return {**_given(), **_settled(), **_approvals(), **_service(), **_taken(limits)}
 
 
 def _given() -> dict[str, Schema]:
@@ -109,6 +109,11 @@ def _given() -> dict[str, Schema]:
         ),
         "Inquiry": _inquiry(),
         "InquiryList": record({"items": list_of(ref("Inquiry")), "next": TEXT_OR_NULL}),
+    }
+
+
+def _settled() -> dict[str, Schema]:
+    return {
         "Settled": record(
             {"accepted": FLAG, "inquiry": ref("Inquiry"), "told": or_null("Told")},
             description="`accepted` is false when another resolution stands; it is in the inquiry.",
