@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import json
+import logging
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -10,6 +11,8 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from typing_extensions import override
 
 from upcall.access import Access
 from upcall.agent_ports import Driver, Reader
@@ -201,6 +204,31 @@ class House:
                 except OSError:
                     continue
         return found
+
+
+class _Hearing(logging.Handler):
+    def __init__(self, part: str) -> None:
+        super().__init__()
+        self._part = part
+        self.heard = asyncio.Event()
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._part in record.getMessage():
+            self.heard.set()
+
+
+@asynccontextmanager
+async def until_logged(part: str) -> AsyncIterator[None]:
+    """Do something after which a line with this part is logged, and wait for that."""
+    log, hearing = logging.getLogger("upcall.runs"), _Hearing(part)
+    log.addHandler(hearing)
+    try:
+        yield
+        async with asyncio.timeout(30):
+            await hearing.heard.wait()
+    finally:
+        log.removeHandler(hearing)
 
 
 @asynccontextmanager

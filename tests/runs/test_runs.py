@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.house import ANA, House, a_house
+from tests.runs.house import ANA, House, a_house, until_logged
 from upcall.broker import Reply
 from upcall.domain.errors import InvalidRequest, NotAllowed, RunConflict, UnknownRun
 from upcall.domain.inquiry import Answered
@@ -173,20 +173,15 @@ async def test_a_run_is_settled_although_a_daemon_was_killed_in_the_middle_of_th
         assert (over.state, over.result, over.exit_code) == (RunState.COMPLETED, "done alone", 0)
 
 
-async def test_a_run_is_settled_once_the_store_can_be_written_again(
-    house: House, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_run_is_settled_once_the_store_can_be_written_again(house: House) -> None:
     task = "tell(turn=True)\nwhile not Path('go').exists(): time.sleep(0.02)\ntell(result='done')"
     run = await house.until(await house.begin(task), lambda current: current.turns == 1)
     house.sql(
         "CREATE TRIGGER no_runs BEFORE INSERT ON record WHEN new.kind = 'run' "
         "BEGIN SELECT RAISE(ABORT, 'no room'); END"
     )
-    (house.work / "go").touch()
-    await house.until_let_go(run)
-    async with asyncio.timeout(30):
-        while "follow run" not in caplog.text:
-            await asyncio.sleep(0.01)
+    async with until_logged("follow run 1 failed"):
+        (house.work / "go").touch()
     house.sql("DROP TRIGGER no_runs")
     over = await house.until_state(run, *OVER)
     assert (over.state, over.result, over.turns) == (RunState.COMPLETED, "done", 1)

@@ -1,13 +1,11 @@
 """A question that an agent leaves in its text is asked, or else its run says why not."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.runs.house import ANA, House, a_house
+from tests.runs.house import ANA, House, a_house, until_logged
 from upcall.domain.run import RunState
 from upcall.pacing import Pacing
 from upcall.ports import Query
@@ -15,6 +13,7 @@ from upcall.ports import Query
 pytestmark = pytest.mark.anyio
 ASKS = "tell(turn=True); tell(asked={'question': 'Which cache?', 'options': ['Redis', 'None']}); tell(result='ok')"
 SETTLED = (RunState.WAITING, RunState.COMPLETED, RunState.FAILED)
+NOT_ASKED = "the question in its text was not asked"
 NO_QUESTIONS = """
 CREATE TRIGGER no_questions BEFORE INSERT ON inquiry BEGIN SELECT RAISE(ABORT, 'no room'); END
 """
@@ -26,25 +25,16 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield made
 
 
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not true():
-            await asyncio.sleep(0.01)
-
-
 async def is_asked(house: House) -> bool:
     return [each.questions[0].text for each in (await house.store.find(Query(state="open"))).items] == [
         "Which cache?"
     ]
 
 
-async def test_a_question_that_the_store_could_not_keep_is_asked_when_it_can(
-    house: House, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_question_that_the_store_could_not_keep_is_asked_when_it_can(house: House) -> None:
     house.sql(NO_QUESTIONS)
-    run = await house.begin(ASKS)
-    with caplog.at_level(logging.WARNING, "upcall.runs"):
-        await until(lambda: "the question in its text was not asked" in caplog.text)
+    async with until_logged(NOT_ASKED):
+        run = await house.begin(ASKS)
     house.sql("DROP TRIGGER no_questions")
     waiting = await house.until(run, lambda current: not current.alive)
     assert waiting.state is RunState.WAITING
@@ -59,14 +49,11 @@ async def test_a_question_of_an_agent_that_has_asked_too_much_is_asked_later(tmp
         assert await is_asked(house)
 
 
-async def test_the_next_daemon_asks_what_the_store_could_not_keep(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_next_daemon_asks_what_the_store_could_not_keep(tmp_path: Path) -> None:
     async with a_house(tmp_path, end=False) as house:
         house.sql(NO_QUESTIONS)
-        run = await house.begin(ASKS)
-        with caplog.at_level(logging.WARNING, "upcall.runs"):
-            await until(lambda: "the question in its text was not asked" in caplog.text)
+        async with until_logged(NOT_ASKED):
+            run = await house.begin(ASKS)
     house.sql("DROP TRIGGER no_questions")
     async with a_house(tmp_path) as house:
         waiting = await house.until(run, lambda current: not current.alive)
@@ -91,13 +78,10 @@ async def test_a_run_that_asks_the_same_again_and_again_has_failed_and_says_so(t
         assert (over.state, over.reason) == (RunState.FAILED, "question_repeated")
 
 
-async def test_a_run_that_waits_to_ask_can_be_cancelled(
-    house: House, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_run_that_waits_to_ask_can_be_cancelled(house: House) -> None:
     house.sql(NO_QUESTIONS)
-    run = await house.begin(ASKS)
-    with caplog.at_level(logging.WARNING, "upcall.runs"):
-        await until(lambda: "the question in its text was not asked" in caplog.text)
+    async with until_logged(NOT_ASKED):
+        run = await house.begin(ASKS)
     await house.runs.cancel(run.number, ANA)
     over = await house.until(run, lambda current: not current.alive)
     assert over.state is RunState.CANCELLED
