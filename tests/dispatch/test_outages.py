@@ -1,8 +1,9 @@
 """Outages of a vendor: what is kept, what is tried, and how soon everything is shown when it is over."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,38 @@ async def test_a_question_that_may_not_be_shown_yet_holds_up_no_other_after_an_o
         clock.now += LONGEST_PAUSE
         await hall.ask("next")
         await hall.one.until(lambda: sorted(hall.one.questions) == ["next", "not yet", "now"])
+
+
+async def test_a_damaged_question_holds_up_the_escalation_of_no_other(tmp_path: Path) -> None:
+    clock = Clock()
+    routes = Route(places=(ONE,), escalate_after=60), Route(places=(TWO,))
+    async with a_stopped_hall(tmp_path, *routes, clock=clock) as hall:
+        damaged, _ = await hall.ask("damaged"), await hall.ask("sound")
+        await hall.one.until(lambda: len(hall.one.shown) == 2)
+    with closing(sqlite3.connect(tmp_path / "upcall.db")) as db, db:
+        db.execute("UPDATE inquiry SET body = '{}' WHERE id = ?", (damaged.id,))
+    clock.now += 60
+    async with a_hall(tmp_path, *routes, clock=clock) as hall:
+        await hall.two.until(lambda: hall.two.questions == ["sound"])
+
+
+@pytest.mark.parametrize("mood", ["hangs", "fails"])
+async def test_a_channel_that_cannot_be_closed_does_not_keep_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mood: str
+) -> None:
+    class Stuck(ScriptedChannel):
+        @override
+        async def close(self) -> None:
+            if mood == "hangs":
+                await asyncio.Event().wait()
+            raise OSError("no such connection")
+
+    monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", Stuck)
+    monkeypatch.setattr("upcall.dispatch.service.CLOSE_WITHIN", 0.1)
+    async with asyncio.timeout(SECONDS):
+        async with a_hall(tmp_path, Route(places=(ONE,))):
+            pass
+    assert "could not be closed" in caplog.text
 
 
 class Finding(ScriptedChannel):

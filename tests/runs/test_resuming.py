@@ -323,6 +323,30 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     assert (await house.until(over, lambda run: run.starts == 2)).number == 1
 
 
+async def test_a_session_whose_run_was_forgotten_is_brought_back_as_a_new_run(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may have given the session another name since, and then the run is forgotten under that."""
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    stranger = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    (house.work / "then.py").write_text("tell(session='s-10'); tell(turn=True); tell(result='resumed')")
+    await house.answer(await house.ask_as(stranger))
+    over = await house.until_state(await house.until_begun(1), *OVER)
+    assert over.session == "s-10"
+    assert await house.runs.prune(house.broker.now() + 1) == 1
+    asked = await house.ask_as(stranger, "Two?")
+    await house.answer(asked)
+    again = await house.until_state(await house.until_begun(2), *OVER)
+    assert again.state is RunState.COMPLETED
+    assert "Two?" in str([line["heard"] for line in house.output(again) if "heard" in line])
+
+
 @pytest.mark.promise("trust/67")
 async def test_retrying_a_session_of_ones_own_tells_that_session_the_answer_again(
     house: House, monkeypatch: pytest.MonkeyPatch
