@@ -25,6 +25,7 @@ class MemoryRuns:
     said: list[str] = field(default_factory=list)
     lines: dict[int, list[str]] = field(default_factory=dict)
     resumes: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    recipient: str = "call"
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     waiting: int = 0
 
@@ -58,7 +59,12 @@ class MemoryRuns:
         return self.runs[number]
 
     async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
-        return {"to": "call", "run": inquiry.origin.run, "command": None}
+        known = self.resumes.get(inquiry.id, {})
+        return {
+            "to": self.recipient,
+            "run": inquiry.origin.run or known.get("run"),
+            "command": known.get("command"),
+        }
 
     async def find(self, *, state: str | None = None, cursor: str | None, limit: int) -> RunPage:
         begins = int(cursor) if cursor else 2**62
