@@ -219,7 +219,9 @@ def webhook(url: str) -> Notifier:
     """
 
     def post(notice: Notice) -> None:
-        told = inert(f"{notice.text}: {notice.question}")
+        # About a run the sentence is all ours; otherwise it has the name of an agent in it.
+        sentence = inert(notice.text) if notice.run is None else notice.text
+        told = f"{sentence}: {inert(notice.question)}"
         body = {
             # In Slack, Teams and the markdown of Mattermost these three signs are entities; in Discord they are not.
             "text": told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),

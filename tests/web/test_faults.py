@@ -63,7 +63,7 @@ async def test_an_unreadable_answer_is_told_the_choices(house: House) -> None:
         (b"null", "not a JSON object"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a":' * 100_000, "nested too deeply"),
-        (b'{"question": ' + b"9" * 5000 + b"}", "not JSON"),
+        (b'{"question": ' + b"9" * 5000 + b"}", "too large"),
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/inquiries", "/v1/tokens"])

@@ -316,7 +316,7 @@ async def test_the_prompt_is_resolved_or_rejected_by_its_id(house: House) -> Non
     first = await house.asked(**CHOICE, thread="t1")
     unknown = await post(house, "ana", "t1/resolve", prompt_id="prm_nobody", text="1")
     check(schema_of(path, "post", 200), unknown.json())
-    assert unknown.json() == {"accepted": False, "inquiry": None}
+    assert unknown.json() == {"accepted": False, "inquiry": None, "told": None}
     prompt = f"prm_{first['id']}"
     done = await post(house, "ana", "t1/resolve", prompt_id=prompt, text="1")
     check(schema_of(path, "post", 200), done.json())
@@ -329,7 +329,7 @@ async def test_the_prompt_is_resolved_or_rejected_by_its_id(house: House) -> Non
     await house.post("builder", f"{first['id']}/collect")
     second = await house.asked(**CHOICE, thread="t1")
     gone = await post(house, "ana", "t1/resolve", prompt_id=prompt, text="2")
-    assert gone.json() == {"accepted": False, "inquiry": None}
+    assert gone.json() == {"accepted": False, "inquiry": None, "told": None}
     rejected = await post(house, "ana", "t1/reject", prompt_id=f"prm_{second['id']}", reason="no")
     assert rejected.json()["inquiry"]["state"] == "rejected"
     assert types(await items(house))[-2:] == ["pending_prompt", "pending_prompt_resolved"]

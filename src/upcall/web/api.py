@@ -112,12 +112,13 @@ class Inquiries:
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
+        body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        return await self._end(call, self._broker.reject, awaited=awaited)
+        return await self._end(call, body, self._broker.reject, awaited=awaited)
 
     async def cancel(self, call: Call) -> Response:
         """Withdraw a question."""
-        return await self._end(call, self._broker.cancel)
+        return await self._end(call, await call.body(), self._broker.cancel)
 
     async def snooze(self, call: Call) -> Response:
         """Keep quiet about a question for a while."""
@@ -146,9 +147,8 @@ class Inquiries:
         return await self._broker.ask(drafted, origin, named_session=named_session)
 
     async def _end(
-        self, call: Call, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
+        self, call: Call, body: Body, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
     ) -> Response:
-        body = await call.body()
         settled = await end(
             call.name,
             call.caller,

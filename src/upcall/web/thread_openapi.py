@@ -13,6 +13,7 @@ from upcall.web.schemas import (
     Schema,
     form,
     list_of,
+    or_null,
     record,
     ref,
 )
@@ -177,7 +178,7 @@ def thread_schemas() -> dict[str, Schema]:
         "ResolveForm": form({**named, "text": TEXT, "answers": answers, "via": TEXT}, anyOf=one_of_them),
         "RejectForm": form({**named, "reason": TEXT}, anyOf=one_of_them),
         "PromptSettled": record(
-            {"accepted": {"type": "boolean"}, "inquiry": {"oneOf": [ref("Inquiry"), {"type": "null"}]}}
+            {"accepted": {"type": "boolean"}, "inquiry": or_null("Inquiry"), "told": or_null("Told")}
         ),
     }
 

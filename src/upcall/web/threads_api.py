@@ -136,7 +136,7 @@ class ThreadHandlers:
 
     async def _settled(self, settled: Settled | None) -> Response:
         if settled is None:
-            return Json({"accepted": False, "inquiry": None})
+            return Json({"accepted": False, "inquiry": None, "told": None})
         return await self._inquiries.settled(settled)
 
 
