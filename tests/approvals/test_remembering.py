@@ -111,3 +111,25 @@ async def test_a_link_inside_a_directory_does_not_lead_out_of_its_rule(
     assert not await allowed("link/a")
     assert not await allowed(str(here / "link" / "a"))
     assert not await allowed("a", here / "link")
+
+
+@pytest.mark.promise("trust/28")
+async def test_an_argument_that_is_a_link_does_not_lead_out_of_the_directory_of_a_prefix(
+    office: Office, tmp_path: Path
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (here / "sub", elsewhere):
+        folder.mkdir(parents=True)
+    (here / "link").symlink_to(elsewhere)
+    await Rulebook(office.broker).add(ANA, tool="Bash", directory=str(here), prefix="touch")
+
+    async def allowed(command: str, cwd: Path = here) -> bool:
+        action = Action(tool="Bash", input={"command": command}, cwd=str(cwd))
+        return (await office.desk().approve(action, command, wait=0)).allowed
+
+    assert await allowed("touch sub/a new")
+    assert not await allowed("touch sub/a link/new")
+    assert not await allowed(f"touch {here}/link/new")
+    assert not await allowed("touch x=link/new")
+    assert not await allowed("touch ../link/new", here / "sub")
+    assert not await allowed("touch " + "a " * 2000)

@@ -10,7 +10,7 @@ from subprocess import run
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tests.adversary.hiding import HIDDEN_PROGRAMS, HIDING_COMMANDS, PAYLOAD
+from tests.adversary.hiding import HIDDEN_PROGRAMS, HIDING_COMMANDS, PAYLOAD, SPLIT_WORDS
 from tests.conftest import require
 from tests.domain.test_redaction import FINE_PRINT, SECRETS
 from upcall.domain import actions
@@ -46,6 +46,36 @@ def test_a_command_that_poses_as_a_secret_is_shown_whole(command: str) -> None:
 def test_a_program_that_is_run_by_a_variable_stays_visible(command: str, program: str) -> None:
     assert redact(command).count, "or this test would prove nothing"
     assert program in asked_about(command)
+
+
+@pytest.mark.promise("trust/15")
+@pytest.mark.parametrize("command", SPLIT_WORDS)
+def test_a_word_that_a_command_takes_apart_and_runs_stays_visible(command: str) -> None:
+    assert redact(command).count, "or this test would prove nothing"
+    assert "PWNED" in asked_about(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    (
+        "curl -sS -H 'X-Key: {}' https://example.com/v1/a?b=c 2>&1 | jq -r '.a | .b' | sort | head -n 3",
+        "cd api && TOKEN={} make deploy > /dev/null; ls",
+        "python3 deploy.py --key {} --region eu",
+        "node scripts/publish.js {} || true",
+        "docker login -u bot -p {} registry.example.com",
+    ),
+)
+def test_an_ordinary_command_is_shown_without_its_token(command: str) -> None:
+    token = SECRETS["GitHub token"]
+    assert asked_about(command.format(token)) == command.format("[redacted: GitHub token]")
+
+
+def test_a_token_in_a_file_that_is_written_is_masked_whatever_else_is_in_it() -> None:
+    token = SECRETS["GitHub token"]
+    write = Action(
+        tool="Write", input={"file_path": "/repo/a.sh", "content": f"x={token}\necho $x | sh\n"}, cwd="/repo"
+    )
+    assert token not in actions.approval(write).questions[0].text
 
 
 def test_the_inert_alphabet_holds_nothing_that_a_shell_acts_upon() -> None:

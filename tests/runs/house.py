@@ -124,7 +124,7 @@ class House:
 
     async def begin(self, task: str, **order: object) -> Run:
         wanted = Order(agent="plain", task=task, cwd=str(self.work))
-        return await self.runs.begin(replace(wanted, **order), ANA)  # type: ignore[arg-type] # fields by name
+        return (await self.runs.begin(replace(wanted, **order), ANA)).run  # type: ignore[arg-type] # fields by name
 
     async def until(self, run: Run, wanted: Callable[[Run], bool]) -> Run:
         """The run as soon as something is true of it, which the log of events tells."""

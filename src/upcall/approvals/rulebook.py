@@ -9,7 +9,7 @@ from pathlib import Path
 from upcall.broker import Broker
 from upcall.domain import actions, rules
 from upcall.domain.errors import UnknownRule
-from upcall.domain.places import is_inside, places
+from upcall.domain.places import is_inside
 from upcall.domain.program import Action
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
@@ -17,6 +17,8 @@ from upcall.domain.rules import Rule
 from upcall.unhurried import unhurried
 
 PAGE = 200
+MOST_LOOKED_AT = 1001
+"""Paths of one action that are followed; an action that names more asks a person."""
 
 
 class Rulebook:
@@ -119,14 +121,16 @@ async def _leads_nowhere_else(rule: Rule, action: Action) -> bool:
     """Whether no link in the file system takes an action out of the directory of a rule."""
     if rule.directory is None:
         return True
-    named = (action.cwd, *places(action))
+    named = rules.reached(rule, action)
+    if len(named) > MOST_LOOKED_AT:
+        return False
     # Looking takes as long as the file system wants.
-    return await asyncio.to_thread(_stay_inside, named, rule.directory)
+    return await asyncio.to_thread(_stay_inside, named, action.cwd, rule.directory)
 
 
-def _stay_inside(named: Iterable[str], directory: str) -> bool:
+def _stay_inside(named: Iterable[str], cwd: str, directory: str) -> bool:
     if not Path(directory).is_dir():
         # The agent works on another machine: there is nothing to look at here.
         return True
     real = os.path.realpath(directory)
-    return all(is_inside(os.path.realpath(place), real) for place in named)
+    return all(is_inside(os.path.realpath(Path(cwd, place)), real) for place in named)

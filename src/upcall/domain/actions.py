@@ -35,10 +35,11 @@ Input = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What there is to see of an action: what it does, and everything else that it was given."""
+    """What there is to see of an action: what it does (or writes to a file), and everything else that it was given."""
 
     text: str
     more: str = ""
+    is_file: bool = False
 
 
 def command_in(action: Action) -> tuple[str, object] | None:
@@ -59,7 +60,7 @@ def shown(action: Action) -> Shown:
         text = command if isinstance(command, str) else shlex.join(cast("Sequence[str]", command))
         return Shown(text=text, more=_rest(action.input, {name}))
     if (change := edits.change_in(action.input)) is not None:
-        return Shown(text=change.diff, more=_rest(action.input, change.fields))
+        return Shown(text=change.diff, more=_rest(action.input, change.fields), is_file=True)
     return Shown(text=_pretty(action.input))
 
 
@@ -79,7 +80,8 @@ def exactly(action: Action) -> str:
 def summary(action: Action) -> str:
     """An action in a line, for lists and logs, without its secrets."""
     # Nothing behind that much text gets into the line.
-    return one_line(_masked(shown(action).text[:_SUMMED_UP])[0], SUMMARY)
+    seen = shown(action)
+    return one_line(_masked(seen.text[:_SUMMED_UP], is_file=seen.is_file)[0], SUMMARY)
 
 
 def size(action: Action) -> int:
@@ -101,7 +103,7 @@ def approval(action: Action) -> Draft:
     context = _context(action, seen)
     if len(seen.text) + len(context) > MOST_SHOWN:
         raise _too_large()
-    text, masked_in_text = _masked(seen.text)
+    text, masked_in_text = _masked(seen.text, is_file=seen.is_file)
     context, masked_in_context = _masked(context)
     if len(text.encode("utf-8", "replace")) + len(context.encode("utf-8", "replace")) > MOST_SHOWN:
         raise _too_large()
@@ -168,8 +170,8 @@ def _one_line(text: str) -> str:
     return text.replace("\n", "\\n")
 
 
-def _masked(text: str) -> tuple[str, int]:
-    masked = redact_action(text)
+def _masked(text: str, *, is_file: bool = False) -> tuple[str, int]:
+    masked = redact_action(text, is_file=is_file)
     return escaped(masked.text), masked.count
 
 

@@ -21,9 +21,17 @@ NOT_PLACES = frozenset(
 )
 """Fields that hold what is written, run or told to people. Where a command starts is a matter of the directory alone."""
 
-_MOVED = re.compile(
-    r"(?m)^(?:\*\*\* (?:Add|Update|Delete) File|\*\*\* Move to|---|\+\+\+|rename (?:from|to)|copy (?:from|to)):? (.+)$"
+# `patch` and Codex take heads of files that are indented.
+_HEAD = re.compile(
+    r"(?m)^[ \t]*+(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\*\*\*(?! (?:Begin|End) )|---|\+\+\+|Index:"
+    r"|(?:rename|copy) (?:from|to):?)[ \t]++(.+)$"
+    r"|^[ \t]*+diff --git (.+)$"
 )
+_GIT_NAMES = re.compile(r"[ \t]++(?=b/)")
+_BESIDE = re.compile(r"""[\s,;:|=@&!<({\["'`](?:/|~|\.\.(?![^/,;:|}\])\s"'`]))""")
+"""A second path in the same text: what stands before it is no part of an ordinary path."""
+
+_ENCODED = re.compile(r"%(?:2[ef]|5c)", re.IGNORECASE)
 _ANYWHERE = "/"
 _MOST = 1000
 """How many places are looked at; an action that names more asks a person."""
@@ -32,6 +40,9 @@ _MOST = 1000
 def places(action: Action) -> list[str]:
     """Every place that the input of an action names, each absolute; `/` where it cannot be known."""
     found = [_absolute(action.cwd, path) for path in islice(_named(action.input), _MOST + 1)]
+    if not found and not _DIFFS.isdisjoint(action.input):
+        # The change of a file that is not named.
+        return [_ANYWHERE]
     return found if len(found) <= _MOST else [_ANYWHERE]
 
 
@@ -71,14 +82,16 @@ def _named(given: Mapping[str, object]) -> Iterator[str]:
 
 
 def _in_diff(text: str) -> Iterator[str]:
-    """The files that a diff names in its head, without the `a/` and `b/` in front of them."""
-    for found in _MOVED.finditer(text):
-        name = found[1].split("\t")[0].strip()
-        if name != "/dev/null":
-            yield name.removeprefix("a/").removeprefix("b/")
+    """The files that a diff names in its heads, without the `a/` and `b/` in front of them."""
+    for found in _HEAD.finditer(text):
+        for named in [found[1]] if found[1] is not None else _GIT_NAMES.split(found[2]):
+            name = named.split("\t")[0].strip()
+            if name != "/dev/null":
+                # A name in quotation marks is written with escapes.
+                yield _ANYWHERE if '"' in name else name.removeprefix("a/").removeprefix("b/")
 
 
 def _absolute(cwd: str, path: str) -> str:
-    if path.startswith("~") or "://" in path or "\\" in path or "$" in path:
+    if path.startswith("~") or "\\" in path or "$" in path or _BESIDE.search(path) or _ENCODED.search(path):
         return _ANYWHERE
     return str(PurePosixPath(cwd, path))

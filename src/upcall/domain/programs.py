@@ -51,7 +51,7 @@ _RUN = frozenset(
 
 _LOOKING = frozenset(
     """
-    basename cat cksum cmp column comm cut date df diff dirname du echo egrep expr false fgrep file fold getconf grep groups
+    basename cat cksum cmp column comm cut df diff dirname du echo egrep expr false fgrep file fold getconf grep groups
     head id jq locale ls lscpu md5sum mkdir nl nproc od paste ps pwd readlink realpath rg seq sha1sum sha256sum
     sha512sum sleep stat strings sum tac tail test touch tr tree true tty uname uptime wc which who whoami
     """.split()  # noqa: SIM905 - see above
@@ -138,10 +138,14 @@ def has_only(words: Sequence[str], known: Options) -> bool:
     return all(found in known or (found[0], "") in known for found in options_in(words))
 
 
+def parts_in(words: Iterable[str]) -> list[str]:
+    """Every part of arguments that could name a path."""
+    return [part for word in words for part in _PARTS.split(word) if part]
+
+
 def paths_in(words: Iterable[str]) -> list[str]:
     """The parts of arguments that name a path by themselves: absolute ones, and those that lead upward."""
-    parts = [part for word in words for part in _PARTS.split(word)]
-    return [part for part in parts if part.startswith("/") or ".." in part.split("/")]
+    return [part for part in parts_in(words) if part.startswith("/") or ".." in part.split("/")]
 
 
 def _is_option(word: str) -> bool:

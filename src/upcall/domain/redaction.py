@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from upcall.domain.splitting import may_split
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
@@ -94,14 +96,15 @@ def redact(text: str) -> Redacted:
     return _without_tokens(text, keys, lambda _match, _start, _end: True)
 
 
-def redact_action(text: str) -> Redacted:
+def redact_action(text: str, *, is_file: bool = False) -> Redacted:
     """What an agent wants to do, without its secrets and with everything that could run.
 
     Only what has the form of a token is masked: one word of letters, digits and a few signs that no shell, no program and
     no format acts upon. A password that is a plain word, has a blank in it or is set to a variable that the rest of the
-    text could use is shown as it is: a person has to see it to know what they allow.
+    text could use is shown as it is: a person has to see it to know what they allow. Where a command could take such a word
+    apart and run the pieces, nothing is masked; what is only written to a file (`is_file`) runs nothing yet.
     """
-    if not may_hold_secrets(text):
+    if not may_hold_secrets(text) or (not is_file and may_split(text)):
         return Redacted(text=text, count=0)
     text, keys = _without_key_lines(text)
     could_use_variables = _USES_VARIABLES.search(text) is not None

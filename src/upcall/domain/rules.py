@@ -19,6 +19,7 @@ from upcall.domain.programs import (
     has_only,
     offered_prefix,
     options_in,
+    parts_in,
     paths_in,
     prefix_problem,
 )
@@ -243,6 +244,14 @@ def _begins_with(action: Action, rule: Rule) -> bool:
     return has_only(rest, rule.options) and (
         here is None or all(is_inside(path, here) for path in paths_in(rest))
     )
+
+
+def reached(rule: Rule, action: Action) -> list[str]:
+    """Every path that an action names which a rule allows, so that links among these can be looked at."""
+    named = [action.cwd, *places(action)]
+    found = actions.command_in(action) if rule.prefix else None
+    words = None if found is None else simple_words(found[1])
+    return named if words is None else [*named, *parts_in(words[len(rule.prefix) :])]
 
 
 def _happens_inside(action: Action, directory: str) -> bool:

@@ -257,6 +257,7 @@ class Supervisor:
         if keeping.gone and folder.latest_start() < run.starts and not run.ending:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
             # somebody else has the session at this moment, it is tried again, but not all the time.
+            self._new.discard((run.number, run.starts))
             waits = await self._deliveries.waits(run)
             after, back = await self._book.change(run.number, partial(_put_back, waits))
             if not back:
@@ -334,6 +335,7 @@ class Supervisor:
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
         self._taken.forget(run.number)
+        self._new.discard((run.number, run.starts))
         try:
             await asyncio.to_thread(self._premises.clear, run)
         except (OSError, UpcallError) as problem:
