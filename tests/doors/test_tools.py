@@ -215,6 +215,21 @@ async def test_a_late_yes_to_a_call_without_a_key_is_used_once(broker: Broker) -
     assert (await door.call("confirm_action", action, hasty)).structured["status"] == "parked"
 
 
+@pytest.mark.parametrize("asker", [NAMELESS, replace(NAMELESS, session="s-1", named_session=True)])
+async def test_a_question_whose_answer_was_delivered_is_asked_again(broker: Broker, asker: Asker) -> None:
+    door, question = tools(broker), {"question": "Go on?"}
+    hasty = replace(asker, wait=0.001)
+    parked = await door.call("ask_human", question, hasty)
+    await broker.receive(str(parked.structured["id"]), Reply(text="yes"), PERSON)
+    told = await door.call("ask_human", question, hasty)
+    assert (told.structured["id"], told.structured["status"]) == (parked.structured["id"], "answered")
+    door.evidence.handed("connection", 1, str(told.collectable), AGENT)
+    door.evidence.heard("connection")
+    await door.evidence.settled()
+    again = await tools(broker).call("ask_human", question, hasty)
+    assert (again.structured["status"], again.structured["id"] != told.structured["id"]) == ("parked", True)
+
+
 @pytest.mark.promise("spec/19")
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "says"),
