@@ -61,11 +61,22 @@ class Handovers:
     def inquiries(self) -> list[str]:
         """The questions for which something was left."""
         with suppress(OSError):
-            return [file.stem for file in self._folder.glob("*.json") if not file.name.startswith(".")]
+            return [file.stem for file in self._folder.glob("*.json") if _is_id(file.stem)]
         return []
+
+    def forget_unfinished(self, before: float) -> None:
+        """Remove what pipes that were killed have begun to write before then."""
+        for file in self._folder.glob(".*.json.*"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < before:
+                    file.unlink()
 
     def _file(self, inquiry: str) -> Path:
         # It is a name that a daemon has made; nothing else becomes part of a path.
-        if not inquiry.replace("-", "").replace("_", "").isalnum():
+        if not _is_id(inquiry):
             raise ValueError(f"{inquiry!r} is no id")
         return self._folder / f"{inquiry}.json"
+
+
+def _is_id(name: str) -> bool:
+    return name.replace("-", "").replace("_", "").isalnum()

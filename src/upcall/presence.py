@@ -45,7 +45,12 @@ class Presence:
         self._lease = lease
         self._name = ""
         self._job: Job | None = None
-        self._looking = Background("looking which daemons are alive", self._turn, log)
+        self._look_every = min(LOOK_EVERY, lease / 3)
+        self._stay_at = 0.0
+        # A longer pause after a failure would outlast the lease, and others would end what was asked here.
+        self._looking = Background(
+            "looking which daemons are alive", self._turn, log, pauses=(self._look_every,)
+        )
 
     async def start(self) -> None:
         """Be there from now on."""
@@ -100,12 +105,13 @@ class Presence:
                 await self._store.renew(known, due)
 
     async def _turn(self) -> None:
-        """Look for the dead more often than we say that we are there, which is a write."""
-        until = asyncio.get_running_loop().time() + self._lease / 3
-        while (left := until - asyncio.get_running_loop().time()) > 0:
-            await asyncio.sleep(min(left, LOOK_EVERY))
-            await self._bury_the_dead()
-        await self._stay()
+        """Look for the dead more often than we say that we are there, which is a write, and which comes first."""
+        await asyncio.sleep(self._look_every)
+        now = asyncio.get_running_loop().time()
+        if now >= self._stay_at:
+            await self._stay()
+            self._stay_at = now + self._lease / 3
+        await self._bury_the_dead()
 
     async def _stay(self) -> None:
         if self._job is not None and not await self._store.renew(self._job, self._store.now() + self._lease):

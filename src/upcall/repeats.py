@@ -95,7 +95,7 @@ class Repeats:
                 return None
             used_by, holder = found.body["used_by"], found.body["holder"]
             is_first = may(used_by, holder)
-            granted = is_first or used_by == [by]
+            granted = is_first or _is_of(used_by, by)
             return Effects(records=(_record(found.key, inquiry, holder, [by]),)) if is_first else None
 
         if known:
@@ -104,18 +104,24 @@ class Repeats:
 
     def _stands(self, inquiry: Inquiry, record: Record, scope: Scope, key: str | None) -> bool:
         is_late = self._clock() >= inquiry.expires_at
+        # A call that is sent again, because its connection broke, has not had its answer.
+        is_sent_again = key is not None and record.body["holder"] == key
         if inquiry.is_open:
             # Two calls at the same time are two actions, and each takes a yes of its own.
             is_other = inquiry.kind is Kind.APPROVAL and inquiry.id in self._awaited
-            return not is_late and (not is_other or record.body["holder"] == key)
+            return not is_late and (not is_other or is_sent_again)
         used_by = record.body["used_by"]
-        if not isinstance(inquiry.state, Answered) or used_by not in (None, [key]):
+        is_free = used_by is None or _is_of(used_by, key)
+        if not isinstance(inquiry.state, Answered) or not is_free:
             return False
         if inquiry.kind is Kind.APPROVAL:
             return not is_late and inquiry.is_approved
-        # A call that is sent again, because its connection broke, has not had its answer.
-        is_sent_again = key is not None and record.body["holder"] == key
         return is_sent_again or (inquiry.state.collected_at is None and not scope.has_reached(inquiry.id))
+
+
+def _is_of(used_by: object, call: str | None) -> bool:
+    """Whether a call had the outcome before. Without a key no call can be told from another, so each one is new."""
+    return call is not None and used_by == [call]
 
 
 def _record(key: str, inquiry: Inquiry, holder: object, used_by: object) -> Record:

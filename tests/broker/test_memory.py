@@ -1,10 +1,12 @@
 """What a steady load leaves in memory: the same after twice as many questions."""
 
 import asyncio
-import gc
 from collections import Counter
 
+import pytest
+
 from tests.broker.conftest import ANA, Clock
+from tests.memory import ours
 from upcall.broker import Broker, Reply
 from upcall.domain.asking import draft
 from upcall.testing.examples import an_origin
@@ -14,13 +16,7 @@ ROUNDS = 45
 """So many that every cache of a fixed size is full after the first half: the tail of the log has 4096 events."""
 
 
-def ours() -> Counter[str]:
-    """How many objects there are of each of our classes."""
-    gc.collect()
-    names = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
-    return Counter(name for name in names if name.startswith("upcall."))
-
-
+@pytest.mark.promise("trust/42")
 async def test_twice_as_many_questions_leave_no_more_in_memory(broker: Broker, clock: Clock) -> None:
     async def cycle(number: int) -> None:
         origin = an_origin(session=f"session-{number}", request_key=f"key-{number}")

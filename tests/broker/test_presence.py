@@ -1,10 +1,15 @@
 """Daemons that share a store: when one is gone, its own questions are ended and nobody else's."""
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
 from upcall.broker import Broker, Reply
 from upcall.domain.asking import draft
+from upcall.domain.errors import StorageError
 from upcall.domain.inquiry import Cancelled, Inquiry
+from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
 from upcall.ports import Records
 from upcall.presence import ASKED, JOB, LEASE, Presence
@@ -127,3 +132,30 @@ async def test_whoever_is_halted_while_it_ends_questions_leaves_the_rest_to_anot
     clock.now += LEASE
     await other.presence.look()
     assert (await store.get(ours.id)).state_name == "cancelled"
+
+
+async def test_a_daemon_says_that_it_is_there_as_soon_as_the_store_is_back_and_while_another_cannot_be_ended(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew, failures, stayed = store.renew, [StorageError("no connection")] * 8, asyncio.Event()
+
+    async def renewing(job: Job, due: float) -> bool:
+        if failures:
+            raise failures.pop()
+        stayed.set()
+        return await renew(job, due)
+
+    async def never(_kinds: Sequence[str], _runner: str) -> float | None:
+        raise StorageError("a job cannot be ended")
+
+    presence = Presence(store, store.update, "here", "cancel", lease=0.3)
+    await presence.start()
+    monkeypatch.setattr(store, "renew", renewing)
+    monkeypatch.setattr(store, "next_due", never)
+    try:
+        # With pauses that grow beyond the lease, others would have ended its questions long before.
+        async with asyncio.timeout(20):
+            await stayed.wait()
+    finally:
+        monkeypatch.undo()
+        await presence.close()

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.cli.conftest import Program
@@ -161,11 +162,16 @@ def test_a_run_that_is_started_again_under_its_key_is_the_same_run(upcall: Progr
     try:
         first, again = person.post("/v1/runs", order), person.post("/v1/runs", order)
         assert again["number"] == first["number"]
+        assert [_status(upcall, {**order, "request_key": key}) for key in ("k-1", "k-3", "k-3")] == [
+            200,
+            201,
+            200,
+        ]
         with pytest.raises(UpcallError) as conflict:
             person.post("/v1/runs", {**order, "task": "something else"})
         assert "'k-1' was already used" in conflict.value.message
         assert person.post("/v1/runs", {**order, "request_key": "k-2"})["number"] != first["number"]
-        assert len(person.get("/v1/runs")["items"]) == 2
+        assert len(person.get("/v1/runs")["items"]) == 3
     finally:
         person.hang_up()
     # Also after a restart.
@@ -176,3 +182,12 @@ def test_a_run_that_is_started_again_under_its_key_is_the_same_run(upcall: Progr
         assert person.post("/v1/runs", order)["number"] == first["number"]
     finally:
         person.hang_up()
+
+
+def _status(upcall: Program, order: dict[str, object]) -> int:
+    """How the API answers a request to start a run."""
+    home = Home(upcall.home)
+    running = home.running()
+    assert running is not None
+    person = {"Authorization": f"Bearer {home.read_secret(home.owner_token_file)}"}
+    return httpx2.post(f"{running.url}/v1/runs", json=order, headers=person, trust_env=False).status_code

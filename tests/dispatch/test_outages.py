@@ -1,15 +1,16 @@
 """Outages of a vendor: what is kept, what is tried, and how soon everything is shown when it is over."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
-from tests.dispatch.test_dispatch import ONE, TWO, Hall, a_hall
+from tests.dispatch.test_dispatch import ANA, ONE, TWO, Hall, a_hall
 from upcall.channel_ports import Refused, SignedOut, Unavailable
 from upcall.dispatch.outage import PAUSES
 from upcall.dispatch.worker import LONGEST_PAUSE
@@ -171,6 +172,90 @@ async def test_what_an_earlier_daemon_was_at_is_done_at_once_after_a_start(tmp_p
         await hall.one.until(lambda: hall.one.attempts == 1)
     async with a_stopped_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
         await hall.one.until(lambda: hall.one.questions == ["Which cache?"])
+
+
+async def test_a_question_that_may_not_be_shown_yet_holds_up_no_other_after_an_outage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    async with a_stopped_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        vendor = Vendor(hall.one, monkeypatch)
+        vendor.problem = Unavailable(DOWN)
+        snoozed, _ = await hall.ask("not yet"), await hall.ask("now")
+        await undelivered(hall, 2)
+        # Until before the moment to which the other one was put off.
+        await hall.broker.snooze(snoozed.id, ANA, PAUSES[0] / 2)
+        vendor.problem = None
+        assert hall.one.inbox is not None
+        await hall.one.inbox.connected()
+        await hall.one.until(lambda: hall.one.questions == ["now"])
+        clock.now += LONGEST_PAUSE
+        await hall.ask("next")
+        await hall.one.until(lambda: sorted(hall.one.questions) == ["next", "not yet", "now"])
+
+
+async def test_a_damaged_question_holds_up_the_escalation_of_no_other(tmp_path: Path) -> None:
+    clock = Clock()
+    routes = Route(places=(ONE,), escalate_after=60), Route(places=(TWO,))
+    async with a_stopped_hall(tmp_path, *routes, clock=clock) as hall:
+        damaged, _ = await hall.ask("damaged"), await hall.ask("sound")
+        await hall.one.until(lambda: len(hall.one.shown) == 2)
+    with closing(sqlite3.connect(tmp_path / "upcall.db")) as db, db:
+        db.execute("UPDATE inquiry SET body = '{}' WHERE id = ?", (damaged.id,))
+    clock.now += 60
+    async with a_hall(tmp_path, *routes, clock=clock) as hall:
+        await hall.two.until(lambda: hall.two.questions == ["sound"])
+
+
+@pytest.mark.parametrize("mood", ["hangs", "fails"])
+async def test_a_channel_that_cannot_be_closed_does_not_keep_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mood: str
+) -> None:
+    class Stuck(ScriptedChannel):
+        @override
+        async def close(self) -> None:
+            if mood == "hangs":
+                await asyncio.Event().wait()
+            raise OSError("no such connection")
+
+    monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", Stuck)
+    monkeypatch.setattr("upcall.dispatch.service.CLOSE_WITHIN", 0.1)
+    async with asyncio.timeout(SECONDS):
+        async with a_hall(tmp_path, Route(places=(ONE,))):
+            pass
+    assert "could not be closed" in caplog.text
+
+
+class Finding(ScriptedChannel):
+    """Can say whether it shows a question already, and is never asked in vain."""
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        raise Unavailable(DOWN)
+
+
+WEEKS = 30 * 24 * 3600.0
+
+
+@pytest.mark.parametrize(
+    ("problem", "later"), [(SignedOut("token_revoked"), 60.0), (Unavailable(DOWN), WEEKS)]
+)
+async def test_what_is_over_is_not_kept_for_ever_for_a_channel_that_never_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception, later: float
+) -> None:
+    monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", Finding)
+    clock = Clock()
+    async with a_stopped_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        vendor = Vendor(hall.one, monkeypatch)
+        vendor.problem = problem
+        asked = [await hall.ask(f"question {number}") for number in range(3)]
+        await undelivered(hall, 3)
+        for inquiry in asked:
+            await hall.answer(inquiry)
+        clock.now += later
+        # Its job is due after all the others.
+        await hall.ask("later")
+        await undelivered(hall, 4)
+        assert [await hall.broker.store.jobs("show:one", inquiry.id) for inquiry in asked] == [[], [], []]
 
 
 async def test_one_message_that_fails_for_ever_stops_no_other(

@@ -54,7 +54,9 @@ def test_what_comes_after_a_yes_does_not_run_after_a_doubt(program: Program) -> 
     (program.home.parent / "migration.sql").write_text("DROP TABLE users;\n")
     ref, asking = program.asking(*example("asking.md", "ask Drop the table?")[1:])
     assert "DROP TABLE users;" in program("show", ref).stdout
-    program("answer", ref, "sure, but not today")
+    doubt = program("answer", ref, "sure, but not today")
+    assert (doubt.returncode, program.json("show", ref)["state"]) == (2, "open")
+    assert program("answer", ref, "no, not today").returncode == 0
     assert ended(asking).returncode == 10
 
 

@@ -183,6 +183,38 @@ async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_ti
     assert error_code(too_late) == "approval_lapsed"
 
 
+NAMELESS = replace(ASKER, client="c1")
+"""A client over HTTP, most of which give their calls no key."""
+
+
+async def test_a_yes_to_a_call_without_a_key_is_no_yes_to_the_next_identical_call(broker: Broker) -> None:
+    action = {"action": "deploy"}
+    first = await answered(broker, "confirm_action", action, "yes", NAMELESS)
+    assert first.structured["answers"] == [["Approve"]]
+    second = await tools(broker).call("confirm_action", action, replace(NAMELESS, wait=0.001))
+    assert second.structured["status"] == "parked"
+    assert second.structured["id"] != first.structured["id"]
+
+
+async def test_two_calls_without_a_key_at_the_same_time_take_a_yes_each(broker: Broker) -> None:
+    door, action = tools(broker), {"action": "deploy"}
+    waiting = asyncio.create_task(door.call("confirm_action", action, NAMELESS))
+    first = await asked(broker)
+    second = await door.call("confirm_action", action, replace(NAMELESS, wait=0.001))
+    assert second.structured["id"] != first.id
+    await broker.receive(first.id, Reply(text="yes"), PERSON)
+    assert (await waiting).structured["answers"] == [["Approve"]]
+
+
+async def test_a_late_yes_to_a_call_without_a_key_is_used_once(broker: Broker) -> None:
+    door, action = tools(broker), {"action": "deploy"}
+    hasty = replace(NAMELESS, wait=0.001)
+    parked = await door.call("confirm_action", action, hasty)
+    await broker.receive(str(parked.structured["id"]), Reply(text="yes"), PERSON)
+    assert (await door.call("confirm_action", action, hasty)).structured["answers"] == [["Approve"]]
+    assert (await door.call("confirm_action", action, hasty)).structured["status"] == "parked"
+
+
 @pytest.mark.promise("spec/19")
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "says"),

@@ -3,12 +3,16 @@
 import asyncio
 import fcntl
 import json
+import logging
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from typing_extensions import override
 
 from upcall.access import Access
 from upcall.agent_ports import Driver, Reader
@@ -19,6 +23,7 @@ from upcall.domain.asking import draft
 from upcall.domain.inquiry import Inquiry, Origin
 from upcall.domain.limits import Limits
 from upcall.domain.program import (
+    Asked,
     Command,
     Deferred,
     Finished,
@@ -36,6 +41,7 @@ from upcall.domain.roles import Caller, Role
 from upcall.domain.run import Order, Run, RunState
 from upcall.holding import Held
 from upcall.home import Home
+from upcall.pacing import Pacing
 from upcall.ports import Store
 from upcall.runs.folder import RunFolder
 from upcall.runs.premises import Premises
@@ -61,6 +67,8 @@ class PlainReader:
                 return [Said(text=text)]
             case {"returned": text}:
                 return [ToolReturned(id=told.get("call", ""), text=text)]
+            case {"asked": fields}:
+                return [Asked(fields=fields)]
             case {"deferred": call}:
                 return [Deferred(id=call, name="ask")]
             case {"result": text}:
@@ -116,7 +124,7 @@ class House:
 
     async def begin(self, task: str, **order: object) -> Run:
         wanted = Order(agent="plain", task=task, cwd=str(self.work))
-        return await self.runs.begin(replace(wanted, **order), ANA)  # type: ignore[arg-type] # fields by name
+        return (await self.runs.begin(replace(wanted, **order), ANA)).run  # type: ignore[arg-type] # fields by name
 
     async def until(self, run: Run, wanted: Callable[[Run], bool]) -> Run:
         """The run as soon as something is true of it, which the log of events tells."""
@@ -160,6 +168,11 @@ class House:
         assert settled.accepted
         return settled.inquiry
 
+    def sql(self, statement: str) -> None:
+        """Change the database behind the daemon's back."""
+        with closing(sqlite3.connect(self.home.database_file)) as db, db:
+            db.execute(statement)
+
     def output(self, run: Run) -> list[dict[str, object]]:
         """Every line that a run has written."""
         _, data = self.folder(run).read(0)
@@ -193,6 +206,31 @@ class House:
         return found
 
 
+class _Hearing(logging.Handler):
+    def __init__(self, part: str) -> None:
+        super().__init__()
+        self._part = part
+        self.heard = asyncio.Event()
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._part in record.getMessage():
+            self.heard.set()
+
+
+@asynccontextmanager
+async def until_logged(part: str) -> AsyncIterator[None]:
+    """Do something after which a line with this part is logged, and wait for that."""
+    log, hearing = logging.getLogger("upcall.runs"), _Hearing(part)
+    log.addHandler(hearing)
+    try:
+        yield
+        async with asyncio.timeout(30):
+            await hearing.heard.wait()
+    finally:
+        log.removeHandler(hearing)
+
+
 @asynccontextmanager
 async def a_house(
     path: Path,
@@ -203,6 +241,7 @@ async def a_house(
     hides_results: bool = False,
     resume_message: str = "",
     advice: str = "",
+    pacing: Pacing | None = None,
     **premises: Any,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
@@ -211,7 +250,7 @@ async def a_house(
     work = path / "work"
     work.mkdir(exist_ok=True)
     store = await SqliteStore.open(home.database_file)
-    broker = Broker(store, follow_up=resume.consequences)
+    broker = Broker(store, follow_up=resume.consequences, pacing=pacing)
     await broker.start()
     access = Access(store)
     await access.load()

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.house import ANA, House, a_house
+from tests.runs.house import ANA, House, a_house, until_logged
 from upcall.broker import Policy, Reply
 from upcall.domain import lifecycle
 from upcall.domain.api_errors import MOST_REFUSALS, awaited, next_try
 from upcall.domain.inquiry import Answered, Change, Inquiry
 from upcall.domain.records import Happening
+from upcall.domain.roles import Caller, Role
 from upcall.domain.run import RunState
 from upcall.doors.tools import Asker, Tools
+from upcall.handed import Handed, Handovers
 from upcall.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +53,83 @@ async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
     assert (told["state"], told["attempts"]) == ("done", 1)
     types = [event.type for event in await house.store.events(0)]
     assert types.index("forwarded") < types.index("collected")
+
+
+NO_EVIDENCE = """
+CREATE TRIGGER no_evidence BEFORE UPDATE ON inquiry BEGIN SELECT RAISE(ABORT, 'no room'); END
+"""
+ON = "while not Path('on').exists(): time.sleep(0.02)\n"
+BADLY = "while not Path('end').exists(): time.sleep(0.02)\ntell(turn=True); os._exit(3)"
+"""The model speaks once more; since the program then fails, its end proves nothing."""
+
+
+async def is_delivered_once(house: House) -> None:
+    house.sql(NO_EVIDENCE)
+    async with until_logged("what it did cannot be written down"):
+        (house.work / "on").touch()
+    house.sql("DROP TRIGGER no_evidence")
+    (house.work / "end").touch()
+    seen = 0
+    async with asyncio.timeout(30):
+        while "collected" not in (types := [event.type for event in await house.store.events(seen, wait=30)]):
+            seen += len(types)
+    assert not await house.store.jobs("resume", "run:1")
+
+
+async def test_an_answer_in_a_result_is_evidence_although_the_store_failed_at_that_moment(
+    house: House,
+) -> None:
+    task = f"{ON}tell(returned='The user answered: Red'); tell(turn=True)\n{BADLY}"
+    run = await house.until_session(await house.begin(task))
+    asked = await house.ask(run)
+    await house.answer(asked)
+    await is_delivered_once(house)
+    over = await house.until(run, lambda current: not current.alive)
+    assert (over.state, over.starts) == (RunState.FAILED, 1)
+
+
+async def test_a_resumed_session_is_told_once_although_the_store_failed_when_it_spoke(
+    house: House,
+) -> None:
+    (house.work / "then.py").write_text(f"{ON}tell(turn=True)\n{BADLY}")
+    run = await house.until_session(await house.begin(WAITS))
+    asked = await house.ask(run)
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    await house.until(run, lambda current: current.starts == 2)
+    await is_delivered_once(house)
+    over = await house.until(run, lambda current: not current.alive)
+    assert (over.state, over.starts) == (RunState.FAILED, 2)
+
+
+async def test_a_damaged_question_with_a_handed_environment_holds_up_no_run(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        damaged, over = await house.ask_as({"program": "plain"}), await house.ask_as({"program": "plain"})
+        handovers = Handovers(house.home.path)
+        for inquiry in (damaged, over):
+            handovers.leave(inquiry.id, Handed(environment={}, arguments=[], whole=True))
+        (house.home.path / "handed" / "notes of mine.json").touch()
+        house.sql(f"UPDATE inquiry SET body = '{{}}' WHERE id = '{damaged.id}'")
+    async with a_house(tmp_path, limit=1) as house:
+        first = await house.until_session(await house.begin(WAITS))
+        second = await house.begin("tell(result='done')")
+        assert second.state is RunState.QUEUED
+        await house.broker.cancel(over.id, Caller(name="ana", role=Role.ADMIN))
+        await house.ask(first)
+        await house.until_state(second, RunState.COMPLETED)
+        assert handovers.inquiries() == [damaged.id]
+
+
+def test_what_a_killed_pipe_has_begun_to_hand_over_is_removed_later(tmp_path: Path) -> None:
+    handovers = Handovers(tmp_path)
+    handovers.leave("01a", Handed(environment={"A": "b"}, arguments=[], whole=True))
+    begun = tmp_path / "handed" / ".01b.json.77"
+    begun.write_text("{")
+    handovers.forget_unfinished(begun.stat().st_mtime)
+    assert begun.exists()
+    handovers.forget_unfinished(begun.stat().st_mtime + 1)
+    assert [file.name for file in begun.parent.iterdir()] == ["01a.json"]
 
 
 @pytest.mark.promise("spec/97")
@@ -242,6 +321,30 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     assert settled.state.collected_at is not None
     await house.answer(await house.ask_as(stranger, "Two?"))
     assert (await house.until(over, lambda run: run.starts == 2)).number == 1
+
+
+async def test_a_session_whose_run_was_forgotten_is_brought_back_as_a_new_run(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may have given the session another name since, and then the run is forgotten under that."""
+    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    stranger = {
+        "run": None,
+        "program": "plain",
+        "session": "s-9",
+        "workspace": str(house.work),
+        "agent": "local",
+    }
+    (house.work / "then.py").write_text("tell(session='s-10'); tell(turn=True); tell(result='resumed')")
+    await house.answer(await house.ask_as(stranger))
+    over = await house.until_state(await house.until_begun(1), *OVER)
+    assert over.session == "s-10"
+    assert await house.runs.prune(house.broker.now() + 1) == 1
+    asked = await house.ask_as(stranger, "Two?")
+    await house.answer(asked)
+    again = await house.until_state(await house.until_begun(2), *OVER)
+    assert again.state is RunState.COMPLETED
+    assert "Two?" in str([line["heard"] for line in house.output(again) if "heard" in line])
 
 
 @pytest.mark.promise("trust/67")

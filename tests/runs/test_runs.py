@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.house import ANA, House, a_house
+from tests.runs.house import ANA, House, a_house, until_logged
 from upcall.broker import Reply
 from upcall.domain.errors import InvalidRequest, NotAllowed, RunConflict, UnknownRun
 from upcall.domain.inquiry import Answered
@@ -158,6 +158,33 @@ async def test_an_agent_that_ended_without_a_daemon_is_settled_by_the_next_one(t
     async with a_house(tmp_path) as house:
         over = await house.until_state(run, *OVER)
         assert (over.state, over.result, over.turns) == (RunState.COMPLETED, "done alone", 1)
+
+
+async def test_a_run_is_settled_although_a_daemon_was_killed_in_the_middle_of_that(tmp_path: Path) -> None:
+    task = "while not Path('go').exists(): time.sleep(0.02)\ntell(turn=True); tell(result='done alone')"
+    async with a_house(tmp_path, end=False) as house:
+        run = await house.until_session(await house.begin(task))
+    (house.work / "go").touch()
+    await house.until_let_go(run)
+    # What the process was given is removed first, and then the book says that it has ended.
+    house.folder(run).forget_start()
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.result, over.exit_code) == (RunState.COMPLETED, "done alone", 0)
+
+
+async def test_a_run_is_settled_once_the_store_can_be_written_again(house: House) -> None:
+    task = "tell(turn=True)\nwhile not Path('go').exists(): time.sleep(0.02)\ntell(result='done')"
+    run = await house.until(await house.begin(task), lambda current: current.turns == 1)
+    house.sql(
+        "CREATE TRIGGER no_runs BEFORE INSERT ON record WHEN new.kind = 'run' "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+    async with until_logged("follow run 1 failed"):
+        (house.work / "go").touch()
+    house.sql("DROP TRIGGER no_runs")
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.result, over.turns) == (RunState.COMPLETED, "done", 1)
 
 
 async def test_without_a_daemon_for_too_long_the_agent_is_ended(tmp_path: Path) -> None:

@@ -16,8 +16,11 @@ from tests.web.runs import MemoryRuns
 from upcall.access import Access
 from upcall.broker import Broker, Policy
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.people import People
+from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.roles import Role
+from upcall.domain.routing import Routing
 from upcall.runs.service import Runs
 from upcall.stores.sqlite import SqliteStore
 from upcall.web.app import WebSettings, create_app
@@ -67,12 +70,15 @@ class House:
         broker = Broker(store, policy, pacing=pacing, clock=clock)
         access = Access(store, clock)
         await broker.start()
+        posts = settings.pop("posts", ())
+        routing = Routing(routes=(), channels=tuple(post.name for post in posts))
         runs = MemoryRuns()
         app = create_app(
             broker=broker,
             access=access,
             links=AnswerLinks(broker, access),
             runs=cast("Runs", runs),
+            dispatch=Dispatch(broker, People(store, clock), posts, routing) if posts else None,
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),
         )

@@ -11,6 +11,7 @@ from upcall.domain.program import Command, Permission
 from upcall.domain.roles import Caller
 from upcall.domain.run import Order, Run, RunState
 from upcall.runs.book import RunPage
+from upcall.runs.keyed import Begun
 from upcall.runs.logs import LogLine, LogPage
 
 AGENTS = ("scripted", "claude")
@@ -25,10 +26,11 @@ class MemoryRuns:
     said: list[str] = field(default_factory=list)
     lines: dict[int, list[str]] = field(default_factory=dict)
     resumes: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    recipient: str = "call"
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     waiting: int = 0
 
-    async def begin(self, order: Order, by: Caller) -> Run:
+    async def begin(self, order: Order, by: Caller) -> Begun:
         if order.agent not in AGENTS:
             (near,) = get_close_matches(order.agent, AGENTS, n=1, cutoff=0)
             raise InvalidRequest(f"there is no agent {order.agent!r}", hint=f"did you mean {near}?")
@@ -50,7 +52,7 @@ class MemoryRuns:
         )
         self.runs[number] = run
         self.lines[number] = []
-        return run
+        return Begun(run, created=True)
 
     async def get(self, number: int) -> Run:
         if number not in self.runs:
@@ -58,7 +60,12 @@ class MemoryRuns:
         return self.runs[number]
 
     async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
-        return {"to": "call", "run": inquiry.origin.run, "command": None}
+        known = self.resumes.get(inquiry.id, {})
+        return {
+            "to": self.recipient,
+            "run": inquiry.origin.run or known.get("run"),
+            "command": known.get("command"),
+        }
 
     async def find(self, *, state: str | None = None, cursor: str | None, limit: int) -> RunPage:
         begins = int(cursor) if cursor else 2**62
@@ -82,7 +89,8 @@ class MemoryRuns:
         run = await self.get(number)
         if not run.is_over:
             raise RunConflict(f"run {number} is not over", hint=f"upcall cancel {number}")
-        return await self.begin(Order(agent=run.agent, task=run.task, cwd=run.cwd, retry_of=number), by)
+        order = Order(agent=run.agent, task=run.task, cwd=run.cwd, retry_of=number)
+        return (await self.begin(order, by)).run
 
     async def say(self, number: int, text: str, by: Caller) -> str:
         run = await self.get(number)

@@ -86,6 +86,8 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
         "item.",
         "filter.kind.",
         "log.",
+        "told.",
+        "fault.",
         "run.state.",
     )
     unused = {

@@ -11,7 +11,7 @@ from upcall.approvals.rulebook import Rulebook
 from upcall.broker import Broker
 from upcall.domain import actions
 from upcall.domain.asking import Draft, draft
-from upcall.domain.errors import InvalidInquiry, UpcallError
+from upcall.domain.errors import InvalidInquiry, RateLimited, StorageError, UpcallError
 from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
 from upcall.domain.limits import MOST_NATIVE, NATIVE, weight
 from upcall.domain.outcome import Outcome, outcome
@@ -71,7 +71,11 @@ class ApprovalDesk:
         except UpcallError as error:
             hint = f" {error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
             return Outcome(
-                status="failed", id="", ref="", text=f"This could not be asked: {error.message}.{hint}"
+                status="failed",
+                id="",
+                ref="",
+                text=f"This could not be asked: {error.message}.{hint}",
+                again=isinstance(error, StorageError | RateLimited),
             )
 
     async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:

@@ -52,7 +52,7 @@ class Escalation:
                 kinds = list(self._duties)
                 jobs = await store.claim(kinds, runner="", now=now, lease=LEASE, limit=MOST)
                 for job in jobs:
-                    await store.settle(job, await self._done(job, now))
+                    await self._do_alone(job, now)
                 if jobs:
                     self._moved()
                     continue
@@ -66,6 +66,15 @@ class Escalation:
             except Exception:
                 log.exception("escalating failed; it goes on in a second")
                 await asyncio.sleep(1)
+
+    async def _do_alone(self, job: Job, now: float) -> None:
+        """A question that cannot be read holds up no other; its job comes again when the lease ends."""
+        try:
+            await self._broker.store.settle(job, await self._done(job, now))
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("%s failed; it is tried again in %g seconds", job.id, LEASE)
 
     async def _done(self, job: Job, now: float) -> Effects:
         try:

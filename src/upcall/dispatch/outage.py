@@ -8,6 +8,10 @@ PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before each further attempt with a channel that is unavailable; the last one from then on."""
 
 
+class NotAsked(Unavailable):
+    """The vendor was left alone because of an outage, so it has got nothing."""
+
+
 class Outage:
     """Begins with a refused credential, or when two jobs in a row fail: one alone may be at fault itself.
 
@@ -35,12 +39,12 @@ class Outage:
         """Something was sent, or the vendor has taken a connection."""
         self._count, self._until, self._suspect, self._problem = 0, 0.0, "", None
 
-    def problem(self, now: float) -> Unavailable | None:
+    def problem(self, now: float) -> NotAsked | None:
         """Why nothing is sent at this moment; None if it is to be tried."""
         if self._problem is None or now >= self._until:
             return None
         # A new one each time: an exception that is raised again keeps the history of every time before.
-        return type(self._problem)(str(self._problem))
+        return NotAsked(str(self._problem))
 
     def put_off(self, attempts: int, now: float) -> float:
         """When a job that failed so often is tried again."""
@@ -67,6 +71,10 @@ class Hurry:
         """Claim nothing early any more, unless the vendor came back while the worker was at its job."""
         if self._count == self._seen:
             self._until = 0.0
+
+    def beyond(self, due: float) -> float:
+        """When something that has a time of its own is due: claimed before that, it would be claimed again and again."""
+        return max(due, self._until)
 
     def early(self, now: float) -> float:
         """By how many seconds."""

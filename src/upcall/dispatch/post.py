@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from upcall.channel_ports import Channel
+from upcall.domain import degrading
 from upcall.domain.inquiry import Inquiry
 
 
@@ -18,3 +19,8 @@ class Post:
     link: Callable[[Inquiry, str], Awaitable[str]]
     showing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a message is on its way or there, and not yet on record."""
+
+    async def reminder(self, inquiry: Inquiry, address: str) -> str:
+        """The line that reminds the people at an address of an inquiry."""
+        link = await self.link(inquiry, address)
+        return degrading.reminder(inquiry, self.channel.capabilities, self.words, link)

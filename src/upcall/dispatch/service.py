@@ -33,6 +33,9 @@ READ_EVERY = 30.0
 GRACE_SECONDS = 2.0
 """How long a message that is on its way may take when the daemon stops."""
 
+CLOSE_WITHIN = 10.0
+"""Seconds that a channel may take to let go of its connections."""
+
 TEST_QUESTION = "Is Upcall working here?"
 
 log = logging.getLogger("upcall.dispatch")
@@ -119,7 +122,7 @@ class Dispatch:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if tasks:
-            await asyncio.gather(*(post.channel.close() for post in self._posts.values()))
+            await asyncio.gather(*map(_closed, self._posts.values()))
 
     async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
         """Where an inquiry was shown, the latest first."""
@@ -194,3 +197,14 @@ class Dispatch:
                 after = events[-1].seq
             if any(event.type in WAKES for event in events):
                 self._wake()
+
+
+async def _closed(post: Post) -> None:
+    """Close a channel; one that fails or hangs does not keep the daemon."""
+    try:
+        async with asyncio.timeout(CLOSE_WITHIN):
+            await post.channel.close()
+    except TimeoutError:
+        log.warning("%s could not be closed within %g seconds", post.name, CLOSE_WITHIN)
+    except Exception:
+        log.exception("%s could not be closed", post.name)

@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from upcall.channel_ports import Finds, Refused, Unavailable
+from upcall.channel_ports import Finds, Refused, SignedOut, Unavailable
 from upcall.dispatch.deliveries import begun, deliveries_in, delivery_at
 from upcall.dispatch.failing import noticed
 from upcall.dispatch.health import SENDING, Health
-from upcall.dispatch.outage import PAUSES, Hurry, Outage
+from upcall.dispatch.outage import PAUSES, Hurry, NotAsked, Outage
 from upcall.dispatch.post import Post
 from upcall.dispatch.reception import adopted
 from upcall.domain import degrading
@@ -49,6 +49,9 @@ PATIENCE = 60.0
 
 MOST_REFRESHES = len(PAUSES) + int(7 * 24 * 3600 / PAUSES[-1])
 """For about a week in which the vendor answers to something else; after that a message that shows something old is left as it is."""
+
+LOOKED_FOR = 7 * 24 * 3600.0
+"""Seconds after its end in which a question that may have been shown, unknown to us, is looked for."""
 
 T = TypeVar("T")
 
@@ -157,12 +160,13 @@ class Worker:
         place = self._place(job)
         known = await delivery_at(self._store, inquiry.id, place, self._clock())
         begun = known.begun and isinstance(self._post.channel, Finds)
+        begun = begun and self._clock() < inquiry.expires_at + LOOKED_FOR
         if known.message is not None or (not inquiry.is_open and not begun):
             await self._store.settle(job)
             return
         later = self._routing.showable(inquiry, route_of(job), self._clock())
         if later > self._clock() and inquiry.is_open:
-            await self._store.settle(job, Effects(jobs=(replace(job, due=later),)))
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._hurry.beyond(later)),)))
             return
         if not await self._is_ours(job):
             return
@@ -174,6 +178,9 @@ class Worker:
         except Unavailable as problem:
             busy = Effects(records=(record(replace(known, error=str(problem), busy=True)),))
             if not await self._paused(job, inquiry, problem, busy):
+                # What the vendor has got may have arrived all the same.
+                may_be_there = known.begun or not isinstance(problem, NotAsked | SignedOut)
+                known = replace(known, begun=may_be_there)
                 await self._undelivered(job, inquiry, known, str(problem), again=True)
         else:
             if reference is None:
@@ -234,13 +241,12 @@ class Worker:
         self, job: Job, inquiry: Inquiry, known: Delivery, error: str, *, again: bool
     ) -> None:
         log.warning("%s cannot be shown in %s: %s", inquiry.ref, known.place.name, error)
-        # What was not refused may have arrived all the same.
         delivery = replace(
             known,
             error=error,
             refused=not again,
             busy=False,
-            begun=again and isinstance(self._post.channel, Finds),
+            begun=again and known.begun and isinstance(self._post.channel, Finds),
             at=self._clock(),
         )
         effects = Effects(records=(record(delivery),))
@@ -298,7 +304,7 @@ class Worker:
             return
         effects = NOTHING
         try:
-            line = await self._bounded(partial(self._reminder, inquiry, place))
+            line = await self._bounded(partial(self._post.reminder, inquiry, place.address))
             await self._call(job, partial(self._post.channel.tell, references[0], line))
         except Refused as problem:
             log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
@@ -358,11 +364,6 @@ class Worker:
             return degrading.view(inquiry, post.channel.capabilities, post.words, link)
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
-
-    async def _reminder(self, inquiry: Inquiry, place: Place) -> str:
-        post = self._post
-        link = await post.link(inquiry, place.address)
-        return degrading.reminder(inquiry, post.channel.capabilities, post.words, link)
 
     async def _paused(
         self, job: Job, inquiry: Inquiry, problem: Unavailable, effects: Effects = NOTHING

@@ -23,13 +23,17 @@ PARKED = "parked"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How asking ended, or that it has not yet: only `answered` carries answers."""
+    """How asking ended, or that it has not yet: only `answered` carries answers.
+
+    What could not be asked has no id, and `again` says that the same can be asked later.
+    """
 
     status: str
     id: str
     ref: str
     text: str
     answers: tuple[tuple[str, ...], ...] | None = None
+    again: bool = False
 
 
 def outcome(inquiry: Inquiry) -> Outcome:

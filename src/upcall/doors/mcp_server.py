@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 from weakref import WeakValueDictionary
@@ -39,6 +39,7 @@ from typing_extensions import override
 
 from upcall import __version__
 from upcall.access import Access
+from upcall.domain.errors import Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors import wire
 from upcall.doors.bearer import Guarded, caller_of, header_of, respond, token_of
@@ -76,6 +77,14 @@ Context = ServerRequestContext[Any, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
 
 
+@dataclass(slots=True)
+class _Held:
+    """The sessions that a caller has open, each with when it was last used, and the token that opened the latest."""
+
+    secret: str = ""
+    used: dict[str, float] = field(default_factory=dict)
+
+
 class McpDoor:
     """The HTTP doors of one broker. Put `routes()` into an application whose lifespan enters `lifespan()`."""
 
@@ -91,7 +100,7 @@ class McpDoor:
         most_sessions: int = MOST_SESSIONS,
     ) -> None:
         self.most_sessions = most_sessions
-        self._held: dict[Caller, dict[str, float]] = {}
+        self._held: dict[Caller, _Held] = {}
         self._tools = tools
         self._access = access
         self._session_idle = session_idle
@@ -119,7 +128,6 @@ class McpDoor:
         self._sse = SseServerTransport(messages, security_settings=self._security)
         self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
         self._sending: set[asyncio.Task[None]] = set()
-        self._users: dict[Caller, AuthenticatedUser] = {}
 
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
@@ -145,11 +153,11 @@ class McpDoor:
 
     def _mark(self, scope: Scope, caller: Caller) -> None:
         """Tell the SDK who it is: it then keeps a session for the token that opened it."""
-        user = self._users.get(caller)
-        if user is None:
-            user = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
-            self._users[caller] = user
-        scope["user"] = user
+        # All runs of an agent have its name, and none may go on with a session of another.
+        run = None if caller.run is None else f"run-{caller.run}"
+        scope["user"] = AuthenticatedUser(
+            AccessToken(token="", client_id=caller.name, scopes=[], subject=run)
+        )
 
     async def _streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._manager is not None, "enter lifespan() first"
@@ -163,33 +171,67 @@ class McpDoor:
         before = _replay.set(replay)
         try:
             if session is None and replay is not None:
-                held = self._held_by(caller_of(scope))
-                if len(held) >= self.most_sessions:
+                await self._let_go()
+                held = self._held.get(caller_of(scope))
+                if held is not None and len(held.used) >= self.most_sessions:
                     await _refuse_session(send, self.most_sessions)
                     return
-                send = _noting_session(self._sessions, held, replay, send)
+                send = _noting_session(partial(self._opened, scope, replay), send)
             elif session is not None:
                 self._touch(scope, session)
             await self._manager.handle_request(scope, receive, send)
         finally:
             _replay.reset(before)
 
-    def _held_by(self, caller: Caller) -> dict[str, float]:
-        """The sessions that a caller has open, each with when it was last used."""
-        if caller not in self._held:
-            self._held = {each: held for each, held in self._held.items() if held}
-        held = self._held.setdefault(caller, {})
+    def _opened(self, scope: Scope, replay: "Replay[JSONRPCMessage]", session: str) -> None:
+        """A request has opened a session. Its tasks hold the replay; once they end it is gone."""
+        self._sessions[session] = replay
+        held = self._held.setdefault(caller_of(scope), _Held())
+        held.secret = token_of(scope)
+        held.used[session] = time.monotonic()
+
+    async def _let_go(self) -> None:
+        """Forget the sessions that are over, and end those of tokens that are not valid any more, such as a run's."""
         oldest = time.monotonic() - self._session_idle
-        for name in [name for name, used in held.items() if used < oldest or name not in self._sessions]:
-            del held[name]
-        return held
+        for caller, held in list(self._held.items()):
+            for name in [name for name, at in held.used.items() if at < oldest or name not in self._sessions]:
+                self._forget(caller, held, name)
+            try:
+                self._access.identify(held.secret)
+            except Unauthenticated:
+                for name in list(held.used):
+                    self._forget(caller, held, name)
+                    await self._end(name, caller)
+            if not held.used:
+                self._held.pop(caller, None)
+
+    def _forget(self, caller: Caller, held: _Held, session: str) -> None:
+        held.used.pop(session, None)
+        # Nothing that the session was given can be proved by it any more.
+        self._tools.evidence.gone((caller.name, session))
+
+    async def _end(self, session: str, caller: Caller) -> None:
+        """End a session as its client would."""
+        assert self._manager is not None, "enter lifespan() first"
+        headers = [(b"mcp-session-id", session.encode("latin-1"))]
+        scope: Scope = {
+            "type": "http",
+            "method": "DELETE",
+            "path": "/mcp",
+            "query_string": b"",
+            "headers": headers,
+        }
+        self._mark(scope, caller)
+        await self._manager.handle_request(scope, _nothing_more, _unheard)
 
     def _touch(self, scope: Scope, session: str) -> None:
-        held = self._held.get(caller_of(scope), {})
-        if scope["method"] == "DELETE":
-            held.pop(session, None)
-        elif session in held:
-            held[session] = time.monotonic()
+        held = self._held.get(caller_of(scope))
+        if held is None:
+            return
+        if scope["method"] == "DELETE" and session in held.used:
+            self._forget(caller_of(scope), held, session)
+        elif session in held.used:
+            held.used[session] = time.monotonic()
 
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
@@ -284,24 +326,25 @@ def _listed(offered: Sequence[Definition]) -> ListToolsResult:
     return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
 
 
-def _noting_session(
-    sessions: "WeakValueDictionary[str, Replay[JSONRPCMessage]]",
-    held: dict[str, float],
-    replay: "Replay[JSONRPCMessage]",
-    send: Send,
-) -> Send:
-    """Find out which session a request opened. Its tasks hold the replay; once they end it is gone."""
+def _noting_session(opened: Callable[[str], None], send: Send) -> Send:
+    """Find out which session a request opened."""
 
     async def noting(message: Message) -> None:
         if message["type"] == "http.response.start":
             for name, value in message.get("headers", ()):
                 if name.lower() == b"mcp-session-id":
-                    session = value.decode("latin-1")
-                    sessions[session] = replay
-                    held[session] = time.monotonic()
+                    opened(value.decode("latin-1"))
         await send(message)
 
     return noting
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(message: Message) -> None:
+    """Take a response that has no reader."""
 
 
 async def _refuse_session(send: Send, most: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from upcall.access import digest
-from upcall.domain.errors import RunConflict, UnknownInquiry
+from upcall.domain.errors import RunConflict, UnknownInquiry, UnknownRun
 from upcall.domain.inquiry import Inquiry
 from upcall.domain.program import Permission
 from upcall.domain.records import Effects, Record
@@ -43,9 +43,7 @@ class Adopting:
         """
         origin = inquiry.origin
         name = session_name(origin.program, origin.session)
-        known = await self._store.look_up(SESSION, name)
-        if known is not None:
-            run = await self._book.get(int(str(known.body["run"])))
+        if (run := await self._known(name)) is not None:
             await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
             return run
         cwd = origin.workspace or ""
@@ -71,6 +69,14 @@ class Adopting:
         kept = Record(kind=SESSION, key=name, at=self._clock(), body={"run": run.number})
         await self._book.enter(run, Effects(records=(kept,)))
         return run
+
+    async def _known(self, name: str) -> Run | None:
+        """The run that a session has become; None if there is none, or it is forgotten."""
+        known = await self._store.look_up(SESSION, name)
+        try:
+            return None if known is None else await self._book.get(int(str(known.body["run"])))
+        except UnknownRun:
+            return None
 
     async def again(self, run: Run) -> Step | None:
         """A run that tells its session once more what was answered; None for a run that is no person's own session."""

@@ -46,7 +46,8 @@ class Following:
     process begins at `begins`, and `read` is the mark of the daemon before us: what lies between is read once more, by a
     reader that then knows as much as the one before it (such as the first half of a question), and is not taken again.
     A driver sees everything, and counts for itself. `talks` says whether the program is one that is talked to.
-    `arrived` hears of inquiries whose end the program was told, once it has said something after that.
+    `arrived` hears of inquiries whose end the program was told, once it has said something after that, and again until it
+    says that this was kept.
     """
 
     keeping: Keeping
@@ -59,7 +60,7 @@ class Following:
     desk: Desk
     take: Take
     mark: Callable[[int], None]
-    arrived: Callable[[Sequence[str]], Awaitable[None]]
+    arrived: Callable[[Sequence[str]], Awaitable[bool]]
     _seen: asyncio.Queue[Noticed | int | str | None] = field(default_factory=asyncio.Queue)
 
     async def until_over(self) -> int | None:
@@ -119,8 +120,8 @@ class Following:
             else:
                 await self.take(noticed)
                 # A bad end may be our own word for it, and proves nothing.
-                if handed and not (isinstance(noticed, Finished) and not noticed.ok):
-                    await self.arrived(handed)
+                is_proof = not (isinstance(noticed, Finished) and not noticed.ok)
+                if handed and is_proof and await self.arrived(handed):
                     handed = []
 
     async def _drive(self, driver: Driver) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import NamedTuple
 
 from upcall.domain.errors import KeyConflict, UnknownRun
 from upcall.domain.records import Effects, Record
@@ -12,6 +13,13 @@ from upcall.runs.book import Book
 
 KIND = "run_key"
 LONGEST_KEY = 200
+
+
+class Begun(NamedTuple):
+    """A run, and whether this request has started it: a request that is sent again has not."""
+
+    run: Run
+    created: bool
 
 
 def key_of(by: Caller, request_key: str) -> str:

@@ -93,6 +93,15 @@ class Premises:
         )
         return self.agents(run.agent).driver(subject, told.message)
 
+    def begun(self, run: Run, told: Told) -> tuple[int, bool]:
+        """Where the output of a run's latest process begins, and whether the process is talked to."""
+        try:
+            start = self.folder(run.number).read_start()
+        except FileNotFoundError:
+            # A daemon has read everything and cleared the folder, and could not say in the book that the process has ended.
+            return run.read, self.driver_of(run, told, is_new=False) is not None
+        return start.begins, start.talking
+
     def loses_touch(self, run: Run) -> bool:
         """Whether a process that another daemon talked to cannot be gone on with, and is ended when it is found."""
         try:

@@ -24,7 +24,7 @@ from upcall.runs.chores import Chores
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
-from upcall.runs.keyed import enter_once, run_under
+from upcall.runs.keyed import Begun, enter_once, run_under
 from upcall.runs.listening import Listening
 from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
 from upcall.runs.premises import Premises
@@ -115,7 +115,7 @@ class Runs:
         await self._listening.close()
         await self._chores.close()
 
-    async def begin(self, order: Order, by: Caller) -> Run:
+    async def begin(self, order: Order, by: Caller) -> Begun:
         """Have a task worked on, as soon as there is room for it.
 
         Raises:
@@ -125,7 +125,7 @@ class Runs:
         """
         require_person(by, "start a run")
         if (earlier := await run_under(self._store, self._book, by, order)) is not None:
-            return earlier
+            return Begun(earlier, created=False)
         task = order.task.strip()
         if not task or len(task.encode("utf-8", "replace")) > LONGEST_TASK:
             raise InvalidRequest("task: some text, of 1 MiB at most", hint="say what is to be done")
@@ -142,7 +142,7 @@ class Runs:
             await asyncio.to_thread(shutil.rmtree, self._premises.folder(run.number).path)
             return await self.begin(order, by)
         await self._pump()
-        return await self._book.get(run.number)
+        return Begun(await self._book.get(run.number), created=True)
 
     async def get(self, number: int) -> Run:
         """A run as it is at this moment.
@@ -209,7 +209,7 @@ class Runs:
             environment=environment,
             retry_of=number,
         )
-        return await self.begin(order, by)
+        return (await self.begin(order, by)).run
 
     async def say(self, number: int, text: str, by: Caller) -> str:
         """Tell a run something: at once (`live`), when its turn is over (`queued`), or by resuming it (`resumed`).

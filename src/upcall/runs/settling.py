@@ -15,7 +15,8 @@ from upcall.runs.keeper import CANNOT_START
 class Ending:
     """All that is known about the end of a process. `waits` says that a person's word is still to come, or on its way.
 
-    `never_began` says that there was no process at all, so nobody has heard what it was to be told.
+    `never_began` says that there was no process at all, so nobody has heard what it was to be told. `unanswered` is why no
+    answer can come to the question in its text, unless the run waits.
     """
 
     code: int
@@ -24,6 +25,7 @@ class Ending:
     waits: bool = False
     ended_by_us: bool = False
     never_began: bool = False
+    unanswered: str = ""
 
     @property
     def went_well(self) -> bool:
@@ -71,6 +73,8 @@ def _problem(ending: Ending) -> str | None:
     """Why it failed, if it did. A program that was ended by us after its last word is taken at that word."""
     if ending.finished is not None and not ending.finished.ok:
         return ending.finished.reason or "agent_error"
+    if ending.unanswered and not ending.waits:
+        return ending.unanswered
     if ending.finished is not None and ending.ended_by_us:
         return None
     if ending.code == 0:

@@ -20,6 +20,7 @@ from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.program import LastWords
 from upcall.domain.run import Run, RunState
 from upcall.holding import Taken
+from upcall.runs import text_question
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Step
 from upcall.runs.chores import Chores
@@ -165,7 +166,7 @@ class Supervisor:
         try:
             for pause in HIRE_AGAIN:
                 await asyncio.sleep(pause)
-                if (await self._book.get(run.number)).ending:
+                if await self._is_ending(run.number):
                     break
                 if await self._try_to_hire(run):
                     return
@@ -186,6 +187,9 @@ class Supervisor:
             log.warning("run %s: its keeper cannot be started: exit code %s", run.number, code)
             return False
         return True
+
+    async def _is_ending(self, number: int) -> bool:
+        return bool((await self._book.get(number)).ending)
 
     async def _never_began(self, run: Run) -> None:
         waits = await self._deliveries.waits(run)
@@ -253,6 +257,7 @@ class Supervisor:
         if keeping.gone and folder.latest_start() < run.starts and not run.ending:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
             # somebody else has the session at this moment, it is tried again, but not all the time.
+            self._new.discard((run.number, run.starts))
             waits = await self._deliveries.waits(run)
             after, back = await self._book.change(run.number, partial(_put_back, waits))
             if not back:
@@ -270,7 +275,7 @@ class Supervisor:
             await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
             return
         self._followed[run.number] = following, watch
-        if (await self._book.get(run.number)).ending:
+        if await self._is_ending(run.number):
             keeping.end()
         try:
             code = await following.until_over()
@@ -285,11 +290,10 @@ class Supervisor:
             # A program that tells nothing about its turns has read what it was started with by now.
             await watch.spoke()
         await watch.over()
+        unanswered = ""
         if words.asked is not None:
-            # A question in its text: the turn is over, so nobody waits for the answer, which brings it back.
-            outcome = await following.desk.ask(words.asked.fields, f"text:{run.number}:{run.starts}", wait=0)
-            if outcome.status == "failed":
-                log.warning("run %s: the question in its text was not asked: %s", run.number, outcome.text)
+            is_ending = partial(self._is_ending, run.number)
+            unanswered = await text_question.ask(following.desk, words.asked, run, is_ending)
         ending = Ending(
             code=LOST if code is None else code,
             finished=words.finished,
@@ -298,15 +302,16 @@ class Supervisor:
         )
         if ending.went_well and self._premises.agents(run.agent).hides_results:
             await self._deliveries.acknowledged(self._taken.by(run.number), run)
-        await self._settle(run, replace(ending, waits=await self._deliveries.waits(run)))
+        waits = await self._deliveries.waits(run)
+        await self._settle(run, replace(ending, waits=waits, unanswered=unanswered))
 
     def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
         told = told_for(run, folder)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
-        begun = folder.read_start()
+        begins, talks = self._premises.begun(run, told)
         driver: Driver | None = None
-        if begun.talking and run.words.finished is not None:
+        if talks and run.words.finished is not None:
             # It has said its last word to a daemon that did not get to end it.
             keeping.end()
         elif not keeping.gone:
@@ -315,11 +320,11 @@ class Supervisor:
         following = Following(
             keeping=keeping,
             folder=folder,
-            begins=begun.begins,
+            begins=begins,
             read=run.read,
             reader=self._premises.agents(run.agent).reader(),
             driver=driver,
-            talks=begun.talking,
+            talks=talks,
             desk=self._premises.desks(run),
             take=watch.take,
             mark=watch.mark,
@@ -330,6 +335,7 @@ class Supervisor:
     async def _settle(self, run: Run, ending: Ending) -> None:
         self._access.take_back(run.token)
         self._taken.forget(run.number)
+        self._new.discard((run.number, run.starts))
         try:
             await asyncio.to_thread(self._premises.clear, run)
         except (OSError, UpcallError) as problem:

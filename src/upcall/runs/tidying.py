@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
-from upcall.domain.errors import UnknownInquiry, UnknownRun, UpcallError
+from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun, UpcallError
 from upcall.domain.resume import needs_delivery
 from upcall.handed import Handovers
 from upcall.ports import Store
@@ -33,6 +34,8 @@ class Tidying:
             try:
                 await self.questions()
                 await self._runs()
+                handovers = Handovers(self._premises.home.path)
+                await asyncio.to_thread(handovers.forget_unfinished, time.time() - EVERY)
             except UpcallError as problem:
                 log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
             except Exception:
@@ -43,8 +46,12 @@ class Tidying:
         """Remove what pipes have left for questions that are over."""
         handovers = Handovers(self._premises.home.path)
         for inquiry in await asyncio.to_thread(handovers.inquiries):
-            if await self._is_over(inquiry):
-                await asyncio.to_thread(handovers.forget, inquiry)
+            try:
+                if await self._is_over(inquiry):
+                    await asyncio.to_thread(handovers.forget, inquiry)
+            except (DamagedRow, OSError) as problem:
+                # It is looked at again, and holds up neither the others nor the runs.
+                log.warning("what was kept for %s stays: %s", inquiry, problem)
 
     async def _runs(self) -> None:
         for number in await asyncio.to_thread(self._premises.with_environment):

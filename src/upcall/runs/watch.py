@@ -47,12 +47,14 @@ class Watch:
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
 
-    async def heard(self, handed: Sequence[str]) -> None:
-        """The program spoke after it was told how these inquiries ended, so it has that."""
+    async def heard(self, handed: Sequence[str]) -> bool:
+        """The program spoke after it was told how these inquiries ended, so it has that; False if that could not be kept."""
         try:
             await self._deliveries.arrived(handed, self.live)
         except StorageError:
             log.exception("run %s: what it has got cannot be written down", self.live.number)
+            return False
+        return True
 
     def mark(self, read: int) -> None:
         """Everything up to there has been taken in; a daemon that goes on begins at what is not proved yet."""
@@ -90,12 +92,13 @@ class Watch:
 
     async def spoke(self) -> None:
         """The model has spoken, so it has what it was started with and every result before that."""
-        returned, self._returned = self._returned, []
-        for each in returned:
-            await self._deliveries.evidence(self.live, each.id, each.text)
+        # What the store cannot keep now is proved once more when the model speaks again.
+        while self._returned:
+            await self._deliveries.evidence(self.live, self._returned[0].id, self._returned[0].text)
+            del self._returned[0]
         if not self._has_spoken:
-            self._has_spoken = True
             await self._deliveries.arrived(self._delivers, self.live)
+            self._has_spoken = True
 
     async def over(self) -> None:
         """The process has ended: what its model has not answered by now is told by the next one, which reads on from here."""

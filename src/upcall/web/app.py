@@ -55,7 +55,7 @@ def create_app(
         *api_routes(broker, access, runs, settings, links, dispatch),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, runs, settings, links, pushed),
+        *page_routes(broker, access, runs, settings, links, dispatch, pushed),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(router, settings)

@@ -13,7 +13,8 @@ from upcall.domain.inquiry import Inquiry
 from upcall.ports import Page
 from upcall.web.call import Json, encode
 
-REMEMBERED = 1024
+REMEMBERED, LARGEST_REMEMBERED = 1024, 16 * 1024
+"""How many documents are remembered, and how many bytes one of them may have: agents decide how large they are."""
 
 Resumed = Callable[[str], Awaitable[Mapping[str, object] | None]]
 """How far the resume of an inquiry's session is, by the inquiry's id."""
@@ -83,6 +84,8 @@ class Documents:
         if kept is not None:
             return kept[1]
         text = encode(document(inquiry))
+        if len(text) > LARGEST_REMEMBERED:
+            return text
         self._written[key] = (inquiry, text)
         if len(self._written) > REMEMBERED:
             self._written.popitem(last=False)

@@ -28,13 +28,14 @@ _NUMBER = path("number", {"type": "integer", "minimum": 1})
 def run_paths() -> Document:
     """Every route under `/v1/runs`."""
     begun = given("The run.", ref("Run"))
+    rejoined = given("The same run, started before under the same key, as it stands.", ref("Run"))
     listed = given("A page, the newest first; `next` is the `cursor` of the following one.", ref("RunList"))
     one = "/v1/runs/{number}"
     return {
         "/v1/runs": {
             "post": operation(
                 "Start an agent on a task (person or admin)",
-                {"201": begun},
+                {"201": begun, "200": rejoined},
                 tag="runs",
                 body=taken(ref("RunForm"), ORDER_EXAMPLE),
             ),

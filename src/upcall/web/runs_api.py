@@ -39,12 +39,12 @@ class RunHandlers:
         self._documents = RunDocuments(broker)
 
     async def begin(self, call: Call) -> Response:
-        """Start a run."""
+        """Start a run; 200 instead of 201 when it was started before under the same key."""
         require_person(call.caller, "start runs")
         order = _order(await call.body())
         _check_rights(order, call.caller)
-        run = await self._runs.begin(order, call.caller)
-        return await self._documents.one(run, 201)
+        run, created = await self._runs.begin(order, call.caller)
+        return await self._documents.one(run, 201 if created else 200)
 
     async def list(self, call: Call) -> Response:
         """A page of runs, the newest first."""

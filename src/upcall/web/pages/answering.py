@@ -7,6 +7,7 @@ from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllow
 from upcall.web.api import Inquiries
 from upcall.web.call import Call
 from upcall.web.pages import forms
+from upcall.web.pages.fates import Fates
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
@@ -14,8 +15,9 @@ from upcall.web.pages.visit import Visit
 class Answering:
     """The handlers of everything under `/a`."""
 
-    def __init__(self, site: Site, links: AnswerLinks, inquiries: Inquiries) -> None:
+    def __init__(self, site: Site, links: AnswerLinks, inquiries: Inquiries, fates: Fates) -> None:
         self._site = site
+        self._fates = fates
         self._links = links
         self._inquiries = inquiries
 
@@ -26,6 +28,7 @@ class Answering:
     async def answer(self, visit: Visit) -> Response:
         """Take the answer."""
         opened = await self._links.open(visit.params["token"])
+        awaited = self._site.broker.is_awaited(opened.inquiry)
         try:
             settled = await self._links.answer(opened, forms.reply(opened.inquiry, visit.form))
         except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
@@ -33,7 +36,11 @@ class Answering:
                 raise LinkUsed from None
             return await self._page(visit, opened, status=422, trouble=problem(error, visit.words))
         said = "lost" if not settled.accepted else "vote" if settled.inquiry.is_open else "answer"
-        flash = visit.words.say(f"said.{said}", ref=settled.inquiry.ref)
+        gaps = {"ref": settled.inquiry.ref}
+        if said == "answer":
+            told = await self._fates.recipient(settled.inquiry, awaited=awaited)
+            gaps["told"] = await self._fates.sentence(visit.words, settled.inquiry, told, with_command=False)
+        flash = visit.words.say(f"said.{said}", **gaps)
         now = Opened(caller=opened.caller, inquiry=settled.inquiry, via=opened.via)
         # A button of a message shows nothing but whether it worked, and what came too late did not.
         return await self._page(visit, now, status=200 if settled.accepted else 409, flash=flash)

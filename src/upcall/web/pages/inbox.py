@@ -6,10 +6,13 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import HTMLResponse, Response
 
 from upcall.broker import Settled
-from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnreadableAnswer
+from upcall.dispatch.service import Dispatch
+from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnknownInquiry, UnreadableAnswer
 from upcall.domain.inquiry import Inquiry, Open
 from upcall.ports import Query
 from upcall.web.pages import forms
+from upcall.web.pages.fates import CALL, RECIPIENTS, Fates
+from upcall.web.pages.faults import fault_lines
 from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.locales import sentences
@@ -25,6 +28,8 @@ MOST_OFFERED = 200
 SETTLED_WITHIN = 3600.0
 HISTORY_PAGE = 30
 REF = re.compile(r"[a-z0-9]{1,8}")
+TOLD = frozenset({"answer", "reject"})
+"""What is told to the asker."""
 
 Do = Callable[[Visit, Inquiry], Awaitable[Settled]]
 
@@ -32,9 +37,11 @@ Do = Callable[[Visit, Inquiry], Awaitable[Settled]]
 class Inbox:
     """The handlers of `/`, `/history` and everything under `/i`."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, fates: Fates, dispatch: Dispatch | None = None) -> None:
         self._site = site
         self._broker = site.broker
+        self._fates = fates
+        self._dispatch = dispatch
 
     async def inbox(self, visit: Visit) -> Response:
         """What waits, the longest first, and what was settled just now."""
@@ -59,7 +66,8 @@ class Inbox:
             chosen=chosen,
             offered=offered(everything.items, chosen),
             push=await self._site.push_key(),
-            flash=_flash(visit),
+            faults=await fault_lines(self._dispatch, visit.words),
+            flash=await self._flash(visit),
         )
 
     async def history(self, visit: Visit) -> Response:
@@ -126,6 +134,7 @@ class Inbox:
         action = visit.scope["path"].rpartition("/")[2]
         back = value(visit.form, "back")
         view = back if back in {"one", "thread"} else "inbox"
+        awaited = self._broker.is_awaited(inquiry)
         try:
             settled = await act(visit, inquiry)
         except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
@@ -134,17 +143,40 @@ class Inbox:
                 return self._site.explain(visit, error)
             return await self._alone(visit, inquiry, status=422, trouble=problem(error, visit.words))
         said = _said(action, settled)
+        told = ""
+        if said in TOLD:
+            told = await self._fates.recipient(settled.inquiry, awaited=awaited)
         if visit.wants_fragment:
-            sentence = _sentence(visit, said, settled.inquiry.ref)
+            sentence = await self._sentence(visit, said, settled.inquiry, told)
             lost = said == "lost"
             return HTMLResponse(
                 await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
             )
         if view == "thread" and inquiry.origin.thread is not None:
             return visit.redirect(f"/threads/{inquiry.origin.thread}", said=said, about=inquiry.ref)
+        # Only a word travels in the address: what the page shows with it is read from the store.
+        told = "" if told == CALL else told
         if said == "lost" or view == "one":
-            return visit.redirect(f"/i/{inquiry.id}", said=said, about=inquiry.ref)
-        return visit.redirect("/", said=said, about=inquiry.ref)
+            return visit.redirect(f"/i/{inquiry.id}", said=said, about=inquiry.ref, told=told)
+        return visit.redirect("/", said=said, about=inquiry.ref, told=told)
+
+    async def _flash(self, visit: Visit) -> str:
+        """What the page that sent the browser here had to say."""
+        said, ref = visit.query("said"), visit.query("about")
+        if f"said.{said}" not in sentences(visit.words.language) or not REF.fullmatch(ref):
+            return ""
+        try:
+            inquiry = await self._broker.get(ref, visit.caller)
+        except UnknownInquiry:
+            return ""
+        return await self._sentence(visit, said, inquiry, visit.query("told"))
+
+    async def _sentence(self, visit: Visit, said: str, inquiry: Inquiry, told: str) -> str:
+        gaps = {"ref": inquiry.ref}
+        if said in TOLD:
+            recipient = told if told in RECIPIENTS else CALL
+            gaps["told"] = await self._fates.sentence(visit.words, inquiry, recipient)
+        return visit.words.say(f"said.{said}", **gaps)
 
     async def _alone(
         self, visit: Visit, inquiry: Inquiry, *, seq: int = 0, status: int = 200, trouble: str = ""
@@ -158,7 +190,7 @@ class Inbox:
             seq=seq or await self._broker.store.last_seq(),
             card=card,
             ref=inquiry.ref,
-            flash=_flash(visit),
+            flash=await self._flash(visit),
             count=await self._broker.store.count_open(),
         )
 
@@ -168,17 +200,6 @@ def _said(action: str, settled: Settled) -> str:
     if action == "answer" and settled.inquiry.is_open:
         return "vote" if settled.accepted else "voted"
     return action if settled.accepted else "lost"
-
-
-def _flash(visit: Visit) -> str:
-    """What the page that sent the browser here had to say."""
-    ref = visit.query("about")
-    return _sentence(visit, visit.query("said"), ref) if REF.fullmatch(ref) else ""
-
-
-def _sentence(visit: Visit, said: str, ref: str) -> str:
-    name = f"said.{said}"
-    return visit.words.say(name, ref=ref) if name in sentences(visit.words.language) else ""
 
 
 def _is_snoozed(inquiry: Inquiry, now: float) -> bool:

@@ -39,9 +39,17 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
-@lru_cache(maxsize=256)
 def rendered(text: str) -> Markup:
-    """Markdown of an agent."""
+    """Markdown of an agent. What is drawn is remembered, unless it is long: agents decide how long their texts are."""
+    return _remembered(text) if len(text) <= LONGEST else _rendered(text)
+
+
+@lru_cache(maxsize=256)
+def _remembered(text: str) -> Markup:
+    return _rendered(text)
+
+
+def _rendered(text: str) -> Markup:
     shown = visible(text).strip("\n")
     if (
         len(shown) > LONGEST

@@ -6,6 +6,7 @@ from starlette.routing import BaseRoute
 from upcall.access import Access
 from upcall.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.runs.service import Runs
 from upcall.threads import Threads
@@ -14,6 +15,7 @@ from upcall.web.call import Call
 from upcall.web.documents import Documents
 from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
+from upcall.web.pages.fates import Fates
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.push import PushDesk
@@ -33,13 +35,14 @@ def page_routes(
     runs: Runs,
     settings: WebSettings,
     links: AnswerLinks,
+    dispatch: Dispatch | None = None,
     pushed: Subscriptions | None = None,
 ) -> list[BaseRoute]:
     """The routes of the inbox."""
-    site = Site(broker, access, settings, pushed)
-    inbox, live, sign_in = Inbox(site), Live(site), SignIn(site)
+    site, fates = Site(broker, access, settings, pushed), Fates(runs)
+    inbox, live, sign_in = Inbox(site, fates, dispatch), Live(site), SignIn(site)
     inquiries = Inquiries(broker, Documents(), Threads(broker))
-    answering = Answering(site, links, inquiries)
+    answering = Answering(site, links, inquiries, fates)
 
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))
