@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from upcall import __version__, log_format
 from upcall.config import Config, load
 from upcall.domain.errors import UpcallError
+from upcall.gate import allow_many_files
 from upcall.home import Home
 from upcall.instance import Instance, stop_running
 from upcall.planted import secure
@@ -75,6 +76,7 @@ def _run(home: Home, config: Config, instance: Instance, start: Start, basis: li
     from upcall.server import run  # noqa: PLC0415 - see above
 
     log_format.install(config.log_level.upper())
+    allow_many_files()
     # It announces each step of its start and end; ours is the one line that matters.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     # It would log every address that it calls, and some vendors want their token in there.

@@ -9,6 +9,9 @@ from typing import Protocol
 RESERVED = 200
 """Descriptors that are kept for the database, files and processes."""
 
+MOST_FILES = 2**16
+"""Descriptors that are asked for: programs that are started here inherit the limit, and some go through all of them."""
+
 FEWEST = 50
 KNOWN = "upcall.known"
 """Set in the scope of a request once its credentials were found to be valid."""
@@ -83,5 +86,19 @@ def most_connections(chosen: int) -> int:
     if chosen:
         return chosen
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = 2**16 if soft == resource.RLIM_INFINITY else min(soft, 2**16)
-    return max(files - RESERVED, FEWEST)
+    return max(_bounded(soft) - RESERVED, FEWEST)
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files as far as the system lets this process: usually it begins at 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _bounded(hard)
+    if _bounded(soft) < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError) as error:
+            log.warning("the limit of open files stays at %d: %s", soft, error)
+
+
+def _bounded(files: int) -> int:
+    return MOST_FILES if files == resource.RLIM_INFINITY else min(files, MOST_FILES)

@@ -85,6 +85,16 @@ NATIVE_QUESTIONS: Mapping[str, object] = {
     "8 000 questions": [{"question": f"Q{n}?", "options": ["a", "b"]} for n in range(8_000)],
     "8 000 options": [{"question": "Q?", "options": [{"label": str(n)} for n in range(8_000)]}],
     "a question of 5 MB": [{"question": "password=a1b2 " * 360_000, "options": ["a", "b"]}],
+    "900 000 numbers": [0] * 900_000,
     "labels of marks": [{"question": "Q?", "options": [{"label": MARKS}, {"label": MARKS + "x"}]}],
     "a million characters of secrets": [{"question": "password=a1b2c3d4 " * 55_000, "options": ["a", "b"]}],
 }
+
+INPUTS: Mapping[str, Mapping[str, object]] = {
+    "a text of 5 MB": {"command": "x" * 5_000_000},
+    "half a million numbers": {"numbers": [0] * 500_000},
+    "250 000 numbers": {"numbers": [0] * 250_000},
+    "50 000 objects": {"objects": [{"a": 1}] * 50_000},
+    "50 000 fields": {f"field {n}": n for n in range(50_000)},
+}
+"""What a tool is given."""

@@ -1,6 +1,7 @@
 """Daemons that come, go and die, as the command line sees them."""
 
 import json
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program, ended
+from upcall.gate import MOST_FILES
 
 
 @pytest.mark.promise("spec/8", "spec/146")
@@ -226,3 +228,16 @@ def test_completion_offers_commands_options_and_open_refs(upcall: Program, tmp_p
 def test_completion_starts_no_daemon(upcall: Program) -> None:
     assert upcall("refs").stdout == ""
     assert not upcall.home.exists()
+
+
+@pytest.mark.promise("trust/29")
+def test_a_daemon_has_room_for_more_connections_than_the_shell_that_started_it(upcall: Program) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
+    try:
+        assert upcall("status").returncode == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    pid = json.loads((upcall.home / "run.json").read_text())["pid"]
+    allowed, _ = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    assert allowed == (MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES))

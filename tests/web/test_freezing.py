@@ -9,15 +9,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.adversary.freezing import BODIES, NATIVE_QUESTIONS, SEARCHES
+from tests.adversary.freezing import BODIES, INPUTS, NATIVE_QUESTIONS, SEARCHES
 from tests.adversary.heartbeat import heartbeat, reference
 from tests.web.house import House
 from tests.web.visitor import Visitor
 from upcall.approvals.desk import ApprovalDesk
+from upcall.approvals.rulebook import Rulebook
+from upcall.approvals.unnamed import UnnamedCalls
+from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
 from upcall.doors.native import QUESTION_TOOL, Call, decide
 
 AGENT = Caller(name="builder", role=Role.AGENT)
+ANA = Caller(name="ana", role=Role.PERSON)
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +94,33 @@ async def test_too_many_native_questions_are_refused_with_the_limit(house: House
     decision = await decide(call, desk, 0)
     assert (decision.allowed, decision.open) == (False, False)
     assert "at most" in decision.reason or "1 to 16" in decision.reason
+
+
+@pytest.mark.promise("trust/17")
+@pytest.mark.parametrize("name", INPUTS)
+async def test_an_action_that_is_decided_holds_up_nothing(house: House, name: str) -> None:
+    for number in range(5):
+        await Rulebook(house.broker).add(ANA, tool="Tool", directory=f"/repo/{number}")
+    desk = ApprovalDesk(house.broker, caller=AGENT, session="s", door="claude-hook")
+    action = Action(tool="Tool", input=INPUTS[name], cwd="/repo")
+    # The first thread is started with the first long text.
+    await desk.approve(Action(tool="Other", input={"a": "x" * 10_000}, cwd="/repo"), "first", wait=0)
+    before = reference()
+    async with heartbeat() as watched:
+        verdict = await desk.approve(action, "k", wait=0)
+    assert not verdict.allowed
+    # A part of what a single step may take: several of them follow each other here.
+    assert watched.longest < max(before, reference()) / 2
+
+
+@pytest.mark.promise("trust/17")
+@pytest.mark.parametrize("name", INPUTS)
+async def test_a_call_without_a_name_is_given_one_without_holding_up_others(house: House, name: str) -> None:
+    calls = UnnamedCalls(house.broker.store)
+    sent = {"session_id": "s", "tool_name": "Tool", "tool_input": INPUTS[name]}
+    async with calls.named({"tool_input": {"a": "x" * 10_000}}, AGENT):
+        pass
+    before = reference()
+    async with heartbeat() as watched, calls.named(sent, AGENT) as call:
+        assert call.number == 0
+    assert watched.longest < max(before, reference()) / 4

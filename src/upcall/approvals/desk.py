@@ -10,7 +10,7 @@ from upcall.approvals import denied
 from upcall.approvals.rulebook import Rulebook
 from upcall.broker import Broker
 from upcall.domain import actions
-from upcall.domain.asking import draft
+from upcall.domain.asking import Draft, draft
 from upcall.domain.errors import InvalidInquiry, RateLimited, StorageError, UpcallError
 from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
 from upcall.domain.limits import MOST_NATIVE, NATIVE, weight
@@ -19,7 +19,7 @@ from upcall.domain.program import Action, Verdict
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
 from upcall.repeats import Scope
-from upcall.unhurried import unhurried
+from upcall.unhurried import LIGHT, unhurried
 
 NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
 
@@ -56,12 +56,7 @@ class ApprovalDesk:
         reason.
         """
         try:
-            length = weight(fields, MOST_NATIVE)
-            if length > MOST_NATIVE:
-                raise InvalidInquiry(
-                    "questions", f"at most {MOST_NATIVE} characters in all", hint="ask less at once"
-                )
-            drafted = await unhurried(length, lambda: draft(fields, NATIVE))
+            drafted = await unhurried(weight(fields, LIGHT), lambda: _drafted(fields))
             asked = await self._broker.ask(
                 drafted,
                 self._origin("question", key),
@@ -102,7 +97,7 @@ class ApprovalDesk:
         if rule is not None:
             await self._note("allowed_by_rule", action, rule=rule.id)
             return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
-        asked = await unhurried(actions.size(action), lambda: actions.approval(action))
+        asked = await unhurried(actions.size(action, LIGHT), lambda: actions.approval(action))
         store, now = self._broker.store, self._broker.now()
         earlier = await denied.find(store, self._caller.name, self._session, asked.digest, now)
         if earlier is not None:
@@ -124,7 +119,7 @@ class ApprovalDesk:
 
     async def _note(self, event: str, action: Action, **more: object) -> None:
         """Say in the log that something was allowed without asking anybody."""
-        size = actions.size(action)
+        size = actions.size(action, LIGHT)
         data: dict[str, object] = {
             "agent": self._caller.name,
             "session": self._session,
@@ -151,6 +146,12 @@ class ApprovalDesk:
 
     def _patience(self, wait: float | None) -> float:
         return self._broker.policy.block_timeout if wait is None else wait
+
+
+def _drafted(fields: Mapping[str, object]) -> Draft:
+    if weight(fields, MOST_NATIVE) > MOST_NATIVE:
+        raise InvalidInquiry("questions", f"at most {MOST_NATIVE} characters in all", hint="ask less at once")
+    return draft(fields, NATIVE)
 
 
 def _verdict(inquiry: Inquiry, digest: str) -> Verdict:

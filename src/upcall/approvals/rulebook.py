@@ -14,7 +14,7 @@ from upcall.domain.program import Action
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.rules import Rule
-from upcall.unhurried import unhurried
+from upcall.unhurried import LIGHT, unhurried
 
 PAGE = 200
 MOST_LOOKED_AT = 1001
@@ -30,9 +30,7 @@ class Rulebook:
     async def allowing(self, action: Action, agent: str) -> Rule | None:
         """The newest rule that lets an agent do this."""
         now = self._broker.now()
-        size = actions.size(action)
-        # What is too large to be shown was never approved, so no rule is for exactly that.
-        exact = "" if size > actions.MOST_SHOWN else await unhurried(size, lambda: actions.exactly(action))
+        exact = await unhurried(actions.size(action, LIGHT), lambda: _exactly(action))
         async for rule in self._all():
             if rules.allows(rule, action, agent, now, exact) and await _leads_nowhere_else(rule, action):
                 return rule
@@ -115,6 +113,11 @@ class Rulebook:
                 yield rule
             if cursor is None:
                 return
+
+
+def _exactly(action: Action) -> str:
+    """What recognises an action; nothing for one that is too large to be shown, which was never approved."""
+    return "" if actions.size(action) > actions.MOST_SHOWN else actions.exactly(action)
 
 
 async def _leads_nowhere_else(rule: Rule, action: Action) -> bool:

@@ -10,9 +10,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from upcall.domain.limits import weight
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller
 from upcall.ports import Ledger
+from upcall.unhurried import LIGHT, unhurried
 
 KIND = "unnamed_call"
 _NAMING = ("session_id", "prompt_id", "agent_id", "tool_name", "tool_input")
@@ -41,7 +43,7 @@ class UnnamedCalls:
     @asynccontextmanager
     async def named(self, sent: Mapping[str, object], caller: Caller) -> AsyncIterator[Unnamed]:
         """The call that a hook is about. A delivery whose connection was lost, and that comes again, is the same call."""
-        action = _action(sent, caller)
+        action = await unhurried(weight(sent, LIGHT), lambda: _action(sent, caller))
         record = await self._ledger.look_up(KIND, action)
         number = 0 if record is None else _decided(record)
         # A connection that is still held is not lost, so this is a second call beside it.

@@ -84,9 +84,12 @@ def summary(action: Action) -> str:
     return one_line(_masked(seen.text[:_SUMMED_UP], is_file=seen.is_file)[0], SUMMARY)
 
 
-def size(action: Action) -> int:
-    """How much there is of an action, in characters; beyond `MOST_SHOWN` it could not be shown whole."""
-    return weight([action.tool, action.cwd, action.reason, action.input], MOST_SHOWN)
+def size(action: Action, most: int = MOST_SHOWN) -> int:
+    """How much there is of an action, in characters, not looked at beyond `most`.
+
+    Beyond `MOST_SHOWN` it could not be shown whole.
+    """
+    return weight([action.tool, action.cwd, action.reason, action.input], most)
 
 
 def approval(action: Action) -> Draft:

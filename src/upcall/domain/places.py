@@ -36,6 +36,9 @@ _ANYWHERE = "/"
 _MOST = 1000
 """How many places are looked at; an action that names more asks a person."""
 
+_MOST_VALUES = 5000
+"""How many values of an input are looked at."""
+
 
 def places(action: Action) -> list[str]:
     """Every place that the input of an action names, each absolute; `/` where it cannot be known."""
@@ -60,8 +63,14 @@ def is_inside(path: str, directory: str) -> bool:
 
 def _named(given: Mapping[str, object]) -> Iterator[str]:
     waiting: list[tuple[str, object]] = [("", given)]
+    seen = 0
     while waiting:
         field, value = waiting.pop()
+        seen += 1
+        inside = len(cast("Sequence[object]", value)) if isinstance(value, Mapping | list | tuple) else 0
+        if seen + len(waiting) + inside > _MOST_VALUES:
+            yield _ANYWHERE
+            return
         match value:
             case str() if field in _DIFFS:
                 yield from _in_diff(value)
