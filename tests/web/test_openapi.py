@@ -184,6 +184,7 @@ async def test_an_inquiry_of_a_run_has_the_promised_shape(house: House) -> None:
         "run": 1,
         "attempts": 3,
         "error": "session gone",
+        "next_try": None,
         "command": None,
     }
     answered = await house.answered(asked["id"])
