@@ -21,7 +21,7 @@ def test_a_link_answers_one_question_once_with_and_without_scripts(desk: Desk, s
     expect(page.get_by_label("lint")).to_be_checked()
     page.get_by_label("Write your answer").fill("because")
     page.get_by_role("button", name="Send answer").click()
-    expect(page.get_by_role("status").first).to_contain_text("The agent is being told.")
+    expect(page.get_by_role("status").first).to_contain_text("No call waits for it now; the answer is kept")
     assert desk.show(inquiry)["answer"]["answers"] == [["lint"], ["Page"], ["because"]]
     assert context.cookies() == []
     page.goto(url)

@@ -49,7 +49,7 @@ def test_without_scripts_an_approval_is_remembered_too(desk: Desk) -> None:
     page = without_scripts(desk)
     page.get_by_label("And from now on").select_option("directory")
     page.get_by_role("button", name="Approve").click()
-    expect(page.locator("[data-flash]")).to_contain_text("The agent is being told.")
+    expect(page.locator("[data-flash]")).to_contain_text("No call waits for it now; the answer is kept")
     assert [rule["as"] for rule in rules(desk)] == ["directory"]
 
 

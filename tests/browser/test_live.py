@@ -162,7 +162,7 @@ def test_a_double_click_is_one_answer(desk: Desk) -> None:
     page = desk.page()
     card(page, inquiry).get_by_role("button", name="Approve").dblclick()
     expect(card(page, inquiry)).to_contain_text("Approved — by")
-    expect(page.locator("[data-flash]")).to_contain_text("The agent is being told.")
+    expect(page.locator("[data-flash]")).to_contain_text("No call waits for it now; the answer is kept")
 
 
 def test_a_restart_under_an_open_page_is_told_and_loses_nothing(desk: Desk) -> None:

@@ -53,7 +53,7 @@ def test_without_scripts_a_question_is_read_and_answered(desk: Desk) -> None:
     expect(page.get_by_label("lint")).to_be_checked()
     page.get_by_label("Write your answer").fill("because")
     page.get_by_role("button", name="Send answer").click()
-    expect(page.locator("[data-flash]")).to_contain_text("The agent is being told.")
+    expect(page.locator("[data-flash]")).to_contain_text("No call waits for it now; the answer is kept")
     assert desk.show(inquiry)["answer"]["answers"] == [["lint"], ["Page"], ["because"]]
     other = desk.ask()
     page.goto(desk.running_url())

@@ -38,7 +38,7 @@ def test_the_answer_to_a_secret_question_is_masked_until_its_writer_wants_to_see
     assert masked(field)
     card(page, inquiry).get_by_role("radio").last.check()
     card(page, inquiry).get_by_role("button", name="Send answer").click()
-    expect(page.locator("[data-flash]")).to_contain_text("The agent is being told.")
+    expect(page.locator("[data-flash]")).to_contain_text("No call waits for it now; the answer is kept")
     expect(page.get_by_text("hunter2")).to_have_count(0)
     taken = desk.agent.post(inquiry_path(inquiry["id"], "collect"), {})["inquiry"]
     assert taken["answer"]["answers"] == [[KEY]]
