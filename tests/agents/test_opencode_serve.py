@@ -266,7 +266,7 @@ async def test_a_server_tells_what_went_wrong_and_describes_all_that_we_say_and_
 
         model.play(Refuse(400, "no such thing"))
         await a_driver(agent, task).drive(process.console(), asked, notes)
-        assert [(each.ok, each.reason) for each in notes.of(Finished)] == [(False, "api_error")]
+        assert [(each.ok, each.reason) for each in notes.of(Finished)] == [(False, "api_error_400")]
         assert "no such thing" in notes.of(Finished)[0].text
 
         line = await process.console().read()

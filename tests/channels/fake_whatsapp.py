@@ -112,7 +112,7 @@ class FakeWhatsApp(Changing):
         self._reachable = ""
         self._posted: dict[str, Json] = {}
         self._said: dict[str, str] = {}
-        self._reacted: dict[str, str] = {}
+        self._reacted: set[str] = set()
         self._reactions: set[str] = set()
         self._lines: list[tuple[str, str]] = []
         self._numbers = itertools.count(1)
@@ -196,9 +196,8 @@ class FakeWhatsApp(Changing):
 
     async def react(self, user: str, message: str, emoji: str) -> None:
         """React to a message; what is said about that is said in reply to the same one."""
-        self._reacted[message] = user
+        self._reacted.add(message)
         await self._do(user, {"type": "reaction", "reaction": {"message_id": message, "emoji": emoji}})
-        del self._reacted[message]
 
     async def speak(self, user: str, message: str) -> None:
         """Reply with a voice note."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -62,6 +64,17 @@ class Program:
         told = asking.stderr.readline()
         assert told.startswith("Asked "), told
         return told.split()[1].rstrip("."), asking
+
+    def until_awaited(self) -> None:
+        """Return once a call waits for an answer: `upcall ask` names its question a moment before it waits."""
+        running = json.loads((self.home / "run.json").read_text())
+        owner = (self.home / "owner.token").read_text().strip()
+        metrics = Request(f"{running['url']}/metrics", headers={"Authorization": f"Bearer {owner}"})
+        waiting = 0
+        while not waiting:
+            with urlopen(metrics, timeout=TIMEOUT) as reply:
+                (line,) = re.findall(r"^upcall_waiting_callers (\d+)", reply.read().decode(), re.MULTILINE)
+            waiting = int(line)
 
     def parked(self, *words: str) -> str:
         """The ref of a question that is open while nobody waits."""

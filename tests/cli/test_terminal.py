@@ -73,6 +73,7 @@ def home(upcall: Program) -> Program:
 @pytest.mark.promise("spec/76")
 def test_the_picker_answers_a_waiting_agent_and_leaves_the_terminal_as_it_was(home: Program) -> None:
     ref, asking = home.asking("Which cache?", "-o", "Redis", "-o", "Memcached")
+    home.until_awaited()
     with Terminal(home, "answer") as terminal:
         terminal.until("Which cache?")
         terminal.type("\r")
