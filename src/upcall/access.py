@@ -115,6 +115,7 @@ class Access:
         self._callers: dict[str, Caller] = {}
         self._sessions: dict[str, Session] = {}
         self._lent: dict[str, Caller] = {}
+        self._withheld: set[str] = set()
         # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
         self._seen: dict[str, Caller] = {}
         self.codes = Codes(store, clock)
@@ -186,9 +187,18 @@ class Access:
         """Let whoever has the secret with this digest in as an agent, until it is taken back or this process ends."""
         self._lent[hashed] = caller
 
+    def withhold(self, hashed: str) -> None:
+        """Keep a pipe with this secret waiting until the secret is taken back: its program is about to be ended."""
+        self._withheld.add(hashed)
+
+    def is_withheld(self, secret: str) -> bool:
+        """Whether a pipe with this secret is neither let in nor refused."""
+        return bool(self._withheld) and digest(secret) in self._withheld
+
     def take_back(self, hashed: str) -> None:
         """Let nobody in with that secret any more."""
         self._lent.pop(hashed, None)
+        self._withheld.discard(hashed)
         self._seen.clear()
 
     def session(self, secret: str) -> Session:

@@ -266,6 +266,9 @@ class _Connection(asyncio.Protocol):
             self._refuse(problem)
             return
         self._token = str(hello.get("token", ""))
+        if self._server.access.is_withheld(self._token):
+            self._early = []
+            return
         try:
             caller = self._identify()
         except Unauthenticated:

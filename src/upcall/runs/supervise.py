@@ -82,8 +82,11 @@ class Supervisor:
         for state in (RunState.RUNNING, RunState.WAITING):
             async for run in self._book.each(state.value):
                 if run.runner == self._premises.runner and run.alive:
-                    # What a process is answered that is about to be ended, its next one would be told once more.
-                    if not await asyncio.to_thread(self._premises.loses_touch, run):
+                    if await asyncio.to_thread(self._premises.loses_touch, run):
+                        # It is about to be ended. An answer through its pipe would be told once more to the next
+                        # process, and a refusal would be news to its model.
+                        self._access.withhold(run.token)
+                    else:
                         self._lend(run)
                     self._alive.add(run.number)
                     if not self._premises.folder(run.number).is_kept():
