@@ -1,4 +1,4 @@
-"""Work in the background that goes on until its owner closes it, whatever goes wrong in between."""
+"""Background loops: a turn that fails is logged, and the loop goes on until its owner closes it."""
 
 import asyncio
 import logging
@@ -51,7 +51,7 @@ class Background:
             try:
                 await self._turn()
                 failures = 0
-            except Exception as problem:  # noqa: BLE001 - whatever it is, it is logged, and the next turn follows
+            except Exception as problem:  # noqa: BLE001 - any failure is logged, and the next turn follows
                 pause = self._pauses[min(failures, len(self._pauses) - 1)]
                 failures += 1
                 if isinstance(problem, StorageError):

@@ -38,7 +38,7 @@ class HttpConnection(HttpToolsProtocol):
     @property
     def is_idle(self) -> bool:
         """Whether no request is under way."""
-        # Before the first request there is none, whatever its type says.
+        # Before the first request there is none, although its type says otherwise.
         cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is None or cycle.response_complete
 

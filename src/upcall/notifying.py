@@ -226,7 +226,7 @@ def webhook(url: str) -> Notifier:
             # In Slack, Teams and the markdown of Mattermost these three signs are entities; in Discord they are not.
             "text": told.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
             "content": told,
-            # These two are Discord's: mention nobody, and embed nothing.
+            # These two are Discord's: mention no account, and embed nothing.
             "allowed_mentions": {"parse": []},
             "flags": SUPPRESS_EMBEDS,
             "title": notice.title,

@@ -26,7 +26,7 @@ class Reply:
     remember: Remember | None = None
     first_vote_only: bool = False
     clear: bool = False
-    """Whether words that are neither a clear yes nor a clear no to an approval are refused, whatever the settings say."""
+    """Whether words that are neither a clear yes nor a clear no to an approval are refused, under any settings."""
     effects: Effects = NOTHING
     """What else is written if it is taken, in the same step."""
 

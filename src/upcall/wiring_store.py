@@ -58,7 +58,7 @@ async def open_store(home: Home, config: Config) -> Store:
         await store.end_leases()
         return store
     try:
-        # Not everybody has the driver, and loading it takes a quarter of a second.
+        # The driver is an extra, and loading it takes a quarter of a second.
         from upcall.stores.postgres.store import PostgresStore  # noqa: PLC0415
     except ImportError as error:
         raise InvalidSetting(

@@ -1,6 +1,6 @@
 """A view as nothing but text: for vendors that have nothing else, and where one does not take anything else.
 
-Whatever an agent wrote stands behind a bar on every line, so that it cannot pass for a line of ours.
+Agent text stands behind a bar on every line, so that it cannot pass for a line of ours.
 """
 
 from collections.abc import Mapping

@@ -356,7 +356,7 @@ async def _until_lost(client: SocketModeClient) -> None:
     """Wait for as long as the SDK holds a connection, or is only about to renew it.
 
     Raises:
-        Unavailable: if it could not for a while. It would try for ever, and tell nobody why it does not work.
+        Unavailable: if it could not for a while. The SDK would try for ever without a report.
     """
     time = asyncio.get_running_loop().time
     held = time()

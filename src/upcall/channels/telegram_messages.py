@@ -1,6 +1,6 @@
 """What Telegram is sent: a view as text, entities and buttons. Nothing is parsed, so nothing can be hidden in it.
 
-Telegram itself looks for names, commands, tags and addresses in any text, except in code. So whatever an agent wrote stands
+Telegram itself looks for names, commands, tags and addresses in any text, except in code. So agent text stands
 in blocks of code, which no line of ours does, and what else comes from elsewhere is marked as code where something would
 be found. The limits are Telegram's, counted as it counts, in UTF-16.
 """

@@ -1,7 +1,7 @@
 """What WhatsApp is sent: a view as text, with buttons or a list where its text is short enough for them.
 
 The limits are WhatsApp's, counted in UTF-16. On the wire an option is a position, never a label. WhatsApp makes some
-signs in a text bold and the like and hides them, so whatever an agent wrote is set as code, where it does not, and so
+signs in a text bold and the like and hides them, so agent text is set as code, where it does not, and so
 nothing of it looks like a line of ours.
 """
 

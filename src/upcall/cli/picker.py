@@ -1,4 +1,4 @@
-"""The picker's mind: keys in, what is shown and what is to be done out. It neither draws nor talks to anybody.
+"""The picker's state: keys in, what is shown and what is to be done out. It neither draws nor makes requests.
 
 A key acts only on what the person had on the screen when they pressed it: see `Picker.refresh` and `Choosing.whole`.
 """

@@ -98,7 +98,7 @@ def inert(text: str) -> str:
 
 
 def units(text: str) -> int:
-    """How long a text is in UTF-16, as most vendors count: an emoji is two, and nobody counts fewer of anything."""
+    """How long a text is in UTF-16, as most vendors count: an emoji is two, and no vendor counts fewer."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

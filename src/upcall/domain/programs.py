@@ -56,7 +56,7 @@ _LOOKING = frozenset(
     sha512sum sleep stat strings sum tac tail test touch tr tree true tty uname uptime wc which who whoami
     """.split()  # noqa: SIM905 - see above
 )
-"""Programs that do one thing whatever they are given. Several have options that do more."""
+"""Programs that do one thing with any arguments. Several have options that do more."""
 
 _TOLD: dict[str, frozenset[str]] = {
     program: frozenset(words.split())

@@ -44,7 +44,7 @@ ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What somebody wants done; `environment` is that of their shell, None for the daemon's own.
+    """A request for a run; `environment` is that of the requester's shell, None for the daemon's own.
 
     The same `request_key` again means the same run, so that a request whose reply was lost can be repeated.
     """

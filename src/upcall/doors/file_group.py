@@ -80,7 +80,7 @@ class Group:
         self._collect = collect
         self._find_asker = asker
         self._serving: dict[str, _Serving] = {}
-        # Whoever can write to the folder decides how much there is to do in it.
+        # A container that writes to the folder decides how much there is to do in it.
         self._pace = Pace()
         self._found: dict[tuple[str, str], None] = {}
         self._taking: asyncio.Task[None] | None = None
@@ -108,7 +108,7 @@ class Group:
             self._taking = asyncio.get_running_loop().create_task(self._take_all())
 
     def _troubled(self, problem: OSError) -> None:
-        # Whoever watches looks again later; the same trouble is told once.
+        # The watcher looks again later; the same trouble is told once.
         if str(problem) != self._trouble and not self._folder.is_gone():
             log.warning("%s: the folder cannot be used: %s", self._name, problem)
         self._trouble = str(problem)

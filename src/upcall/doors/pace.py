@@ -1,4 +1,4 @@
-"""Small pieces of work that block, such as those on files: a few of them, then everybody else has a turn."""
+"""Small pieces of work that block, such as those on files: a few of them, then the event loop serves other work."""
 
 import asyncio
 import time

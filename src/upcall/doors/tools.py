@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 class Asker:
     """Who is calling: the credentials, and what the connection says about itself.
 
-    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when nobody knows.
+    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when it is unknown.
     """
 
     caller: Caller

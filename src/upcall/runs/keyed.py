@@ -1,4 +1,4 @@
-"""Starting a run once for each key: whoever sends a request again, because the reply was lost, gets the same run."""
+"""Starting a run once for each key: a request that is sent again, because its reply was lost, gets the same run."""
 
 import hashlib
 import json

@@ -71,7 +71,7 @@ def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[Log
 class Notebook:
     """Writes down what is noticed of a process that is talked to, since its output does not tell it.
 
-    Whoever takes such a process over may be told its history again, from the beginning: that is not written twice.
+    A daemon that takes such a process over may be told its history again, from the beginning: that is not written twice.
     """
 
     def __init__(self, folder: RunFolder) -> None:

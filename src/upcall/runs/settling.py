@@ -15,7 +15,7 @@ from upcall.runs.keeper import CANNOT_START
 class Ending:
     """All that is known about the end of a process. `waits` says that a person's word is still to come, or on its way.
 
-    `never_began` says that there was no process at all, so nobody has heard what it was to be told. `unanswered` is why no
+    `never_began` says that there was no process at all, so its message was heard by no model. `unanswered` is why no
     answer can come to the question in its text, unless the run waits.
     """
 

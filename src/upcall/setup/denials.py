@@ -13,7 +13,7 @@ from upcall.setup.faults import MalformedError
 from upcall.setup.json_reading import read
 
 MANAGED = Path("/etc/claude-code/managed-settings.json")
-"""What an administrator decides for everybody who uses Claude Code on this machine."""
+"""What an administrator decides for every user of Claude Code on this machine."""
 
 _Fields = Mapping[str, object]
 
@@ -121,7 +121,7 @@ def _document(path: Path) -> _Fields:
         text = path.read_text("utf-8")
         return _fields(tomllib.loads(text) if path.suffix == ".toml" else read(text).value)
     except (OSError, ValueError, MalformedError):
-        return {}  # what is wrong with a file is said by whoever has to change it
+        return {}  # the module that changes the file reports what is wrong with it
 
 
 def _fields(value: object) -> _Fields:

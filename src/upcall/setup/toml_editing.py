@@ -1,4 +1,4 @@
-"""A table in somebody's TOML, put in and taken out again by a parser that keeps every other byte."""
+"""A table in another program's TOML, put in and taken out again by a parser that keeps every other byte."""
 
 import re
 import tomllib

@@ -128,7 +128,7 @@ def bearer(scope: Scope) -> str:
 
 
 def encode(document: object) -> bytes:
-    """A document as compact JSON, whatever it holds: what JSON cannot say is replaced."""
+    """A document as compact JSON; what JSON cannot express is replaced."""
     try:
         return orjson.dumps(document)
     except TypeError:

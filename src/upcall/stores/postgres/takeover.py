@@ -61,7 +61,7 @@ class Takeover:
         known, self._missing = self._missing, {}
         found = await self._reads.rows(_DEAD, (self._holder,))
         now = asyncio.get_running_loop().time()
-        # A look that failed in between forgets them all: whoever could not see has seen nobody dead.
+        # A look that failed in between forgets them all: a daemon that could not look has seen no dead one.
         self._missing = {holder: known.get(holder, now) for (holder,) in found}
         for holder, since in list(self._missing.items()):
             if now - since >= GRACE and (jobs := await self._release(holder)):

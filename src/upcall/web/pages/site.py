@@ -77,7 +77,7 @@ class Site:
         if view == "one" or (view != "link" and not inquiry.is_open):
             told["shown"] = await first_shown(self.broker.store, inquiry.id)
         length = len(inquiry.context) + sum(map(len, texts.values())) + sum(map(_length, inquiry.questions))
-        # The templates are loaded by whoever needs them first, not in two threads at once.
+        # The first request loads the templates, and never two threads at once.
         card = partial(self.rendering.card, inquiry, visit.words, now=self.broker.now(), texts=texts)
         token = "" if link else visit.token
         return await unhurried(length, lambda: card(token=token, view=view, link=link, **told))
