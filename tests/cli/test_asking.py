@@ -134,11 +134,11 @@ def test_the_question_can_come_from_standard_input_with_context_and_files(
 @pytest.mark.promise("spec/139")
 def test_a_secret_answer_reaches_the_asker_and_no_list(shared: Program) -> None:
     ref, asking = shared.asking("API key?", "--secret")
-    told = shared("answer", ref, "hunter2")
-    assert ended(asking).stdout == "hunter2\n"
+    told = shared("answer", ref, "correct horse")
+    assert ended(asking).stdout == "correct horse\n"
     everything = told.stdout + shared("status").stdout + shared("show", ref).stdout
     everything += json.dumps([shared.json("status"), shared.json("show", ref)])
-    assert "hunter2" not in everything
+    assert "correct horse" not in everything
     assert "(hidden)" in shared("show", ref).stdout
 
 

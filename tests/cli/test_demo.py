@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, heeding_ctrl_c
 from tests.cli.test_terminal import Terminal
 
 
@@ -28,7 +28,8 @@ PROMPT = "you    "
 
 
 def plain_demo(upcall: Program) -> Terminal:
-    return Terminal(upcall, "demo", columns=100, NO_COLOR="1")
+    with heeding_ctrl_c():
+        return Terminal(upcall, "demo", columns=100, NO_COLOR="1")
 
 
 @pytest.mark.promise("trust/9")

@@ -292,7 +292,7 @@ async def test_stale_and_foreign_questions_are_ignored(chat: Chat) -> None:
         by_call = {"tool_call_id": "call_0", "text": "1"}
         for body in ({"prompt_id": foreign, "text": "1"}, {"prompt_id": "prm_unknown", "text": "1"}, by_call):
             ignored = await chat.post("resolve", **body)
-            assert ignored.json() == {"accepted": False, "inquiry": None}
+            assert ignored.json() == {"accepted": False, "inquiry": None, "told": None}
         assert (await chat.block())["status"] == "pending"
         named = await chat.post("resolve", tool_call_id="call_1", text="1")
         assert named.json()["accepted"] is True
