@@ -11,18 +11,18 @@ from typing_extensions import override
 
 from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median
 from benchmarks.report import Figure, Target
-from upcall.broker import Broker, Reply
-from upcall.channel_ports import Channel, Inbox, Unavailable
+from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
 from upcall.dispatch.service import Dispatch
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Inquiry, Origin
+from upcall.domain.channel.routing import Place, Route, Routing
+from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, Route, Routing
-from upcall.domain.showing import Capabilities, Finding, Reference, View
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.channel import Channel, Inbox, Unavailable
+from upcall.stores.sqlite.store import SqliteStore
 
 ANA = Caller(name="ana", role=Role.PERSON)
 WAIT = 0.001

@@ -16,11 +16,11 @@ from benchmarks.postgres import a_server
 from benchmarks.report import Figure, Target
 from benchmarks.store_wake import wake
 from tests.postgres_server import PostgresServer
-from upcall.broker import Broker
-from upcall.ports import Query, Store
+from upcall.broker.broker import Broker
+from upcall.ports.store import Query, Store
 from upcall.stores.postgres.move import move
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 Open = Callable[[], Awaitable[Store]]
 PAGE = 50

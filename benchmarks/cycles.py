@@ -13,9 +13,9 @@ from benchmarks.bench import Bench, collecting_as_the_daemon, median
 from benchmarks.null_store import NullStore
 from benchmarks.report import Figure, Target
 from benchmarks.samples import an_inquiry, answered
-from upcall.broker import Broker
-from upcall.ports import Store
-from upcall.stores.sqlite import SqliteStore
+from upcall.broker.broker import Broker
+from upcall.ports.store import Store
+from upcall.stores.sqlite.store import SqliteStore
 
 Open = Callable[[Path], Awaitable[Store]]
 

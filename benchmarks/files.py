@@ -15,10 +15,10 @@ from benchmarks.house import Daemon
 from benchmarks.probe import Probe, Sample
 from benchmarks.report import Figure, Target
 from benchmarks.store_wake import wake_figure
-from upcall.doors.exchange import RESPONSES, STAGING, TASKS, Exchange
-from upcall.doors.file_inbox import Inbox
-from upcall.doors.folder_watch import FolderWatch
-from upcall.doors.inotify import Inotify
+from upcall.doors.files.exchange import RESPONSES, STAGING, TASKS, Exchange
+from upcall.doors.files.folder_watch import FolderWatch
+from upcall.doors.files.inbox import Inbox
+from upcall.doors.files.inotify import Inotify
 
 WARM_UP = 5
 INITIALIZE = {

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.samples import DAY, an_inquiry, answered
-from upcall.domain import lifecycle
-from upcall.domain.refs import DIGITS, LETTERS, inquiry_id
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.refs import DIGITS, LETTERS, inquiry_id
 from upcall.stores import codec
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 BATCH = 1000
 _COLUMNS = codec.COLUMNS.split(", ")

@@ -11,7 +11,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from benchmarks.bench import ROOT, environment
-from upcall.home import Home
+from upcall.home.files import Home
 
 UNHURRIED = {
     "UPCALL_RATES_PER_SECOND": "1000000",

@@ -5,10 +5,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import NOTHING, Effects
-from upcall.ports import Added, Decide, Event, Records, Updated
+from upcall.ports.store import Added, Decide, Event, Records, Updated
 
 
 class NullStore:

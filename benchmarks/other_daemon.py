@@ -9,7 +9,7 @@ import uvloop
 
 from benchmarks.bench import PAUSE, collecting_as_the_daemon
 from benchmarks.samples import answered
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.stores.postgres.store import PostgresStore
 
 BARE = "bare"

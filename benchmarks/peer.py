@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from benchmarks.client import Json, asking
 from benchmarks.house import Daemon
-from upcall.home import PIPE_PROTOCOL
+from upcall.home.files import PIPE_PROTOCOL
 
 _CALL = 2
 

@@ -18,10 +18,10 @@ from benchmarks.report import Figure, Target
 from benchmarks.samples import an_inquiry
 from benchmarks.store_wake import wake
 from tests.postgres_server import PostgresServer, binaries
-from upcall.broker import Broker
-from upcall.ports import Store
+from upcall.broker.broker import Broker
+from upcall.ports.store import Store
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 
 def run(bench: Bench) -> Iterator[Figure]:

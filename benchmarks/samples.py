@@ -2,9 +2,9 @@
 
 import time
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Answer, Change, Closing, Inquiry, Kind, Option, Origin, Question
-from upcall.domain.refs import inquiry_id
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Answer, Change, Closing, Inquiry, Kind, Option, Origin, Question
+from upcall.domain.inquiry.refs import inquiry_id
 
 DAY = 86400.0
 _QUESTION = Question(

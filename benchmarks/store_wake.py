@@ -11,8 +11,8 @@ from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median, per
 from benchmarks.probe import Probe, Sample
 from benchmarks.report import Figure, Target
 from benchmarks.samples import an_inquiry, answered
-from upcall.broker import Broker
-from upcall.stores.sqlite import SqliteStore
+from upcall.broker.broker import Broker
+from upcall.stores.sqlite.store import SqliteStore
 
 
 def run(bench: Bench) -> Iterator[Figure]:

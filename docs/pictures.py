@@ -16,9 +16,9 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import launched
 from upcall.cli.client import ASKER, Client, inquiry_path
-from upcall.home import Home
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
+from upcall.home.launch import ensure_running
 
 FOLDER = Path(__file__).parent
 WIDE, TALL = 900, 860

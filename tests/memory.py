@@ -4,10 +4,10 @@ import gc
 from collections import Counter
 
 CACHED = (
-    "upcall.domain.inquiry.",
-    "upcall.pacing.",
-    "upcall.ports.Event",
-    "upcall.stores.staged.",
+    "upcall.domain.inquiry.inquiry.",
+    "upcall.broker.pacing.",
+    "upcall.ports.store.Event",
+    "upcall.stores.sqlite.staged.",
     "upcall.stores.tail.",
 )
 """What caches of a fixed size hold, all of them filled only after thousands of questions."""

@@ -7,7 +7,7 @@ def main() -> int:
     """Run the command line and return its exit code."""
     if sys.argv[1:2] == ["mcp"]:
         # Imported here because the pipe must not pay for the rest of the command line, nor the other way round.
-        from upcall.cli.mcp import run_pipe  # noqa: PLC0415
+        from upcall.cli.commands.mcp import run_pipe  # noqa: PLC0415
 
         return run_pipe(sys.argv[2:])
     # As above.

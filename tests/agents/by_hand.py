@@ -5,7 +5,7 @@ import sys
 
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
 from tests.agents.work import Work
-from upcall.home import Home
+from upcall.home.files import Home
 
 PIPE = ("-m", "upcall", "mcp", "--wait", "block")
 DAY_MS = 86_400_000

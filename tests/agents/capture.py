@@ -12,7 +12,7 @@ from tests.agents.person import Person
 from tests.agents.programs import CLAUDE, PROGRAMS, Desk, Program
 from tests.agents.stories import Stage
 from tests.agents.work import Work
-from upcall.home import Home
+from upcall.home.files import Home
 
 ALONE: dict[str, Callable[[Stage, Program], Work]] = {
     "asked": stories.asked,

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.agents.programs import CODEX, Desk, need
-from upcall.agents.codex import Codex
-from upcall.agents.codex_app import AppDriver
-from upcall.domain.outcome import Outcome
-from upcall.domain.program import Action, Door, Finished, Noticed, Session, SessionSeen, Task, Verdict
-from upcall.home import Home
+from upcall.agents.codex.adapter import Codex
+from upcall.agents.codex.app import AppDriver
+from upcall.domain.answer.outcome import Outcome
+from upcall.domain.run.program import Action, Door, Finished, Noticed, Session, SessionSeen, Task, Verdict
+from upcall.home.files import Home
 
 PATIENCE = 60.0
 PIPE = ("-m", "upcall", "mcp", "--wait", "block")

@@ -20,7 +20,7 @@ import pytest
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import Desk
-from upcall.home import Home
+from upcall.home.files import Home
 
 
 @pytest.fixture

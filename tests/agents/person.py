@@ -7,9 +7,9 @@ from typing import Protocol, Self
 
 from tests.agents.dialect import Json
 from upcall.cli.client import Client, inquiry_path
-from upcall.home import Home
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
+from upcall.home.launch import ensure_running
 
 
 class Asker(Protocol):

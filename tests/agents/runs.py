@@ -13,7 +13,7 @@ from tests.agents.dialect import Json
 from tests.agents.person import Person
 from tests.agents.programs import Desk, Program, need
 from upcall.cli.client import Client, run_path
-from upcall.home import Home
+from upcall.home.files import Home
 
 OVER = ("completed", "failed", "cancelled")
 

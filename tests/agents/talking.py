@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from upcall.domain.outcome import Outcome
-from upcall.domain.program import Action, Command, Noticed, Verdict
+from upcall.domain.answer.outcome import Outcome
+from upcall.domain.run.program import Action, Command, Noticed, Verdict
 
 PATIENCE = 100.0
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from uuid import uuid4
 from tests.agents.person import Person
 from tests.agents.programs import Desk
 from tests.agents.work import Work
-from upcall.domain.program import Command, Door, Permission, Session, Task
+from upcall.domain.run.program import Command, Door, Permission, Session, Task
 
 PIPE = (sys.executable, "-m", "upcall", "mcp", "--wait", "block")
 

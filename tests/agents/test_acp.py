@@ -11,8 +11,8 @@ from tests.agents.person import Person
 from tests.agents.programs import GEMINI, OPENCODE, Desk, Program, need
 from tests.agents.script import Call, Say
 from tests.agents.talking import Notes, ScriptedDesk, Talker, talking
-from upcall.agents.acp import Acp, AcpDriver
-from upcall.domain.program import (
+from upcall.agents.acp.adapter import Acp, AcpDriver
+from upcall.domain.run.program import (
     Door,
     Finished,
     Noticed,

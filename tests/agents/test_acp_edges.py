@@ -11,11 +11,10 @@ import pytest
 from typing_extensions import override
 
 from tests.agents.talking import Notes, ScriptedDesk, talking
-from upcall.agent_ports import Agent
-from upcall.agents import acp
-from upcall.agents.acp import Acp, AcpDriver
-from upcall.agents.acp_requests import is_ours
-from upcall.domain.program import (
+from upcall.agents.acp import adapter as acp
+from upcall.agents.acp.adapter import Acp, AcpDriver
+from upcall.agents.acp.requests import is_ours
+from upcall.domain.run.program import (
     LOST_TOUCH,
     Door,
     Finished,
@@ -26,6 +25,7 @@ from upcall.domain.program import (
     Unreadable,
     Verdict,
 )
+from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import AgentContract
 
 SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_acp.py")))

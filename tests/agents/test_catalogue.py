@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from upcall.agents.catalogue import BUILT_IN, UnknownProgram, agent_named, agent_names
-from upcall.config import AgentSettings
+from upcall.config.settings import AgentSettings
 from upcall.domain.errors import InvalidSetting
 from upcall.testing.agent_contract import a_task
 

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from upcall.agent_ports import Agent
 from upcall.agents.catalogue import agent_named
-from upcall.agents.claude_code import PERMISSION_TOOL, TOOLS, ClaudeCode
+from upcall.agents.claude.adapter import PERMISSION_TOOL, TOOLS, ClaudeCode
 from upcall.agents.prompt import ASKING
-from upcall.config import AgentSettings
-from upcall.domain.limits import Limits
-from upcall.domain.program import (
+from upcall.config.settings import AgentSettings
+from upcall.domain.inquiry.limits import Limits
+from upcall.domain.run.program import (
     Deferred,
     Finished,
     Noticed,
@@ -27,7 +26,8 @@ from upcall.domain.program import (
     TurnTaken,
     Unreadable,
 )
-from upcall.doors.catalogue import PERMIT, definitions
+from upcall.doors.mcp.catalogue import PERMIT, definitions
+from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import DOOR, SESSION, TOKEN, AgentContract, a_session, a_task, read
 
 USAGE = {

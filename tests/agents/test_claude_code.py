@@ -14,11 +14,12 @@ from tests.agents.programs import CLAUDE, Desk
 from tests.agents.script import Call, Conversation, Say, say_back
 from tests.agents.work import Work
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
-from upcall.access import digest
-from upcall.agents.claude_code import TOOLS, ClaudeCode
+from upcall.access.tokens import digest
+from upcall.agents.claude.adapter import TOOLS, ClaudeCode
 from upcall.agents.prompt import ASKING
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import (
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run.program import (
     Command,
     Deferred,
     Door,
@@ -31,7 +32,6 @@ from upcall.domain.program import (
     Task,
     ToolReturned,
 )
-from upcall.domain.roles import Caller, Role
 
 SESSION = "3f0e6a52-8f5d-4c8e-9d59-7b1f6f0d2a11"
 TOKEN = "upcall_run_of_claude"

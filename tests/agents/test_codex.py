@@ -6,11 +6,10 @@ import sys
 import pytest
 from typing_extensions import override
 
-from upcall.agent_ports import Agent
-from upcall.agents.codex import Codex
-from upcall.agents.codex_events import AppReader
+from upcall.agents.codex.adapter import Codex
+from upcall.agents.codex.events import AppReader
 from upcall.agents.prompt import with_advice
-from upcall.domain.program import (
+from upcall.domain.run.program import (
     Finished,
     Noticed,
     Permission,
@@ -21,6 +20,7 @@ from upcall.domain.program import (
     TurnTaken,
     Unreadable,
 )
+from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import AgentContract, a_session, a_task, read
 
 SAMPLE = (

@@ -16,11 +16,11 @@ from tests.agents.programs import Desk
 from tests.agents.script import Call, Conversation, Say, say_back
 from upcall.agents.prompt import ASKING
 from upcall.cli.client import Client
-from upcall.domain.outcome import Outcome
-from upcall.domain.program import Session, Spent, Task, ToolCalled, ToolReturned, TurnTaken, Verdict
-from upcall.home import Home
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
+from upcall.domain.answer.outcome import Outcome
+from upcall.domain.run.program import Session, Spent, Task, ToolCalled, ToolReturned, TurnTaken, Verdict
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
+from upcall.home.launch import ensure_running
 
 NATIVE_QUESTIONS = ("--enable", "default_mode_request_user_input")
 QUESTION = {
@@ -351,5 +351,5 @@ def watch_connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         made.append(connection)
         return connection
 
-    monkeypatch.setattr("upcall.agents.codex_link.unix_connect", remember)
+    monkeypatch.setattr("upcall.agents.codex.link.unix_connect", remember)
     return made

@@ -9,8 +9,8 @@ from tests.agents.person import Person
 from tests.agents.programs import CODEX, Desk
 from tests.agents.script import Call, Refuse, Say, say_back
 from tests.agents.work import Work
-from upcall.agents.codex import Codex
-from upcall.domain.program import (
+from upcall.agents.codex.adapter import Codex
+from upcall.domain.run.program import (
     Command,
     Finished,
     Noticed,

@@ -14,9 +14,9 @@ from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CODEX, Desk, need
 from tests.agents.script import Call, Say
-from upcall.agents.codex_requests import Requests
-from upcall.domain.outcome import Outcome
-from upcall.domain.program import Action, Session, Task, Verdict
+from upcall.agents.codex.requests import Requests
+from upcall.domain.answer.outcome import Outcome
+from upcall.domain.run.program import Action, Session, Task, Verdict
 
 THREAD = {"threadId": "t1", "turnId": "u1", "startedAtMs": 1}
 COMMAND = {
@@ -301,6 +301,6 @@ def wiretap(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[Any]]:
         heard.append(json.loads(text))
         return heard[-1]
 
-    monkeypatch.setattr("upcall.agents.codex_link.unix_connect", connect)
-    monkeypatch.setattr("upcall.agents.codex_link.parsed", parse)
+    monkeypatch.setattr("upcall.agents.codex.link.unix_connect", connect)
+    monkeypatch.setattr("upcall.agents.codex.link.parsed", parse)
     return sent, heard

@@ -10,10 +10,10 @@ import pytest
 from typing_extensions import override
 
 from tests.agents.talking import Notes
-from upcall.agent_ports import Agent
-from upcall.agents.command import SEARCHED_CHARACTERS, CommandAgent
+from upcall.agents.command.adapter import SEARCHED_CHARACTERS, CommandAgent
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.program import Asked, Noticed, Said, SessionSeen, Unreadable
+from upcall.domain.run.program import Asked, Noticed, Said, SessionSeen, Unreadable
+from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import CWD, DOOR, SESSION, AgentContract, a_session, a_task
 
 PATTERN = r"session: (\S+)"

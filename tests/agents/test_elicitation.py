@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from upcall.agents.elicitation import Field, NotFilledIn, fields_of
+from upcall.agents.acp.elicitation import Field, NotFilledIn, fields_of
 
 CACHES = [
     {"const": "r", "title": "Redis", "description": "Keeps data"},

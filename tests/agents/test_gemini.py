@@ -16,9 +16,9 @@ from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.script import Call, Conversation, Say, Turn
 from tests.agents.talking import Notes, OpenDesk, Talker, talking
 from tests.agents.tasks import a_real_task
-from upcall.agent_ports import Driver
-from upcall.agents.gemini import Gemini, patient
-from upcall.domain.program import Action, Command, Finished, Permission, ToolReturned
+from upcall.agents.gemini.adapter import Gemini, patient
+from upcall.domain.run.program import Action, Command, Finished, Permission, ToolReturned
+from upcall.ports.agent import Driver
 from upcall.testing.agent_contract import DOOR, SESSION, CommandContract, a_session, a_task
 
 CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 from typing_extensions import override
 
-from upcall.agents.opencode import Opencode, split
-from upcall.agents.opencode_parts import failure
-from upcall.agents.opencode_rules import tightened
-from upcall.agents.opencode_settings import ASKING, CONTENT, OURS
+from upcall.agents.opencode.adapter import Opencode, split
+from upcall.agents.opencode.parts import failure
+from upcall.agents.opencode.rules import tightened
+from upcall.agents.opencode.settings import ASKING, CONTENT, OURS
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.program import Command, Finished, Permission, Refused
+from upcall.domain.run.program import Command, Finished, Permission, Refused
 from upcall.testing.agent_contract import SESSION, AgentContract, a_session, a_task
 
 NAME = "ses_e1e2b0945ffe54SPCEu6cuUD3v"

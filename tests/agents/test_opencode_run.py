@@ -12,8 +12,8 @@ from tests.agents.programs import OPENCODE, Desk, need
 from tests.agents.script import Call, Say, say_back
 from tests.agents.tasks import a_real_task, begin, session_of
 from tests.agents.work import Work
-from upcall.agents.opencode import Opencode
-from upcall.domain.program import (
+from upcall.agents.opencode.adapter import Opencode
+from upcall.domain.run.program import (
     Command,
     Finished,
     Noticed,

@@ -13,11 +13,10 @@ from tests.agents.programs import OPENCODE, Desk, need
 from tests.agents.script import Call, Refuse, Say, say_back
 from tests.agents.talking import Notes, OpenDesk, Talker, talking
 from tests.agents.tasks import a_real_task, session_of
-from upcall.agent_ports import Driver
-from upcall.agents.opencode import Opencode
-from upcall.agents.opencode_api import Api
-from upcall.agents.opencode_settings import password
-from upcall.domain.program import (
+from upcall.agents.opencode.adapter import Opencode
+from upcall.agents.opencode.api import Api
+from upcall.agents.opencode.settings import password
+from upcall.domain.run.program import (
     Action,
     Command,
     Finished,
@@ -28,6 +27,7 @@ from upcall.domain.program import (
     ToolReturned,
     TurnTaken,
 )
+from upcall.ports.agent import Driver
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from tests.agents.stories import ASK, TASK, wait_for_record
 from tests.agents.test_gemini import a_minute_passes
 
 ADAPTER = """
-from upcall.agents.gemini import Gemini
+from upcall.agents.gemini.adapter import Gemini
 
 class Rested(Gemini):
     rest = 0.0

@@ -19,8 +19,8 @@ from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, PROGRAMS, Des
 from tests.agents.script import Call, Conversation, Say, Turn, say_back
 from tests.agents.stories import ASK, TASK
 from tests.agents.work import Work
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
+from upcall.home.instance import stop_running
+from upcall.home.launch import ensure_running
 from upcall.setup.plan import BACKUP
 
 PLAINLY = {

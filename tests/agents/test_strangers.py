@@ -18,7 +18,7 @@ from tests.agents.runs import Run, a_boss, at_work_in
 from tests.agents.script import Call, Say
 from tests.agents.stories import wait_for_record
 from upcall.cli.client import Client
-from upcall.home import Home
+from upcall.home.files import Home
 
 
 @pytest.mark.parametrize("program", (CLAUDE, CODEX), ids=lambda program: str(program.name))

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Policy
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Action
+from upcall.broker.broker import Broker, Policy
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
-from upcall.ports import Event, Query
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.run.program import Action
+from upcall.ports.store import Event, Query
+from upcall.stores.sqlite.store import SqliteStore
 
 AGENT = Caller(name="claude", role=Role.AGENT, run=7)
 ANA = Caller(name="ana", role=Role.PERSON)

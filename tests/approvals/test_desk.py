@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.approvals.conftest import AGENT, ANA, CWD, Office, a_command
-from upcall.broker import Reply
-from upcall.domain import actions
-from upcall.domain.outcome import Outcome
-from upcall.domain.program import Action, Verdict
-from upcall.ports import Query
-from upcall.threads import Threads
+from upcall.broker.broker import Reply
+from upcall.broker.threads import Threads
+from upcall.domain.answer.outcome import Outcome
+from upcall.domain.approval import actions
+from upcall.domain.run.program import Action, Verdict
+from upcall.ports.store import Query
 
 
 async def put(office: Office, action: Action, key: str = "call-1", **desk: Any) -> asyncio.Task[Verdict]:

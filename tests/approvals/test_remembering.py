@@ -7,12 +7,12 @@ import pytest
 
 from tests.approvals.conftest import AGENT, ANA, Office, a_command
 from upcall.approvals.rulebook import Rulebook
-from upcall.broker import Reply
+from upcall.broker.broker import Reply
+from upcall.domain.approval.rules import Remember, Rule
 from upcall.domain.errors import InvalidRequest, NotAllowed, UnknownRule
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Action
-from upcall.domain.rules import Remember, Rule
-from upcall.ports import Query
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.run.program import Action
+from upcall.ports.store import Query
 
 
 async def put(office: Office, command: str = "git push origin main", key: str = "c") -> Inquiry:

@@ -7,14 +7,14 @@ import pytest
 
 from tests.approvals.conftest import AGENT, ANA, BEN, CWD, Office, a_command
 from upcall.approvals.ending import deny_open
-from upcall.broker import Reply
+from upcall.broker.broker import Reply
+from upcall.domain.approval.rules import Remember
 from upcall.domain.document import document
 from upcall.domain.errors import InvalidRequest, NotAllowed
-from upcall.domain.inquiry import Answered, Inquiry
+from upcall.domain.inquiry.inquiry import Answered, Inquiry
 from upcall.domain.records import Effects
 from upcall.domain.roles import Caller, Role
-from upcall.domain.rules import Remember
-from upcall.domain.run import Run, record_of
+from upcall.domain.run.run import Run, record_of
 
 CEM = Caller(name="cem", role=Role.PERSON)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from upcall.broker import Broker, Policy
+from upcall.broker.broker import Broker, Policy
 from upcall.domain.roles import Caller, Role
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 AGENT = Caller(name="builder", role=Role.AGENT)
 OTHER_AGENT = Caller(name="painter", role=Role.AGENT)

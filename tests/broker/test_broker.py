@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.broker.conftest import ADMIN, AGENT, ANA, BEN, OTHER_AGENT, Clock
-from upcall.broker import Broker, Policy, Reply
-from upcall.domain.asking import draft
+from upcall.broker.broker import Broker, Policy, Reply
+from upcall.broker.pacing import Pacing
 from upcall.domain.errors import (
     EmptyAnswer,
     KeyConflict,
@@ -16,10 +16,10 @@ from upcall.domain.errors import (
     UnknownInquiry,
     UnreadableAnswer,
 )
-from upcall.domain.inquiry import Answered, Cancelled, Expired, Failed, Inquiry, Origin, Rejected
-from upcall.pacing import Pacing
-from upcall.ports import Query
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answered, Cancelled, Expired, Failed, Inquiry, Origin, Rejected
+from upcall.ports.store import Query
+from upcall.stores.sqlite.store import SqliteStore
 
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
 

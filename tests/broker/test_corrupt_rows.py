@@ -13,18 +13,18 @@ import psycopg
 import pytest
 from typing_extensions import override
 
-from upcall.access import Access
-from upcall.background import Background
-from upcall.broker import Broker, Policy
-from upcall.domain.asking import draft
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker, Policy
 from upcall.domain.errors import StorageError, Unauthenticated
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects, Job
 from upcall.domain.roles import Role
-from upcall.domain.thread import QUEUE, THREAD
-from upcall.ports import Query, Store
+from upcall.domain.thread.thread import QUEUE, THREAD
+from upcall.ports.background import Background
+from upcall.ports.store import Query, Store
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_origin
 
 SECONDS = 60

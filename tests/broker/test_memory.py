@@ -7,8 +7,8 @@ import pytest
 
 from tests.broker.conftest import ANA, Clock
 from tests.memory import ours
-from upcall.broker import Broker, Reply
-from upcall.domain.asking import draft
+from upcall.broker.broker import Broker, Reply
+from upcall.domain.inquiry.asking import draft
 from upcall.testing.examples import an_origin
 
 AT_ONCE = 50

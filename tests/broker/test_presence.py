@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from upcall.broker import Broker, Reply
-from upcall.domain.asking import draft
+from upcall.broker.broker import Broker, Reply
+from upcall.broker.presence import ASKED, JOB, LEASE, Presence
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Cancelled, Inquiry
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Cancelled, Inquiry
 from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
-from upcall.ports import Records
-from upcall.presence import ASKED, JOB, LEASE, Presence
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.store import Records
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import Clock, an_origin
 
 ANA = Caller(name="ana", role=Role.PERSON)

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import load
+from upcall.broker.retention import Retention
+from upcall.config.settings import load
+from upcall.daemon.wiring.parts import assembled
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.records import Happening
-from upcall.home import Home
-from upcall.ports import Query
-from upcall.retention import Retention
-from upcall.stores.sqlite import SqliteStore
+from upcall.home.files import Home
+from upcall.ports.store import Query
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import DAY, Clock, an_inquiry, answering
-from upcall.wiring import assembled
 
 
 @pytest.mark.promise("spec/154")
@@ -45,7 +45,7 @@ async def test_what_fails_is_tried_again_later(
     said: str,
 ) -> None:
     failures, failed = 0, asyncio.Event()
-    monkeypatch.setattr("upcall.retention.EVERY", 0)
+    monkeypatch.setattr("upcall.broker.retention.EVERY", 0)
 
     async def fail(before: float, limit: int) -> int:
         nonlocal failures

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
+from upcall.broker.waiting import Waiters
 from upcall.domain.errors import StorageError, UnknownInquiry
-from upcall.domain.inquiry import Inquiry
-from upcall.ports import Event
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.store import Event
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import Clock, an_inquiry, answering
-from upcall.waiting import Waiters
 
 
 class Unsteady(SqliteStore):

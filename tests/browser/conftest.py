@@ -14,8 +14,8 @@ from tests.browser import chromium
 from tests.cli.conftest import Program
 from tests.conftest import require
 from upcall.cli.client import ASKER, Client, inquiry_path
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 expect.set_options(timeout=20_000)
 

@@ -12,7 +12,7 @@ from tests.browser.conftest import CACHE, Desk, card
 from tests.cli.conftest import ended
 from upcall.cli.client import inquiry_path
 from upcall.domain.records import Happening
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 
 

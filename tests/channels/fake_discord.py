@@ -19,7 +19,7 @@ from discord.utils import time_snowflake
 from tests.channels import discord_wire as wire
 from tests.channels.changing import Changing
 from tests.channels.discord_limits import problem_with, problem_with_form, read, seen
-from upcall.channels.discord import Discord
+from upcall.channels.discord.channel import Discord
 from upcall.testing.channel_house import Message
 
 TOKEN = "bot-token"

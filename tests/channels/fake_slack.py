@@ -21,8 +21,8 @@ from typing_extensions import override
 
 from tests.channels.changing import Changing
 from tests.channels.slack_limits import every, problem_with
-from upcall.channels.slack import Slack
-from upcall.channels.slack_app import SCOPES
+from upcall.channels.slack.app import SCOPES
+from upcall.channels.slack.channel import Slack
 from upcall.testing.channel_house import Message
 
 BOT_TOKEN, APP_TOKEN, SIGNING_SECRET = "xoxb-1", "xapp-1", "s3cret"

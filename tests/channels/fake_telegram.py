@@ -16,7 +16,7 @@ import httpx2
 from aiohttp import web
 
 from tests.channels.changing import Changing
-from upcall.channels.telegram import Telegram
+from upcall.channels.telegram.channel import Telegram
 from upcall.testing.channel_house import Message
 
 TOKEN = "123456:AAE-token"

@@ -19,7 +19,7 @@ import httpx2
 from aiohttp import web
 
 from tests.channels.changing import Changing
-from upcall.channels.whatsapp import WhatsApp
+from upcall.channels.whatsapp.channel import WhatsApp
 from upcall.testing.channel_house import Message
 
 TOKEN, APP_SECRET, VERIFY_TOKEN = "EAA-token", "app-secret", "agreed"

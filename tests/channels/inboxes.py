@@ -1,7 +1,7 @@
 """Inboxes for tests that look at a channel alone."""
 
-from upcall.channel_ports import Line
-from upcall.domain.showing import Heard, Inbound, View
+from upcall.domain.channel.showing import Heard, Inbound, View
+from upcall.ports.channel import Line
 
 
 class BareInbox:

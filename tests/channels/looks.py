@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from upcall.channels.words import sentences
-from upcall.domain.asking import draft
-from upcall.domain.degrading import view
-from upcall.domain.inquiry import Answer, Answered, Closing, Inquiry, Origin
-from upcall.domain.showing import Capabilities, View
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Capabilities, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answer, Answered, Closing, Inquiry, Origin
 
 WORDS = sentences("en")
 LONG = "the one with persistence, replication and everything else"

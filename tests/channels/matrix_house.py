@@ -17,7 +17,7 @@ from aiohttp import web
 
 from tests.channels.changing import Changing
 from tests.channels.synapse import Synapse
-from upcall.channels.matrix import Matrix
+from upcall.channels.matrix.channel import Matrix
 from upcall.channels.words import sentences
 from upcall.testing.channel_house import Message
 

@@ -1,9 +1,9 @@
 """Messages that a daemon sent and was killed before it could keep that: the next daemon knows nothing of them."""
 
-from upcall.domain.delivery import KIND, MESSAGE, WAITING, key, message_key
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.channel.delivery import KIND, MESSAGE, WAITING, key, message_key
+from upcall.domain.channel.routing import Place, show_job
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects
-from upcall.domain.routing import Place, show_job
 from upcall.testing.channel_house import NAME, House, Vendor
 
 

@@ -20,8 +20,8 @@ from aiosmtpd import smtp
 from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword, Session
 
 from tests.channels.mail_server import PASSWORD, Dovecot
-from upcall.channels.email import Email
-from upcall.channels.email_mailbox import Server
+from upcall.channels.email.channel import Email
+from upcall.channels.email.mailbox import Server
 from upcall.testing.channel_house import SECONDS, Message
 
 LONGEST_LINE = 998

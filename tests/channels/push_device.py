@@ -8,7 +8,7 @@ import http_ece  # type: ignore[import-untyped]  # it has no types
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from upcall.domain.subscription import Subscription
+from upcall.domain.channel.subscription import Subscription
 
 
 class Device:

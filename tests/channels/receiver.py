@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from upcall.channels.webhook import Webhook
+from upcall.channels.webhook.channel import Webhook
 from upcall.testing.channel_house import SECONDS, Message
 
 KEY = bytes(range(32))

@@ -11,16 +11,16 @@ from typing_extensions import override
 from tests.channels.fake_discord import TOKEN, FakeDiscord
 from tests.channels.inboxes import BareInbox
 from tests.domain.test_degrading import an_inquiry
-from upcall.broker import Reply
-from upcall.channel_ports import Line, Refused, Unavailable
-from upcall.channels import discord as channel_module
-from upcall.channels.discord import Discord
+from upcall.broker.broker import Reply
+from upcall.channels.discord import channel as channel_module
+from upcall.channels.discord.channel import Discord
 from upcall.channels.words import sentences
-from upcall.domain.asking import draft
-from upcall.domain.degrading import view
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Heard, Inbound, Reference, View
 from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry import Origin
-from upcall.domain.showing import Heard, Inbound, Reference, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Origin
+from upcall.ports.channel import Line, Refused, Unavailable
 from upcall.testing.channel_contract import DirectChannelContract
 from upcall.testing.channel_house import WEB, House, a_house
 

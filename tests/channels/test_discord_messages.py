@@ -6,10 +6,10 @@ import pytest
 
 from tests.channels.discord_limits import problem_with, problem_with_form, read
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels import discord_messages as messages, discord_reading as reading
+from upcall.channels.discord import messages, reading
 from upcall.channels.words import sentences
-from upcall.domain.degrading import view
-from upcall.domain.showing import Given, View
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Given, View
 
 WORDS = sentences("en")
 

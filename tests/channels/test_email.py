@@ -11,12 +11,12 @@ from typing_extensions import override
 from tests.channels.inboxes import BareInbox
 from tests.channels.mail_server import Dovecot, certify
 from tests.channels.post_office import PostOffice, Stamps, opened
-from upcall.channel_ports import Refused, SignedOut, Unavailable
-from upcall.channels.email import TOLD_MOST
-from upcall.channels.email_letters import Tag, reply_address, tag_in
-from upcall.channels.email_mailbox import Mailbox, Server
-from upcall.domain.inquiry import Answered
-from upcall.domain.showing import Reference, View
+from upcall.channels.email.channel import TOLD_MOST
+from upcall.channels.email.letters import Tag, reply_address, tag_in
+from upcall.channels.email.mailbox import Mailbox, Server
+from upcall.domain.channel.showing import Reference, View
+from upcall.domain.inquiry.inquiry import Answered
+from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import House, a_house
 

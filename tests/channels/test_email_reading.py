@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from upcall.channels.email_letters import Tag, reply_address, tag_in
-from upcall.channels.email_quoting import Written, written
-from upcall.channels.email_reading import letter_in
+from upcall.channels.email.letters import Tag, reply_address, tag_in
+from upcall.channels.email.quoting import Written, written
+from upcall.channels.email.reading import letter_in
 
 OWN = "upcall@example.test"
 TAG = Tag(inquiry="01m7h9761j5wgsmbzk91mxee4n", stamp="abcdefghij234567")

@@ -10,19 +10,16 @@ import pytest
 from tests.channels import fake_whatsapp
 from tests.channels.looks import WORDS
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels import (
-    discord_messages,
-    email_letters,
-    matrix_messages,
-    one_way,
-    plain,
-    push,
-    slack_blocks,
-    telegram_messages,
-    whatsapp_messages,
-)
-from upcall.domain.degrading import view
-from upcall.domain.showing import Capabilities, View
+from upcall.channels import one_way, plain
+from upcall.channels.discord import messages as discord_messages
+from upcall.channels.email import letters as email_letters
+from upcall.channels.matrix import messages as matrix_messages
+from upcall.channels.push import channel as push
+from upcall.channels.slack import blocks as slack_blocks
+from upcall.channels.telegram import messages as telegram_messages
+from upcall.channels.whatsapp import messages as whatsapp_messages
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Capabilities, View
 
 LINK = "https://upcall.example/i/1"
 EVIL = "Deploy?\n\n✓ Answered: Approve — by ana\n✂ Something was left out. All of it is at https://evil.example/i/1\n"

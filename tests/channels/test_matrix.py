@@ -10,15 +10,15 @@ from typing_extensions import override
 from tests.channels.matrix_house import MatrixHouse
 from tests.channels.synapse import Synapse
 from tests.domain.test_degrading import an_inquiry
-from upcall.broker import Reply
-from upcall.channel_ports import Refused, Unavailable
-from upcall.channels import matrix_api
-from upcall.channels.matrix import Matrix
+from upcall.broker.broker import Reply
+from upcall.channels.matrix import api as matrix_api
+from upcall.channels.matrix.channel import Matrix
 from upcall.channels.words import sentences
-from upcall.domain.degrading import view
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Reference
 from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry import Answered
-from upcall.domain.showing import Reference
+from upcall.domain.inquiry.inquiry import Answered
+from upcall.ports.channel import Refused, Unavailable
 from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import NAME, WEB, a_house
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels import matrix_messages as messages, matrix_reading as reading
+from upcall.channels.matrix import messages, reading
 from upcall.channels.words import sentences
-from upcall.domain.degrading import view
-from upcall.domain.showing import Odd, View
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Odd, View
 
 WORDS = sentences("en")
 

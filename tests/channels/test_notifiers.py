@@ -14,16 +14,16 @@ from aiohttp import web
 
 from tests.channels.inboxes import BareInbox
 from tests.channels.screen import SECONDS, a_screen
-from upcall.channel_ports import Refused, SignedOut, Unavailable
-from upcall.channels.apprise import Apprise
-from upcall.channels.desktop import Desktop
-from upcall.channels.ntfy import Ntfy
+from upcall.channels.apprise.channel import Apprise
+from upcall.channels.desktop.channel import Desktop
+from upcall.channels.ntfy.channel import Ntfy
 from upcall.channels.words import sentences
-from upcall.domain import degrading
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Closing, Inquiry, Origin
-from upcall.domain.lifecycle import cancel
-from upcall.domain.showing import Capabilities, Reference, View
+from upcall.domain.channel import degrading
+from upcall.domain.channel.showing import Capabilities, Reference, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Closing, Inquiry, Origin
+from upcall.domain.inquiry.lifecycle import cancel
+from upcall.ports.channel import Refused, SignedOut, Unavailable
 
 pytestmark = pytest.mark.promise("spec/84")
 
@@ -240,7 +240,7 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
 
 
 async def test_a_desktop_whose_clicks_cannot_be_heard_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upcall.channels.desktop.WATCH", "no rule at all")
+    monkeypatch.setattr("upcall.channels.desktop.channel.WATCH", "no rule at all")
     async with a_screen() as (address, screen):
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         desk = Desktop()

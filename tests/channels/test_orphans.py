@@ -7,7 +7,7 @@ import pytest
 from tests.channels.fake_telegram import FakeTelegram
 from tests.channels.fake_whatsapp import FakeWhatsApp
 from tests.channels.orphans import orphaned
-from upcall.broker import Reply
+from upcall.broker.broker import Reply
 from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 
 

@@ -9,13 +9,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.channels.push_device import Device
-from upcall.channel_ports import Refused, SignedOut, Unavailable
-from upcall.channels.push import Push, new_key
+from upcall.channels.push.channel import Push, new_key
 from upcall.channels.words import sentences
-from upcall.domain import degrading
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.showing import Reference, View
-from upcall.domain.subscription import Subscription
+from upcall.domain.channel import degrading
+from upcall.domain.channel.showing import Reference, View
+from upcall.domain.channel.subscription import Subscription
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.examples import an_inquiry, answering
 
 pytestmark = pytest.mark.promise("spec/84")

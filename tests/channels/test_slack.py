@@ -8,15 +8,15 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
-from upcall.broker import Reply
-from upcall.channel_ports import Unavailable
-from upcall.channels.slack import Slack
-from upcall.channels.slack_reading import written
+from upcall.broker.broker import Reply
+from upcall.channels.slack.channel import Slack
+from upcall.channels.slack.reading import written
 from upcall.channels.words import sentences
-from upcall.domain.asking import draft
+from upcall.domain.channel.showing import Reference
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Origin
-from upcall.domain.showing import Reference
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Origin
+from upcall.ports.channel import Unavailable
 from upcall.testing.channel_contract import DirectChannelContract
 from upcall.testing.channel_house import WEB, a_house
 

@@ -11,14 +11,14 @@ from typing_extensions import override
 from tests.channels.fake_telegram import GROUP, HOOK, SECRET, FakeTelegram
 from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
-from upcall.broker import Reply
-from upcall.channel_ports import Callback, Unavailable
-from upcall.channels.telegram import Telegram
-from upcall.channels.telegram_messages import CAPABILITIES
-from upcall.domain.asking import draft
+from upcall.broker.broker import Reply
+from upcall.channels.telegram.channel import Telegram
+from upcall.channels.telegram.messages import CAPABILITIES
+from upcall.domain.channel.showing import Heard, Inbound, Reference, View
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Inquiry, Origin
-from upcall.domain.showing import Heard, Inbound, Reference, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
+from upcall.ports.channel import Callback, Unavailable
 from upcall.testing.channel_contract import DirectChannelContract
 from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 

@@ -9,14 +9,14 @@ from hypothesis import given, strategies as st
 from tests.channels.fake_telegram import problem_with
 from tests.channels.looks import WORDS, seen
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels.telegram_draft import Draft, Pressed, read, written
-from upcall.channels.telegram_messages import CAPABILITIES, QUOTED, Content, TooLong, excerpt, line, message
-from upcall.channels.telegram_reading import Note, understood
+from upcall.channels.telegram.draft import Draft, Pressed, read, written
+from upcall.channels.telegram.messages import CAPABILITIES, QUOTED, Content, TooLong, excerpt, line, message
+from upcall.channels.telegram.reading import Note, understood
 from upcall.channels.words import LANGUAGES, sentences
-from upcall.domain.degrading import view
-from upcall.domain.display import units
-from upcall.domain.inquiry import Answer, Answered, Closing
-from upcall.domain.showing import Given
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Given
+from upcall.domain.inquiry.inquiry import Answer, Answered, Closing
+from upcall.domain.text.display import units
 
 MARKS = {"bold": "**", "pre": "```", "code": "`", "blockquote": "“"}
 

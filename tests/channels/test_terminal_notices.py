@@ -5,7 +5,7 @@ import io
 import pytest
 from typing_extensions import override
 
-from upcall.notifying import Notice, terminal
+from upcall.dispatch.notifying import Notice, terminal
 
 pytestmark = pytest.mark.promise("spec/84")
 

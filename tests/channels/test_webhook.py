@@ -9,10 +9,10 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.receiver import SECRET, Receiver, signature
-from upcall.channel_ports import Refused, SignedOut, Unavailable
-from upcall.channels.webhook import Webhook
-from upcall.channels.webhook_signing import headers, is_genuine, key_in
-from upcall.domain.showing import Reference, View
+from upcall.channels.webhook.channel import Webhook
+from upcall.channels.webhook.signing import headers, is_genuine, key_in
+from upcall.domain.channel.showing import Reference, View
+from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.channel_contract import ChannelContract
 from upcall.testing.channel_house import a_house
 

@@ -15,12 +15,12 @@ from typing_extensions import override
 from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, TOKEN, URL, VERIFY_TOKEN, FakeWhatsApp
 from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
-from upcall.broker import Reply
-from upcall.channel_ports import Callback, Refused, Unavailable
-from upcall.channels import whatsapp as channel_module
-from upcall.channels.whatsapp import WhatsApp
-from upcall.domain.inquiry import Answered
-from upcall.domain.showing import Inbound, Reference
+from upcall.broker.broker import Reply
+from upcall.channels.whatsapp import channel as channel_module
+from upcall.channels.whatsapp.channel import WhatsApp
+from upcall.domain.channel.showing import Inbound, Reference
+from upcall.domain.inquiry.inquiry import Answered
+from upcall.ports.channel import Callback, Refused, Unavailable
 from upcall.testing.channel_contract import ChannelContract, DirectChannelContract
 from upcall.testing.channel_house import SECONDS, WEB, House, a_house
 
@@ -259,7 +259,7 @@ async def test_a_command_with_a_fence_of_its_own_is_shown_to_the_letter(
 async def test_a_rate_limit_is_waited_for_and_nothing_is_lost(
     whatsapp: FakeWhatsApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("upcall.channels.whatsapp_api.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("upcall.channels.whatsapp.api.BUSY_SECONDS", 0.01)
     whatsapp.be_busy(2)
     async with a_house(whatsapp, tmp_path) as house:
         for number in range(3):

@@ -7,9 +7,9 @@ import pytest
 from tests.channels.fake_whatsapp import outside, problem_with, read
 from tests.channels.looks import WORDS, seen
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels.whatsapp_messages import CAPABILITIES, Body, Unshowable, message, pick, said
+from upcall.channels.whatsapp.messages import CAPABILITIES, Body, Unshowable, message, pick, said
 from upcall.channels.words import LANGUAGES, sentences
-from upcall.domain.degrading import view
+from upcall.domain.channel.degrading import view
 
 
 def drawn(sent: Body) -> str:

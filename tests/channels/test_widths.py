@@ -9,16 +9,14 @@ from tests.channels import discord_limits, fake_telegram, fake_whatsapp, slack_l
 from tests.channels.looks import WORDS
 from tests.channels.test_telegram_messages import sent
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels import (
-    discord_messages,
-    slack_blocks,
-    telegram_messages,
-    whatsapp_messages,
-)
-from upcall.domain.degrading import view
-from upcall.domain.display import shortened, units
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.showing import Capabilities, View
+from upcall.channels.discord import messages as discord_messages
+from upcall.channels.slack import blocks as slack_blocks
+from upcall.channels.telegram import messages as telegram_messages
+from upcall.channels.whatsapp import messages as whatsapp_messages
+from upcall.domain.channel.degrading import view
+from upcall.domain.channel.showing import Capabilities, View
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.text.display import shortened, units
 
 EMOJI, MARKED, WIDE = "💶", "a\u0301", "語"
 

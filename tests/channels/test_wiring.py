@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.channel_settings import (
+from upcall.channels.catalogue import CALLED, MAKERS, STAMPED
+from upcall.channels.email.channel import Email
+from upcall.channels.slack.channel import Slack
+from upcall.channels.webhook.channel import Webhook
+from upcall.cli.app import run
+from upcall.config.channels import (
     KINDS,
     EmailSettings,
     PushSettings,
@@ -16,18 +21,13 @@ from upcall.channel_settings import (
     WebhookSettings,
     read_channels,
 )
-from upcall.channels.catalogue import CALLED, MAKERS, STAMPED
-from upcall.channels.email import Email
-from upcall.channels.slack import Slack
-from upcall.channels.webhook import Webhook
-from upcall.cli.app import run
-from upcall.config import Config
-from upcall.domain import resume
+from upcall.config.settings import Config
+from upcall.daemon.wiring.channels import channel_routing, follow_up, posts
+from upcall.domain.channel.routing import Place, Quiet
 from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry import Cancelled, Closing, Inquiry
-from upcall.domain.routing import Place, Quiet
+from upcall.domain.inquiry.inquiry import Cancelled, Closing, Inquiry
+from upcall.domain.run import resume
 from upcall.testing.examples import an_inquiry
-from upcall.wiring_channels import channel_routing, follow_up, posts
 
 CONFIG = Config(
     public_url="https://upcall.example/",
@@ -63,7 +63,7 @@ def test_without_channels_a_step_has_no_more_consequences_than_before() -> None:
 
 
 def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "upcall.channels.slack")
+    monkeypatch.delitem(sys.modules, "upcall.channels.slack.channel")
     monkeypatch.setitem(sys.modules, "slack_sdk.errors", None)
     with pytest.raises(InvalidSetting) as caught:
         posts(CONFIG, "http://127.0.0.1:1")

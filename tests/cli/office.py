@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tests.cli.conftest import TIMEOUT, Done, Program
 from tests.web.house import CHOICE, House, serving
 from tests.web.runs import MemoryRuns
-from upcall.access import digest
+from upcall.access.tokens import digest
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role
 

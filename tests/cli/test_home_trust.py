@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Program
 from upcall.cli.client import Client
 from upcall.domain.errors import UpcallError
-from upcall.home import Home
+from upcall.home.files import Home
 
 
 def made(upcall: Program, name: str) -> str:

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tests.cli.conftest import Program
-from upcall.log_format import SafeFormatter, escaped
+from upcall.daemon.log_format import SafeFormatter, escaped
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ [a-zA-Z_.]+: .*")
 FORGED = "2027-01-01 00:00:00,000 INFO upcall.broker: root approved everything"

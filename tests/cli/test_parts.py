@@ -13,17 +13,18 @@ from hypothesis import given, strategies as st
 
 from tests.cli.conftest import Program
 from upcall import __version__
-from upcall.cli.app import commands, load, run
+from upcall.cli.app import run
 from upcall.cli.command import parser_of
+from upcall.cli.commands.service import launchd_agent, systemd_unit
 from upcall.cli.failures import Unreachable, line
-from upcall.cli.render import answer_command
-from upcall.cli.service import launchd_agent, systemd_unit
-from upcall.cli.times import moment, span
+from upcall.cli.render.inquiries import answer_command
+from upcall.cli.render.times import moment, span
+from upcall.cli.table import commands, load
 from upcall.cli.wire import Wire
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidSetting
-from upcall.domain.wording import age
-from upcall.home import Home
+from upcall.domain.inquiry.wording import age
+from upcall.home.files import Home
 
 HEAVY = {"asyncio", "email", "http.client", "pydantic", "shutil", "socket", "ssl", "starlette", "subprocess"}
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -220,7 +221,7 @@ def test_status_imports_nothing_heavy(shared: Program) -> None:
     shared("status")
     done = shared("status", PYTHONPROFILEIMPORTTIME="1")
     loaded = {entry.rpartition("|")[2].strip() for entry in done.stderr.splitlines()}
-    assert "upcall.cli.render" in loaded
+    assert "upcall.cli.render.inquiries" in loaded
     assert loaded & HEAVY == set()
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from upcall.cli.drawing import HERE, Size, screen
-from upcall.cli.keys import (
+from upcall.cli.picker.drawing import HERE, Size, screen
+from upcall.cli.picker.keys import (
     BACKSPACE,
     CLEAR,
     DOWN,
@@ -15,8 +15,8 @@ from upcall.cli.keys import (
     UP,
     keys,
 )
-from upcall.cli.picker import Decline, Deed, Leave, Picker, Send
-from upcall.cli.terminal import Paint
+from upcall.cli.picker.picker import Decline, Deed, Leave, Picker, Send
+from upcall.cli.render.terminal import Paint
 
 NOW = 1_900_000_000.0
 PLAIN = Paint(on=False)

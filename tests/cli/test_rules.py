@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.cli.conftest import Program
 from upcall.cli.client import ASKER, Client
-from upcall.home import Home
+from upcall.home.files import Home
 
 
 def put(program: Program, command: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program, ended
-from upcall.gate import MOST_FILES
+from upcall.http.gate import MOST_FILES
 
 
 @pytest.mark.promise("spec/8", "spec/146")

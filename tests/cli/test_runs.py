@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.conftest import heeding_ctrl_c
 from tests.cli.office import Office, an_office, line_with, rest_of
-from upcall.domain.program import Permission
-from upcall.domain.run import RunState
+from upcall.domain.run.program import Permission
+from upcall.domain.run.run import RunState
 
 COMPLETED = {"state": RunState.COMPLETED, "ended_at": 1_800_000_060.0}
 FAILED = {"state": RunState.FAILED, "reason": "exit_code 3", "ended_at": 1_800_000_060.0}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program
-from upcall.access import digest
-from upcall.home import Home
+from upcall.access.tokens import digest
+from upcall.home.files import Home
 
 UNFIT = {
     "empty": b"",

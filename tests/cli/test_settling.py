@@ -6,8 +6,8 @@ import re
 import pytest
 
 from tests.cli.conftest import Program, ended
-from upcall.cli.replies import VERDICTS
-from upcall.domain.reading import clear_verdict
+from upcall.cli.commands.replies import VERDICTS
+from upcall.domain.answer.reading import clear_verdict
 
 
 @pytest.mark.promise("trust/71")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from upcall.channel_settings import RouteSettings, SlackSettings
-from upcall.config import AgentSettings, Config, keys, load
+from upcall.config.channels import RouteSettings, SlackSettings
+from upcall.config.presets import NAMES, preset_table
+from upcall.config.settings import AgentSettings, Config, keys, load
 from upcall.domain.errors import InvalidSetting
-from upcall.home import Home
-from upcall.presets import NAMES, preset_table
+from upcall.home.files import Home
 
 
 def a_home(tmp_path: Path, settings: str = "") -> Home:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.store_contract import BackupContract, StoreContract
 
 

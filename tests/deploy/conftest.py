@@ -10,8 +10,8 @@ from tests import nginx
 from tests.cli.conftest import Program
 from tests.conftest import require
 from tests.postgres_server import PostgresServer
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 NAMES = ("upcall-0", "upcall-1")
 

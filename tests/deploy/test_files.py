@@ -13,10 +13,10 @@ import pytest
 
 from tests.conftest import require
 from tests.deploy.conftest import NAMES
-from upcall.config import keys
-from upcall.domain.limits import Limits
-from upcall.server import GRACE
-from upcall.web.openapi import openapi
+from upcall.config.settings import keys
+from upcall.daemon.server import GRACE
+from upcall.domain.inquiry.limits import Limits
+from upcall.web.api.openapi import openapi
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parent.parent.parent

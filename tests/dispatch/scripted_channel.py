@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from upcall.channel_ports import Inbox
-from upcall.domain.showing import Capabilities, Finding, Reference, View
+from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
+from upcall.ports.channel import Inbox
 
 SECONDS = 20.0
 

@@ -12,22 +12,22 @@ import pytest
 from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
-from upcall.broker import Broker, Reply
-from upcall.channel_ports import Refused, Unavailable
+from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch import service, worker
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
 from upcall.dispatch.service import Dispatch
-from upcall.domain import degrading
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Failed, Inquiry, Origin
+from upcall.domain.channel import degrading
+from upcall.domain.channel.routing import DEAL, Place, Route, Routing
+from upcall.domain.channel.showing import Reference, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Failed, Inquiry, Origin
 from upcall.domain.records import Job
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import DEAL, Place, Route, Routing
-from upcall.domain.showing import Reference, View
-from upcall.ports import Event
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.channel import Refused, Unavailable
+from upcall.ports.store import Event
+from upcall.stores.sqlite.store import SqliteStore
 
 ANA = Caller(name="ana", role=Role.PERSON)
 ONE, TWO = Place(channel="one", address="C1"), Place(channel="two", address="C2")

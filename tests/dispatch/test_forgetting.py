@@ -6,9 +6,9 @@ import pytest
 
 from upcall.dispatch.forgetting import PAGE, forget
 from upcall.dispatch.people import CODE, FAILURES, People, WrongCode
-from upcall.domain.delivery import HEARD, heard_record
+from upcall.domain.channel.delivery import HEARD, heard_record
 from upcall.domain.records import Effects
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import DAY, Clock
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.dispatch.scripted_channel import SECONDS
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.dispatch.worker import CALL_SECONDS, LEASE
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.channel.routing import Route
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening, Job
-from upcall.domain.routing import Route
 from upcall.testing.examples import Clock
 
 OVER = "held up past its lease"

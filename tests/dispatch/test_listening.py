@@ -10,14 +10,14 @@ from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import no_link
-from upcall.channel_ports import Inbox, Line, Unavailable
 from upcall.channels.words import sentences
 from upcall.dispatch.health import Health
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.post import Post
+from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.records import Job
-from upcall.domain.showing import Heard, Inbound, View
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.channel import Inbox, Line, Unavailable
+from upcall.stores.sqlite.store import SqliteStore
 
 LEASE = 0.3
 JOB = "listen:one"

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.channels.words import sentences
-from upcall.domain.asking import draft
+from upcall.dispatch.notifying import Notice, Notifier, Notifying, told_once, webhook
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Inquiry, Origin
-from upcall.domain.limits import Limits
-from upcall.notifying import Notice, Notifier, Notifying, told_once, webhook
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
+from upcall.domain.inquiry.limits import Limits
+from upcall.stores.sqlite.store import SqliteStore
 
 
 async def a_link(inquiry: Inquiry) -> str:

@@ -10,12 +10,12 @@ from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
-from upcall.domain.asking import draft
-from upcall.domain.delivery import KIND, WAITING, delivery_in, key
-from upcall.domain.inquiry import Answered, Inquiry, Origin
+from upcall.domain.channel.delivery import KIND, WAITING, delivery_in, key
+from upcall.domain.channel.routing import Route
+from upcall.domain.channel.showing import Capabilities, Given, Heard, Inbound
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin
 from upcall.domain.records import Effects, Record
-from upcall.domain.routing import Route
-from upcall.domain.showing import Capabilities, Given, Heard, Inbound
 from upcall.testing.channel_house import WEB
 
 WORDS_ONLY = Capabilities()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from upcall.access.signing import KEY_SECONDS, Forged, Signed, Signing, TooOld
 from upcall.domain.records import Record
-from upcall.signing import KEY_SECONDS, Forged, Signed, Signing, TooOld
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 DAY = 86400.0
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall
-from upcall.channel_ports import Inbox, Line, Refused, Unavailable
-from upcall.domain.routing import Route
+from upcall.domain.channel.routing import Route
+from upcall.ports.channel import Inbox, Line, Refused, Unavailable
 from upcall.testing.examples import Clock
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from tests.cli.conftest import Program, ended
 from tests.docs.pages import ROOT, blocks, commands, rows, upcalls
-from upcall.config import load
-from upcall.domain.limits import Limits
-from upcall.doors.catalogue import definitions
-from upcall.home import Home
+from upcall.config.settings import load
+from upcall.domain.inquiry.limits import Limits
+from upcall.doors.mcp.catalogue import definitions
+from upcall.home.files import Home
 
 PATIENCE = 60
 

@@ -15,13 +15,13 @@ import pytest
 import upcall
 from docs import generate
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
-from upcall.channel_settings import channel_keys, route_keys
-from upcall.cli.app import commands, load
 from upcall.cli.command import parsed as read, parser_of
-from upcall.config import agent_keys, keys as settings
+from upcall.cli.table import commands, load
+from upcall.config.channels import channel_keys, route_keys
+from upcall.config.presets import NAMES
+from upcall.config.settings import agent_keys, keys as settings
 from upcall.domain.errors import UpcallError
-from upcall.domain.wording import duration
-from upcall.presets import NAMES
+from upcall.domain.inquiry.wording import duration
 from upcall.web.errors import STATUSES
 
 
@@ -163,7 +163,7 @@ def test_the_configuration_page_lists_every_setting_of_every_kind_of_channel() -
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_presets_shows_each_as_it_is(name: str) -> None:
     shown = {block.content for block in blocks("toml") if block.page.name == "presets.md"}
-    assert (ROOT / f"src/upcall/presets/{name}.toml").read_text("utf-8") in shown
+    assert (ROOT / f"src/upcall/config/presets/{name}.toml").read_text("utf-8") in shown
 
 
 def every_error() -> set[type[UpcallError]]:

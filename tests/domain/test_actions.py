@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain import actions
-from upcall.domain.display import escaped
+from upcall.domain.approval import actions
 from upcall.domain.errors import InvalidInquiry
-from upcall.domain.inquiry import APPROVE, DENY, Kind
-from upcall.domain.program import Action
-from upcall.domain.redaction import redact
+from upcall.domain.inquiry.inquiry import APPROVE, DENY, Kind
+from upcall.domain.run.program import Action
+from upcall.domain.text.display import escaped
+from upcall.domain.text.redaction import redact
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),

@@ -5,10 +5,10 @@ import base64
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain.asking import draft
 from upcall.domain.errors import InvalidInquiry, UpcallError
-from upcall.domain.inquiry import Kind, OnExpiry, Option
-from upcall.domain.limits import Limits
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Kind, OnExpiry, Option
+from upcall.domain.inquiry.limits import Limits
 
 CACHE = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Memcached"}]}
 

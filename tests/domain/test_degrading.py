@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from upcall.channels.slack_blocks import CAPABILITIES as SLACK
-from upcall.channels.telegram_messages import CAPABILITIES as TELEGRAM
-from upcall.channels.whatsapp_messages import CAPABILITIES as WHATSAPP
+from upcall.channels.slack.blocks import CAPABILITIES as SLACK
+from upcall.channels.telegram.messages import CAPABILITIES as TELEGRAM
+from upcall.channels.whatsapp.messages import CAPABILITIES as WHATSAPP
 from upcall.channels.words import sentences
-from upcall.domain.asking import draft
-from upcall.domain.degrading import TooLong, view
-from upcall.domain.inquiry import Answer, Answered, Closing, Inquiry, Origin
-from upcall.domain.showing import Capabilities, Control, View
+from upcall.domain.channel.degrading import TooLong, view
+from upcall.domain.channel.showing import Capabilities, Control, View
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answer, Answered, Closing, Inquiry, Origin
 
 WORDS = sentences("en")
 PLAIN = Capabilities()

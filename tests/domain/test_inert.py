@@ -13,11 +13,11 @@ from hypothesis import example, given, strategies as st
 from tests.adversary.hiding import HIDDEN_PROGRAMS, HIDING_COMMANDS, PAYLOAD, SPLIT_WORDS
 from tests.conftest import require
 from tests.domain.test_redaction import FINE_PRINT, SECRETS
-from upcall.domain import actions
-from upcall.domain.display import escaped, visible
-from upcall.domain.invisible import is_hidden
-from upcall.domain.program import Action
-from upcall.domain.redaction import INERT, redact, redact_action
+from upcall.domain.approval import actions
+from upcall.domain.run.program import Action
+from upcall.domain.text.display import escaped, visible
+from upcall.domain.text.invisible import is_hidden
+from upcall.domain.text.redaction import INERT, redact, redact_action
 
 SHELL_ACTS_UPON = set(" \t\n\r\v\f\"'`$\\;|&<>()[]{}*?~#!^%@,")
 MASK = re.compile(r"\[redacted: [^\]]*\]")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from upcall.domain import lifecycle
 from upcall.domain.errors import KeyConflict
-from upcall.domain.inquiry import (
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import (
     APPROVE,
     DENY,
     STATE_NAMES,

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain.markers import MARKED_CHARACTERS, Marked, MarkedBadly, Markers
+from upcall.domain.run.markers import MARKED_CHARACTERS, Marked, MarkedBadly, Markers
 
 OPENING, CLOSING = "<<UPCALL_QUESTION>>", "<</UPCALL_QUESTION>>"
 QUESTION = {"question": "Which cache?", "options": ["Redis", "Memcached"]}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.domain.test_rules import REPO, allowed, remembered
-from upcall.domain import rules
-from upcall.domain.places import NOT_PLACES as KNOWN_TEXTS
-from upcall.domain.program import Action
+from upcall.domain.approval import rules
+from upcall.domain.approval.places import NOT_PLACES as KNOWN_TEXTS
+from upcall.domain.run.program import Action
 
 
 def inside(tool: str, given: dict[str, Any], cwd: str = REPO) -> bool:

@@ -6,9 +6,9 @@ import pytest
 
 from tests.adversary.prefixes import OPTION_TRICKS, PATH_TRICKS, RUNNING_COMMANDS, SHELL_TRICKS
 from tests.domain.test_rules import REPO, STATUS, allowed, asked, bash, remembered
-from upcall.domain import rules
+from upcall.domain.approval import rules
+from upcall.domain.approval.programs import offerable, prefix_problem
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.programs import offerable, prefix_problem
 from upcall.domain.records import Record
 
 OFFERED = [" ".join(prefix) for prefix in offerable()]

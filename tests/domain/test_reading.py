@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
+from upcall.domain.answer.reading import AFFIRMATIVE, NEGATIVE, ReadingRules, choose, read, strip_quoted, take
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
-from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Option, Origin, Question
-from upcall.domain.reading import AFFIRMATIVE, NEGATIVE, ReadingRules, choose, read, strip_quoted, take
+from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Option, Origin, Question
 
 POSITION = ReadingRules(numbers="position")
 REASK = ReadingRules(unknown_approval="reask")

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain.redaction import redact
+from upcall.domain.text.redaction import redact
 
 # Put together here, so that no scanner takes this file for a leak.
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC2dE3f"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.domain import resume
-from upcall.domain.inquiry import Answered, Change, Inquiry, Open
-from upcall.domain.outcome import outcome
-from upcall.holding import is_resumable
+from upcall.access.connected import is_resumable
+from upcall.domain.answer.outcome import outcome
+from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry, Open
+from upcall.domain.run import resume
 from upcall.testing.examples import an_inquiry, answering, rejecting
 
 

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Closing, Inquiry, Kind, Open, Origin, Question
-from upcall.domain.routing import DEAL, DESPAIR, TEST_DOOR, Place, Quiet, Route, Routing
+from upcall.domain.channel.routing import DEAL, DESPAIR, TEST_DOOR, Place, Quiet, Route, Routing
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Closing, Inquiry, Kind, Open, Origin, Question
 
 TEAM, BOSS, OPS = (Place(channel="slack", address=address) for address in ("C1", "U1", "C2"))
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC).timestamp()

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
-from upcall.domain import actions, rules
-from upcall.domain.commands import simple_words
+from upcall.domain.approval import actions, rules
+from upcall.domain.approval.commands import simple_words
+from upcall.domain.approval.rules import Remember, Rule
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import Inquiry, Origin
-from upcall.domain.program import Action
-from upcall.domain.rules import Remember, Rule
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
+from upcall.domain.run.program import Action
 
 REPO = "/home/ana/repo"
 STATUS = Rule(id="r1", by="ana", made_at=0.0, expires_at=100.0, tool="Bash", prefix=("git", "status"))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from upcall.domain import lifecycle, prompts, thread
 from upcall.domain.errors import PromptPending, QuestionNotAlone
-from upcall.domain.inquiry import (
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import (
     Answer,
     Answered,
     Change,
@@ -25,7 +25,8 @@ from upcall.domain.inquiry import (
     Question,
 )
 from upcall.domain.records import Effects, Record
-from upcall.domain.thread import QUEUE, THREAD, Item, Thread, thread_in
+from upcall.domain.thread import prompts, thread
+from upcall.domain.thread.thread import QUEUE, THREAD, Item, Thread, thread_in
 from upcall.testing.examples import HOUR, NOW, a_closing, an_answer, an_inquiry
 
 Metadata = Mapping[str, Any]

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain.display import escaped
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import (
+from upcall.domain.inquiry.inquiry import (
     Answer,
     Answered,
     Attachment,
@@ -24,7 +23,7 @@ from upcall.domain.inquiry import (
     Rejected,
     State,
 )
-from upcall.domain.wording import (
+from upcall.domain.inquiry.wording import (
     age,
     answer_text,
     choices,
@@ -34,6 +33,7 @@ from upcall.domain.wording import (
     resolution_text,
     visible,
 )
+from upcall.domain.text.display import escaped
 
 STAGING = Option(label="staging", description="push to staging.example.com")
 PRODUCTION = Option(label="production", description="push to www.example.com")

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from upcall.home import Home
+from upcall.home.files import Home
 
 PATIENCE = 30.0
 START = (
-    "import sys; from pathlib import Path; from upcall.home import Home; from upcall.doors.pipe import main; "
+    "import sys; from pathlib import Path; from upcall.home.files import Home; from upcall.doors.pipe.pipe import main; "
     "sys.exit(main(Home(Path(sys.argv[1]))))"
 )
 MODERN = {

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.doors.house import AGENT_TOKEN
-from upcall.doors.mcp_server import McpDoor
+from upcall.doors.mcp.server import McpDoor
 
 Context = ServerRequestContext[Any, Any]
 Fixture = Callable[[Context], Awaitable[types.CallToolResult]]

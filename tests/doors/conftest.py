@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.doors.house import House
-from upcall.broker import Broker
-from upcall.stores.sqlite import SqliteStore
+from upcall.broker.broker import Broker
+from upcall.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture

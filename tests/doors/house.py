@@ -15,22 +15,22 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Policy, Reply, Settled
+from upcall.broker.broker import Broker, Policy, Reply, Settled
 from upcall.dispatch.answer_links import AnswerLinks
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
 from upcall.doors.hooks import HookDoor
-from upcall.doors.mcp_server import McpDoor
-from upcall.doors.pipe_http import PipeDoor
-from upcall.doors.pipe_server import PipeServer
-from upcall.doors.progress import Beat
-from upcall.doors.tools import Tools
-from upcall.home import Home
-from upcall.ports import Event, Query
+from upcall.doors.mcp.progress import Beat
+from upcall.doors.mcp.server import McpDoor
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.pipe.http import PipeDoor
+from upcall.doors.pipe.server import PipeServer
+from upcall.home.files import Home
+from upcall.ports.store import Event, Query
 from upcall.runs.service import Runs
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
 PATIENCE = 30.0

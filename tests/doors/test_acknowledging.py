@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.doors.agent_side import Link, Pipe, Request, introduction
+from upcall.doors.pipe.agent_side import Link, Pipe, Request, introduction
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_human"}}
 REPLY = {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"status": "answered", "id": "01"}}}

@@ -12,11 +12,12 @@ import pytest
 from tests.doors.agent import INITIALIZE, PATIENCE, agent
 from tests.doors.house import House
 from upcall import __version__
-from upcall.domain.limits import Limits
-from upcall.doors import first_replies, wire
-from upcall.doors.catalogue import definitions
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.domain.inquiry.limits import Limits
+from upcall.doors.mcp import wire
+from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.pipe import first_replies
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
 

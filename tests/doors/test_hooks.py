@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
-from upcall.access import digest
+from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
 from upcall.doors.hooks import SAME_TURN, Turns
 

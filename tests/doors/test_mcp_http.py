@@ -15,8 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.doors.agent import INITIALIZE
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
-from upcall.domain.inquiry import Inquiry
-from upcall.doors.mcp_server import McpDoor
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.doors.mcp.server import McpDoor
 
 QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
 DOORS = ["modern", "legacy", "sse"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.doors.own_flags import kept_flags, session_in
+from upcall.doors.pipe.own_flags import kept_flags, session_in
 
 
 @pytest.mark.promise("trust/85")

@@ -10,11 +10,11 @@ import pytest
 
 from tests.doors.test_tools import ASKER, HASTY, PATIENCE, PERSON, asked
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Reply
+from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.doors.catalogue import PERMIT
-from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.tools import Asker, Tools, Watching
+from upcall.doors.mcp.catalogue import PERMIT
+from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.tools import Asker, Tools, Watching
 
 RUN = Caller(name="claude", role=Role.AGENT, run=3)
 ASKING_RUN = replace(ASKER, caller=RUN, session="s1", named_session=True, workspace="/w")
@@ -139,7 +139,7 @@ async def test_over_the_wire_it_is_one_block_of_text(tools: Tools) -> None:
 
 
 async def test_signs_of_life_are_shown_while_it_waits(broker: Broker) -> None:
-    from upcall.doors.progress import Beat
+    from upcall.doors.mcp.progress import Beat
 
     shown = asyncio.Event()
     tools = Tools(broker, desk_for=partial(ApprovalDesk, broker), beat=Beat(0.01))

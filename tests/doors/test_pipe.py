@@ -11,7 +11,7 @@ import pytest
 
 from tests.doors.agent import INITIALIZE, MODERN, PATIENCE, agent
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, House
-from upcall.home import Home
+from upcall.home.files import Home
 
 QUESTION = {"question": "Which cache?", "options": ["Redis", "None"]}
 
@@ -66,7 +66,7 @@ def test_an_acknowledgement_that_was_lost_is_said_again_to_the_next_daemon(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with agent(house.home, UPCALL_WAIT="block") as someone, monkeypatch.context() as deaf:
-        deaf.setattr("upcall.doors.conversation.Conversation._taken", lambda self, inquiry: None)
+        deaf.setattr("upcall.doors.mcp.conversation.Conversation._taken", lambda self, inquiry: None)
         someone.initialize()
         someone.call(1, "ask_human", QUESTION)
         house.answer(house.opened()[0].id, "1")
@@ -330,21 +330,21 @@ def test_a_daemon_is_started_when_none_runs_and_only_once(tmp_path: Path) -> Non
 
 def stop(home: Home) -> None:
     """End a daemon that a pipe has started, and wait until it has ended."""
-    from upcall.instance import stop_running
+    from upcall.home.instance import stop_running
 
     assert stop_running(home)
 
 
 @pytest.mark.promise("spec/195")
 def test_an_older_pipe_is_served_by_a_newer_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upcall.doors.pipe_server.PIPE_PROTOCOL", 7)
+    monkeypatch.setattr("upcall.doors.pipe.server.PIPE_PROTOCOL", 7)
     with agent(house.home) as someone:
         assert "result" in someone.ask(1, "server/discover", {"_meta": MODERN})
 
 
 def test_a_daemon_too_old_for_the_pipe_is_said_plainly(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upcall.doors.pipe_server.PIPE_PROTOCOL", 0)
-    monkeypatch.setattr("upcall.doors.conversation.Conversation.receive", lambda self, line: None)
+    monkeypatch.setattr("upcall.doors.pipe.server.PIPE_PROTOCOL", 0)
+    monkeypatch.setattr("upcall.doors.mcp.conversation.Conversation.receive", lambda self, line: None)
     with agent(house.home) as someone:
         assert "--replace" in someone.ask(1, "tools/list", {"_meta": MODERN})["error"]["message"]
 

@@ -13,15 +13,15 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from starlette.requests import Request
 
 from tests.doors.agent import INITIALIZE, MODERN
-from upcall.access import Access
-from upcall.broker import Broker
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
 from upcall.domain.roles import Caller, Role
 from upcall.doors.bearer import CALLER
-from upcall.doors.conversation import Conversation, Peer
-from upcall.doors.mcp_server import McpDoor
-from upcall.doors.pipe_server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
-from upcall.doors.tools import Tools
-from upcall.gate import Gate
+from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.server import McpDoor
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.pipe.server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
+from upcall.http.gate import Gate
 
 PATIENCE = 30
 TOKEN = "upcall_agent_test"
@@ -505,6 +505,6 @@ def _read(line: bytes) -> object:
 
 
 def test_the_pipe_and_the_daemon_agree_on_how_long_a_line_may_be() -> None:
-    from upcall.doors import agent_side
+    from upcall.doors.pipe import agent_side
 
     assert agent_side.LONGEST_LINE == LONGEST_LINE

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.domain.roles import Role
-from upcall.doors.secret_path import secret_routes
-from upcall.stores.sqlite import SqliteStore
+from upcall.doors.mcp.secret_path import secret_routes
+from upcall.stores.sqlite.store import SqliteStore
 
 
 async def door(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
-from upcall.broker import Broker, Policy, Reply
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.limits import Limits
+from upcall.broker.broker import Broker, Policy, Reply
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
-from upcall.doors.catalogue import definitions
-from upcall.doors.evidence import Handed
-from upcall.doors.meta import meta_of, request_key_of, session_of, wait_of
-from upcall.doors.progress import Beat
-from upcall.doors.tools import Asker, ToolResult, Tools, Watching
-from upcall.ports import Query
+from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
+from upcall.doors.mcp.progress import Beat
+from upcall.doors.mcp.tools import Asker, ToolResult, Tools, Watching
+from upcall.ports.store import Query
 
 PERSON = Caller(name="ada", role=Role.PERSON)
 AGENT = Caller(name="local", role=Role.AGENT)

@@ -14,8 +14,8 @@ from tests.conftest import require
 from tests.doors.agent import Agent
 from tests.files.door import Served, serving
 from tests.stories.conftest import Json, Scene
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 CONTAINER = """
 set -e

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from upcall.broker import Broker, Policy, Reply
-from upcall.domain.inquiry import Inquiry
+from upcall.broker.broker import Broker, Policy, Reply
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
-from upcall.doors.files import FileDoor
-from upcall.doors.folder_watch import FolderWatch
-from upcall.doors.tools import Tools
-from upcall.ports import Event, Query
-from upcall.stores.sqlite import SqliteStore
+from upcall.doors.files.door import FileDoor
+from upcall.doors.files.folder_watch import FolderWatch
+from upcall.doors.mcp.tools import Tools
+from upcall.ports.store import Event, Query
+from upcall.stores.sqlite.store import SqliteStore
 
 PATIENCE = 30.0
 PERSON = Caller(name="ada", role=Role.PERSON)

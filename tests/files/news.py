@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from upcall.doors.inotify import ARRIVED, Inotify
+from upcall.doors.files.inotify import ARRIVED, Inotify
 
 CHANGED = 0x00000004
 DELETED = 0x00000200

@@ -10,7 +10,7 @@ import pytest
 from tests.doors.agent import INITIALIZE, MODERN, PATIENCE
 from tests.files.conftest import Yard
 from tests.files.news import is_gone, is_there, response, until
-from upcall.instance import stop_running
+from upcall.home.instance import stop_running
 
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"], "context": "For sessions."}
 

@@ -17,10 +17,10 @@ from tests.conftest import require
 from tests.files.conftest import separation
 from tests.files.door import PATIENCE, Served, serving
 from tests.files.news import is_gone, is_there, put_task, response, until
-from upcall.broker import Policy
-from upcall.doors import file_group, pace
-from upcall.doors.folder_watch import FolderWatch
-from upcall.doors.inotify import Inotify
+from upcall.broker.broker import Policy
+from upcall.doors.files import group as file_group, pace
+from upcall.doors.files.folder_watch import FolderWatch
+from upcall.doors.files.inotify import Inotify
 
 APPROVAL = {"kind": "approval", "questions": [{"question": "rm -r build"}]}
 

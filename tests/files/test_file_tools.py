@@ -12,13 +12,13 @@ import pytest
 
 from tests.files.door import PATIENCE, serving
 from upcall.domain.roles import Caller, Role
-from upcall.doors.exchange import RESPONSES, STAGING, TASKS, Exchange
-from upcall.doors.file_inbox import Inbox
-from upcall.doors.file_tools import FileTools
-from upcall.doors.folder_watch import FolderWatch
-from upcall.doors.inotify import Inotify
-from upcall.doors.progress import Beat
-from upcall.doors.tools import Asker, ToolResult, Watching
+from upcall.doors.files.exchange import RESPONSES, STAGING, TASKS, Exchange
+from upcall.doors.files.folder_watch import FolderWatch
+from upcall.doors.files.inbox import Inbox
+from upcall.doors.files.inotify import Inotify
+from upcall.doors.files.tools import FileTools
+from upcall.doors.mcp.progress import Beat
+from upcall.doors.mcp.tools import Asker, ToolResult, Watching
 
 ASKER = Asker(caller=Caller(name="files", role=Role.AGENT), session="s", door="")
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
@@ -196,7 +196,7 @@ async def test_a_folder_that_cannot_be_written_to_is_an_error_that_says_so(tmp_p
 async def test_a_notice_that_nobody_takes_is_an_error_and_an_unknown_tool_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("upcall.doors.file_tools.NOTIFY_WITHIN", 0.05)
+    monkeypatch.setattr("upcall.doors.files.tools.NOTIFY_WITHIN", 0.05)
     async with contained(tmp_path / "ipc") as container:
         assert "nothing was asked" in (await container.begin("notify_human", message="Done.")).text
         assert "there is no tool 'ask'" in (await container.begin("ask")).text

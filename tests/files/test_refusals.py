@@ -10,8 +10,8 @@ import pytest
 
 from tests.files.door import Served
 from tests.files.news import is_there, put, put_task, response
-from upcall.doors.exchange import LARGEST
-from upcall.doors.pace import AT_ONCE
+from upcall.doors.files.exchange import LARGEST
+from upcall.doors.files.pace import AT_ONCE
 
 TASK = b'{"type": "ask_user", "request_id": "r1", "questions": [{"question": "Which cache?"}]}'
 

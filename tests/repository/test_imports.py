@@ -11,14 +11,14 @@ HEAVY = {"asyncio", "http.client", "mcp", "mcp_types", "orjson", "pydantic", "st
 LOADED_BY_THE_PIPE = """
 import sys
 before = set(sys.modules)
-import upcall.doors.pipe
+import upcall.doors.pipe.pipe
 print(*sorted(set(sys.modules) - before), sep="\\n")
 """
 
 
 LOADED_BY_THE_DAEMON = """
 import sys
-import upcall.server
+import upcall.daemon.server
 print(*sorted(sys.modules), sep="\\n")
 """
 FOR_PAGES = {"jinja2", "markdown_it", "markupsafe"}
@@ -59,7 +59,7 @@ def test_the_pipe_loads_nothing_heavy() -> None:
         [sys.executable, "-c", LOADED_BY_THE_PIPE], capture_output=True, text=True, check=False, timeout=60
     )
     assert run.returncode == 0, run.stderr
-    assert "upcall.doors.pipe" in run.stdout.split()
+    assert "upcall.doors.pipe.pipe" in run.stdout.split()
     assert HEAVY & set(run.stdout.split()) == set()
 
 

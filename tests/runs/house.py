@@ -14,15 +14,17 @@ from typing import Any
 
 from typing_extensions import override
 
-from upcall.access import Access
-from upcall.agent_ports import Driver, Reader
+from upcall.access.connected import Held
+from upcall.access.tokens import Access
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Reply
-from upcall.domain import resume
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Inquiry, Origin
-from upcall.domain.limits import Limits
-from upcall.domain.program import (
+from upcall.broker.broker import Broker, Reply
+from upcall.broker.pacing import Pacing
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
+from upcall.domain.inquiry.limits import Limits
+from upcall.domain.roles import Caller, Role
+from upcall.domain.run import resume
+from upcall.domain.run.program import (
     Asked,
     Command,
     Deferred,
@@ -37,16 +39,14 @@ from upcall.domain.program import (
     TurnTaken,
     Unreadable,
 )
-from upcall.domain.roles import Caller, Role
-from upcall.domain.run import Order, Run, RunState
-from upcall.holding import Held
-from upcall.home import Home
-from upcall.pacing import Pacing
-from upcall.ports import Store
-from upcall.runs.folder import RunFolder
-from upcall.runs.premises import Premises
+from upcall.domain.run.run import Order, Run, RunState
+from upcall.home.files import Home
+from upcall.ports.agent import Driver, Reader
+from upcall.ports.store import Store
+from upcall.runs.process.folder import RunFolder
+from upcall.runs.process.preparing import Premises
 from upcall.runs.service import Runs, Terms
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 PROGRAM = Path(__file__).with_name("program.py")
 ANA = Caller(name="ana", role=Role.PERSON)

@@ -21,13 +21,13 @@ import pytest
 
 from tests.doors.agent import INITIALIZE, START
 from tests.runs.house import ANA, House, a_house
-from upcall.domain.inquiry import Answered, Inquiry
-from upcall.domain.resume import RESUME
+from upcall.domain.inquiry.inquiry import Answered, Inquiry
 from upcall.domain.roles import Role
-from upcall.domain.run import Run, RunState
-from upcall.doors.pipe_server import PipeServer
-from upcall.doors.tools import Tools
-from upcall.ports import Query
+from upcall.domain.run.resume import RESUME
+from upcall.domain.run.run import Run, RunState
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.pipe.server import PipeServer
+from upcall.ports.store import Query
 
 pytestmark = pytest.mark.anyio
 TOKEN = "upcall_agent_test"
@@ -110,8 +110,8 @@ async def with_pipes(
     path: Path, monkeypatch: pytest.MonkeyPatch, *, hides_results: bool = False, end: bool = True
 ) -> AsyncIterator[House]:
     """A house with a door for pipes, and no time for them to find it again."""
-    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
-    monkeypatch.setattr("upcall.runs.resuming.GRACE", 0.0)
+    monkeypatch.setattr("upcall.runs.resume.REUNION", 0.0)
+    monkeypatch.setattr("upcall.runs.resume.GRACE", 0.0)
     async with a_house(path, hides_results=hides_results, end=end) as made:
         await made.access.adopt("local", Role.AGENT, TOKEN)
         pipes = PipeServer(Tools(made.broker, runner="here"), made.access)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.runs.house import House, a_house
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 
 pytestmark = [pytest.mark.anyio, pytest.mark.promise("trust/71")]
 

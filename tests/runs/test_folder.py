@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.runs.folder import Output, RunFolder
+from upcall.runs.process.folder import Output, RunFolder
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def test_whoever_reads_on_from_the_end_misses_nothing(folder: RunFolder) -> None
 def test_output_that_becomes_long_loses_its_beginning_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("upcall.runs.folder.SEGMENT_BYTES", 10)
-    monkeypatch.setattr("upcall.runs.folder.SEGMENTS", 2)
+    monkeypatch.setattr("upcall.runs.process.folder.SEGMENT_BYTES", 10)
+    monkeypatch.setattr("upcall.runs.process.folder.SEGMENTS", 2)
     folder = RunFolder(tmp_path / "1")
     folder.create()
     output = Output(folder)
@@ -63,13 +63,13 @@ def test_output_that_becomes_long_loses_its_beginning_and_nothing_else(
 def test_output_goes_on_when_a_disk_that_was_too_full_for_the_next_file_has_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("upcall.runs.folder.SEGMENT_BYTES", 5)
+    monkeypatch.setattr("upcall.runs.process.folder.SEGMENT_BYTES", 5)
     folder = RunFolder(tmp_path / "1")
     folder.create()
     output = Output(folder)
     output.append(b"before\n")
     with monkeypatch.context() as full:
-        full.setattr("upcall.runs.folder.os.open", _no_room)
+        full.setattr("upcall.runs.process.folder.os.open", _no_room)
         for _ in range(2):
             with pytest.raises(OSError, match="No space left"):
                 output.append(b"lost\n")

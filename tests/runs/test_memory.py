@@ -9,7 +9,7 @@ import pytest
 
 from tests.memory import ours
 from tests.runs.house import ANA, House, a_house
-from upcall.domain.run import RunState
+from upcall.domain.run.run import RunState
 
 pytestmark = pytest.mark.anyio
 RUNS = 6

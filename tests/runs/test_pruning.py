@@ -10,8 +10,8 @@ import pytest
 from tests.runs.house import House, a_house
 from upcall.domain.errors import UnknownRun
 from upcall.domain.records import Effects, Record
-from upcall.domain.resume import RESUME
-from upcall.domain.run import Run, RunState
+from upcall.domain.run.resume import RESUME
+from upcall.domain.run.run import Run, RunState
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.runs.house import ANA, House, a_house, until_logged
-from upcall.broker import Policy, Reply
-from upcall.domain import lifecycle
-from upcall.domain.api_errors import MOST_REFUSALS, awaited, next_try
-from upcall.domain.inquiry import Answered, Change, Inquiry
+from upcall.broker.broker import Policy, Reply
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role
-from upcall.domain.run import RunState
-from upcall.doors.tools import Asker, Tools
-from upcall.handed import Handed, Handovers
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.run.api_errors import MOST_REFUSALS, awaited, next_try
+from upcall.domain.run.run import RunState
+from upcall.doors.mcp.tools import Asker, Tools
+from upcall.home.handed import Handed, Handovers
+from upcall.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -262,7 +262,7 @@ async def test_a_session_that_cannot_be_resumed_fails_in_plain_sight(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a few attempts; the answer is kept, and trying again delivers it."""
-    monkeypatch.setattr("upcall.runs.resuming.PAUSES", (0.0,))
+    monkeypatch.setattr("upcall.runs.resume.PAUSES", (0.0,))
     (house.work / "then.py").write_text("os._exit(1)")
     run = await house.until_session(await house.begin(WAITS))
     asked = await house.ask(run)
@@ -299,7 +299,7 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While there is a pipe it is left alone; then it becomes a run of ours, and later answers find the same one."""
-    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    monkeypatch.setattr("upcall.runs.resume.REUNION", 0.0)
     stranger = {
         "run": None,
         "program": "plain",
@@ -327,7 +327,7 @@ async def test_a_session_whose_run_was_forgotten_is_brought_back_as_a_new_run(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program may have given the session another name since, and then the run is forgotten under that."""
-    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    monkeypatch.setattr("upcall.runs.resume.REUNION", 0.0)
     stranger = {
         "run": None,
         "program": "plain",
@@ -351,7 +351,7 @@ async def test_a_session_whose_run_was_forgotten_is_brought_back_as_a_new_run(
 async def test_retrying_a_session_of_ones_own_tells_that_session_the_answer_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("upcall.runs.resuming.REUNION", 0.0)
+    monkeypatch.setattr("upcall.runs.resume.REUNION", 0.0)
     (house.work / "then.py").write_text("tell(turn=True); tell(result='no', bad='error')")
     origin = {
         "run": None,

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from upcall.domain.program import LOST_TOUCH, Finished
-from upcall.domain.resume import RESTARTED
-from upcall.domain.run import Run, RunState
-from upcall.runs.keeper import CANNOT_START
-from upcall.runs.settling import Ending, settled
+from upcall.domain.run.program import LOST_TOUCH, Finished
+from upcall.domain.run.resume import RESTARTED
+from upcall.domain.run.run import Run, RunState
+from upcall.runs.process.keeper import CANNOT_START
+from upcall.runs.process.settling import Ending, settled
 
 RUN = Run(
     number=1,

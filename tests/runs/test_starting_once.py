@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.runs.house import ANA, a_house
-from upcall.broker import Broker, Reply
-from upcall.domain import resume
-from upcall.domain.run import Run, RunState
-from upcall.runs import supervise
+from upcall.broker.broker import Broker, Reply
+from upcall.domain.run import resume
+from upcall.domain.run.run import Run, RunState
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
-from upcall.runs.folder import RunFolder
-from upcall.runs.keeper import BUSY, STALE
-from upcall.stores.sqlite import SqliteStore
+from upcall.runs.process import supervise
+from upcall.runs.process.folder import RunFolder
+from upcall.runs.process.keeper import BUSY, STALE
+from upcall.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 START_KEEPER = supervise.start_keeper
@@ -139,5 +139,5 @@ class Keepers:
 
 def keep(folder: RunFolder) -> int:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "upcall.runs.keeper", str(folder.path)], check=False, timeout=30
+        [sys.executable, "-P", "-m", "upcall.runs.process.keeper", str(folder.path)], check=False, timeout=30
     ).returncode

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.runs.house import ANA, House, a_house, until_logged
-from upcall.domain.run import RunState
-from upcall.pacing import Pacing
-from upcall.ports import Query
+from upcall.broker.pacing import Pacing
+from upcall.domain.run.run import RunState
+from upcall.ports.store import Query
 
 pytestmark = pytest.mark.anyio
 ASKS = "tell(turn=True); tell(asked={'question': 'Which cache?', 'options': ['Redis', 'None']}); tell(result='ok')"

@@ -14,12 +14,12 @@ import pytest
 
 from tests.web.house import House, until
 from upcall.approvals.desk import ApprovalDesk
-from upcall.broker import Broker, Policy
-from upcall.config import load
-from upcall.domain.program import Action, Verdict
+from upcall.broker.broker import Broker, Policy
+from upcall.config.settings import load
+from upcall.daemon.wiring.parts import policy
 from upcall.domain.roles import Caller, Role
-from upcall.home import Home
-from upcall.wiring import policy
+from upcall.domain.run.program import Action, Verdict
+from upcall.home.files import Home
 
 DEPLOY: dict[str, Any] = {
     "question": "What's the deployment target?",

@@ -15,11 +15,11 @@ import httpx2
 import pytest
 
 from tests.web.house import House, until
-from upcall.config import Config, load
+from upcall.config.settings import Config, load
+from upcall.daemon.wiring.parts import policy
 from upcall.domain.roles import Caller, Role
-from upcall.doors.tools import Asker, ToolResult, Tools
-from upcall.home import Home
-from upcall.wiring import policy
+from upcall.doors.mcp.tools import Asker, ToolResult, Tools
+from upcall.home.files import Home
 
 STORAGE: dict[str, Any] = {
     "header": "Storage",

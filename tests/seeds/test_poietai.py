@@ -20,18 +20,18 @@ from mcp.client.sse import sse_client
 from mcp_types import CallToolResult, TextContent
 
 from tests.cli.conftest import Program
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.cli.client import Client
-from upcall.config import Config, load
+from upcall.config.settings import Config, load
+from upcall.daemon.wiring.parts import policy
 from upcall.domain.errors import UpcallError
 from upcall.domain.roles import Caller, Role
-from upcall.doors.tools import Asker, ToolResult, Tools
-from upcall.home import Home
-from upcall.stores.sqlite import SqliteStore
+from upcall.doors.mcp.tools import Asker, ToolResult, Tools
+from upcall.home.files import Home
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 from upcall.web.pages.locales import Words
 from upcall.web.pages.rendering import Rendering
-from upcall.wiring import policy
 
 CLAUDE = Path(__file__).with_name("sse_claude.py")
 ASKER = Asker(caller=Caller(name="claude", role=Role.AGENT), session="s", door="mcp")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import Config, load
-from upcall.domain.asking import draft
+from upcall.config.settings import Config, load
 from upcall.domain.errors import InvalidInquiry
-from upcall.domain.inquiry import Kind
-from upcall.doors.catalogue import definitions
-from upcall.home import Home
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Kind
+from upcall.doors.mcp.catalogue import definitions
+from upcall.home.files import Home
 
 
 @pytest.fixture

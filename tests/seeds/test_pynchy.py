@@ -18,11 +18,11 @@ from tests.files.conftest import Yard
 from tests.files.door import Served
 from tests.files.news import put_task, response, until
 from upcall.cli.client import Client
-from upcall.config import Config
-from upcall.domain.inquiry import Kind
-from upcall.doors.folder_watch import FolderWatch
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.config.settings import Config
+from upcall.domain.inquiry.inquiry import Kind
+from upcall.doors.files.folder_watch import FolderWatch
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 from upcall.testing.channel_house import Message
 
 SETTINGS = """

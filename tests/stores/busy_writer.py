@@ -4,9 +4,9 @@ import asyncio
 import sys
 from uuid import uuid4
 
-from upcall.ports import Store
+from upcall.ports.store import Store
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry, answering
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.postgres_server import PostgresServer
 from tests.stores.wire_tap import WireTap
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import Clock
 
 

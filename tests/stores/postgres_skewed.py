@@ -7,8 +7,8 @@ import asyncio
 import sys
 import time
 
-from upcall.broker import Broker
-from upcall.domain.asking import draft
+from upcall.broker.broker import Broker
+from upcall.domain.inquiry.asking import draft
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import an_origin
 

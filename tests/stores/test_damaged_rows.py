@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from upcall.domain.errors import DamagedRow
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
-from upcall.ports import Query, Store
+from upcall.ports.store import Query, Store
 from upcall.stores import damage
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import psycopg
 
-from upcall.ports import Query, Store
-from upcall.stores.migrations import migrations as sqlite_steps
+from upcall.ports.store import Query, Store
 from upcall.stores.postgres.schema import migrations as postgres_steps
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.migrations import migrations as sqlite_steps
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 
 ODD = 'of a run,"run":9, or so it says \0 \ud800'

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from upcall.config import Config, load
+from upcall.config.settings import Config, load
+from upcall.daemon.wiring.store import database_path, open_store
 from upcall.domain.errors import InvalidSetting, StorageError
-from upcall.home import Home
+from upcall.home.files import Home
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
-from upcall.wiring_store import database_path, open_store
 
 
 @pytest.fixture

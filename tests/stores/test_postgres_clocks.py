@@ -9,8 +9,8 @@ import time
 import pytest
 
 from tests.stores.test_postgres_processes import line
-from upcall.broker import Broker, Reply
-from upcall.domain.asking import draft
+from upcall.broker.broker import Broker, Reply
+from upcall.domain.inquiry.asking import draft
 from upcall.domain.records import Effects
 from upcall.domain.roles import Caller, Role
 from upcall.stores.postgres.clock import DatabaseClock

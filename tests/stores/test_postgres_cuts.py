@@ -9,7 +9,7 @@ import pytest
 
 from tests.stores.wire_tap import WireTap
 from upcall.domain.records import Effects, Happening, Record
-from upcall.ports import Revise
+from upcall.ports.store import Revise
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import NOW, Clock, a_token
 from upcall.testing.store_ledger import LEASE, a_job, a_record, claimed, put, writing

@@ -10,7 +10,7 @@ from tests.postgres_server import PostgresServer
 from tests.stores.wire_tap import WireTap
 from upcall.domain.errors import InvalidSetting, NewerDatabase, StorageError
 from upcall.domain.records import Happening
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.stores.postgres.schema import migrations
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import HOUR, NOW, Clock, an_inquiry, answering

@@ -8,9 +8,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from upcall.domain.errors import InvalidRequest, StorageError
-from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import Happening
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import HOUR, NOW, Clock, a_token, an_inquiry, answering

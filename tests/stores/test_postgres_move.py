@@ -11,10 +11,10 @@ import pytest
 from tests.stores.wire_tap import WireTap
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
-from upcall.ports import Store
+from upcall.ports.store import Store
 from upcall.stores.postgres.move import move
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering
 from upcall.testing.store_harness import Kept, furnish, kept
 from upcall.testing.store_ledger import LEASE, a_job, a_record, claimed, writing

@@ -6,8 +6,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from upcall.domain.inquiry import Kind
-from upcall.ports import Query
+from upcall.domain.inquiry.inquiry import Kind
+from upcall.ports.store import Query
 from upcall.stores.postgres import jobs, ledger, locked, reads, rows, statements
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import DAY, NOW

@@ -9,7 +9,7 @@ from tests.conftest import require
 from tests.pgbouncer import PgBouncer, program
 from tests.postgres_server import PostgresServer
 from upcall.domain.records import Effects
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import HOUR, Clock, an_inquiry, answering
 from upcall.testing.store_harness import furnish, kept

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from upcall.broker import Broker, Reply
+from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import HOUR, an_inquiry
 

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from upcall.domain.inquiry import Attachment, Inquiry
+from upcall.domain.inquiry.inquiry import Attachment, Inquiry
 from upcall.stores import codec
 from upcall.testing.examples import an_inquiry
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.stores.test_sqlite_faults import sound
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from upcall.domain.errors import InvalidRequest, StorageError, StorageFull
-from upcall.ports import Query, Store
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.store import Query, Store
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry, answering
 
 BIG = "x" * 20_000

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from upcall.domain.errors import NewerDatabase, StorageError
-from upcall.ports import Query
-from upcall.stores.connections import connect
-from upcall.stores.migrations import migrations
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.store import Query
+from upcall.stores.sqlite.connections import connect
+from upcall.stores.sqlite.migrations import migrations
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 
 

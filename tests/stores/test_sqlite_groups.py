@@ -8,16 +8,16 @@ from typing import Self
 
 import pytest
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import NOTHING
-from upcall.ports import Decide
+from upcall.ports.store import Decide
 from upcall.stores import codec
-from upcall.stores.connections import connect
-from upcall.stores.reads import Reads
-from upcall.stores.staged import MOST_ROWS
+from upcall.stores.sqlite.connections import connect
+from upcall.stores.sqlite.reads import Reads
+from upcall.stores.sqlite.staged import MOST_ROWS
+from upcall.stores.sqlite.writes import Writes
 from upcall.stores.tail import Logged
-from upcall.stores.writes import Writes
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
 
 

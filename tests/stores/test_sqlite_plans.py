@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from upcall.domain.inquiry import Inquiry, Kind
-from upcall.ports import Query
-from upcall.stores import codec, reads
-from upcall.stores.migrations import migrate
-from upcall.stores.reads import Reads
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.ports.store import Query
+from upcall.stores import codec
+from upcall.stores.sqlite import reads
+from upcall.stores.sqlite.migrations import migrate
+from upcall.stores.sqlite.reads import Reads
 from upcall.testing.examples import DAY, NOW, an_inquiry, answering
 
 OPEN_LISTS = {

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from upcall.domain.inquiry import Inquiry
-from upcall.stores.sqlite import SqliteStore
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import DAY, HOUR, NOW, Clock, an_inquiry, answering
 
 

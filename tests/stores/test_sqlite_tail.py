@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from upcall.domain.records import Happening
-from upcall.ports import Event
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.store import Event
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.stores.tail import MAX_EVENTS, Logged, Tail
 from upcall.testing.examples import HOUR, NOW, an_inquiry, answering
 

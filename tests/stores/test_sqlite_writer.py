@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from upcall.domain.errors import StorageError
-from upcall.stores.faults import in_our_words
+from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.writer import Work, Writer
 from upcall.stores.tail import Logged
-from upcall.stores.writer import Work, Writer
 
 
 class Notes:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.stores.test_postgres_processes import line
-from upcall.config import load
+from upcall.broker.presence import JOB as PRESENCE
+from upcall.config.settings import load
+from upcall.daemon.wiring.store import open_store
 from upcall.domain.records import TAKEN_OVER, Effects, Job
-from upcall.home import Home
-from upcall.presence import JOB as PRESENCE
+from upcall.home.files import Home
 from upcall.stores.postgres import takeover
 from upcall.stores.postgres.store import PostgresStore
-from upcall.stores.sqlite import SqliteStore
-from upcall.wiring_store import open_store
+from upcall.stores.sqlite.store import SqliteStore
 
 KINDS = ("show:slack", "refresh:slack", "remind:slack", "escalate", "resume", "listen:slack", PRESENCE)
 

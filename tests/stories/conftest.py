@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from upcall.cli.client import Client, inquiry_path
-from upcall.home import Home, Running
-from upcall.instance import stop_running
-from upcall.launch import ensure_running
+from upcall.home.files import Home, Running
+from upcall.home.instance import stop_running
+from upcall.home.launch import ensure_running
 from upcall.testing.agent import StdioAgent
 
 Json = dict[str, Any]

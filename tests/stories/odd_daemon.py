@@ -32,16 +32,16 @@ def main() -> int:
     right, wrong_by = time.time, float(os.environ["CLOCK"])
     # Before anything takes it for the time.
     time.time = lambda: right() + wrong_by
-    from upcall import presence
+    from upcall.broker import presence
     from upcall.cli.app import run
     from upcall.dispatch import escalating, listening, worker
-    from upcall.runs import resuming
+    from upcall.runs import resume as resuming
 
     lease = float(os.environ["LEASE"])
     if lease:
         worker.LEASE, worker.CALL_SECONDS = lease, lease / 2
         # Whoever takes over these constants has to be imported later.
-        assert "upcall.wiring_channels" not in sys.modules
+        assert "upcall.daemon.wiring.channels" not in sys.modules
         escalating.LEASE = listening.LEASE = lease
         resuming.LEASE = resuming.STARTED_WITHIN = lease
         defaults = presence.Presence.__init__.__kwdefaults__

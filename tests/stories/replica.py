@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from upcall.cli.client import Client
-from upcall.home import Home
+from upcall.home.files import Home
 
 ROOT = Path(__file__).parent.parent.parent
 LEASE = float(os.environ.get("UPCALL_TEST_LEASE", "5"))

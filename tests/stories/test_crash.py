@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.stories.conftest import CACHE, Json, Scene
-from upcall.broker import Broker, Reply
+from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.instance import stop_running
-from upcall.stores.sqlite import SqliteStore
+from upcall.home.instance import stop_running
+from upcall.stores.sqlite.store import SqliteStore
 
 
 def status_of(result: Json) -> object:

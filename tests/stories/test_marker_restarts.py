@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 PIECES = (
     "session: s-1\n",

@@ -14,7 +14,7 @@ from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.cli.conftest import Done, Program, ended
 from tests.postgres_server import PostgresServer
 from upcall.cli.client import Client
-from upcall.home import Home
+from upcall.home.files import Home
 
 SETTINGS = """
 [channels.slack]

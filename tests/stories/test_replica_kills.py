@@ -14,7 +14,7 @@ import pytest
 from tests.stories.conftest import CACHE, Json, Scene
 from tests.stories.test_two_daemons import answers_of, scenes
 from upcall.cli.failures import Unreachable
-from upcall.instance import stop_running
+from upcall.home.instance import stop_running
 
 __all__ = ["scenes"]
 

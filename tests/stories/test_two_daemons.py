@@ -8,8 +8,8 @@ import pytest
 
 from tests.postgres_server import PostgresServer
 from tests.stories.conftest import Json, Scene
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from tests.postgres_server import PostgresServer
 from tests.stories.conftest import Json, Scene
 from upcall.cli.client import run_path
-from upcall.home import Home
-from upcall.instance import stop_running
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 AGENT = """
 import subprocess, sys

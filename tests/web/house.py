@@ -13,16 +13,16 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
-from upcall.access import Access
-from upcall.broker import Broker, Policy
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker, Policy
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.people import People
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
+from upcall.domain.channel.routing import Routing
 from upcall.domain.roles import Role
-from upcall.domain.routing import Routing
 from upcall.runs.service import Runs
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
 ROLES = {

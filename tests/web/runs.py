@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Command, Permission
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.domain.run import Order, Run, RunState
+from upcall.domain.run.program import Command, Permission
+from upcall.domain.run.run import Order, Run, RunState
 from upcall.runs.book import RunPage
 from upcall.runs.keyed import Begun
-from upcall.runs.logs import LogLine, LogPage
+from upcall.runs.process.log import LogLine, LogPage
 
 AGENTS = ("scripted", "claude")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from upcall.access import CODE_SECONDS, Access
+from upcall.access.tokens import CODE_SECONDS, Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller, Role, Token
-from upcall.stores.sqlite import SqliteStore
+from upcall.stores.sqlite.store import SqliteStore
 
 ANA = Caller(name="ana", role=Role.PERSON)
 

@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 
 from tests.web.house import House, Server, until
-from upcall import http_connection
-from upcall.gate import Gate
-from upcall.http_connection import LARGEST_HEAD, HttpConnection
+from upcall.http import connection as http_connection
+from upcall.http.connection import LARGEST_HEAD, HttpConnection
+from upcall.http.gate import Gate
 
 PATIENCE = 30
 

@@ -9,11 +9,11 @@ import pytest
 from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.web.house import House, serving
 from tests.web.visitor import Visitor, words
-from upcall.channel_ports import SignedOut
 from upcall.channels.words import sentences
 from upcall.dispatch.health import LISTENING, SENDING, Health
 from upcall.dispatch.post import Post
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.channel import SignedOut
 from upcall.web.pages.locales import LANGUAGES
 
 

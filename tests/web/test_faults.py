@@ -7,7 +7,7 @@ import pytest
 from tests.web.house import CHOICE, House, code, message
 from upcall.domain import errors as domain_errors
 from upcall.domain.errors import StorageFull, UpcallError
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.web import errors as web_errors
 
 UNKNOWN = "z99zzz"

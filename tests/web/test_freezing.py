@@ -16,8 +16,8 @@ from tests.web.visitor import Visitor
 from upcall.approvals.desk import ApprovalDesk
 from upcall.approvals.rulebook import Rulebook
 from upcall.approvals.unnamed import UnnamedCalls
-from upcall.domain.program import Action
 from upcall.domain.roles import Caller, Role
+from upcall.domain.run.program import Action
 from upcall.doors.native import QUESTION_TOOL, Call, decide
 
 AGENT = Caller(name="builder", role=Role.AGENT)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.web.house import House, code
-from upcall.domain.limits import Limits
-from upcall.web.schemas import schemas
+from upcall.domain.inquiry.limits import Limits
+from upcall.web.api.schemas import schemas
 
 SCHEMAS: dict[str, Any] = schemas(Limits())
 SCALARS = (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.web.house import CHOICE, House, code, message
-from upcall.pacing import Pacing
+from upcall.broker.pacing import Pacing
 
 
 async def test_asking_gives_the_whole_inquiry_open(house: House) -> None:

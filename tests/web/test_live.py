@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from tests.web.house import CHOICE, House, code, serving, until
-from upcall.domain.inquiry import Origin
+from upcall.domain.inquiry.inquiry import Origin
 from upcall.stores import tail
 
 

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from tests.memory import ours
 from tests.web.house import House
 from tests.web.visitor import Visitor
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.testing.examples import an_inquiry
-from upcall.web.documents import Documents
+from upcall.web.api.documents import Documents
 from upcall.web.pages.markdown import rendered
 
 TIMES = 12

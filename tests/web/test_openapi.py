@@ -11,13 +11,13 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from starlette.routing import Route
 
 from tests.web.house import CHOICE, House
-from upcall.access import digest
+from upcall.access.tokens import digest
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.roles import Caller, Role
 from upcall.runs.service import Runs
+from upcall.web.api.openapi import openapi
 from upcall.web.app import WebSettings, api_routes
 from upcall.web.call import Resource
-from upcall.web.openapi import openapi
 
 DOCUMENT = cast("dict[str, Any]", openapi("1.2.3"))
 

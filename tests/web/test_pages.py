@@ -7,8 +7,8 @@ import pytest
 
 from tests.web.house import CHOICE, House
 from tests.web.visitor import Form, Visitor, words
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Origin
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Origin
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 
 from tests.web.house import House
 from tests.web.visitor import Form, Visitor
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.dispatch.subscriptions import MOST, Subscriptions
+from upcall.domain.channel.subscription import Subscription
 from upcall.domain.roles import Caller, Role
-from upcall.domain.subscription import Subscription
 
 PHONE = Subscription(endpoint="https://push.example/phone", p256dh="key", auth="secret")
 

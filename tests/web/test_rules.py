@@ -8,7 +8,7 @@ import pytest
 from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
 from tests.web.house import CHOICE, House, code
 from tests.web.test_openapi import check, schema_of
-from upcall.broker import Policy
+from upcall.broker.broker import Policy
 
 ACTION: dict[str, Any] = {
     "tool": "Bash",

@@ -7,9 +7,9 @@ import pytest
 
 from tests.web.house import House
 from tests.web.visitor import Visitor, words
-from upcall.access import digest
+from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
-from upcall.domain.run import RunState
+from upcall.domain.run.run import RunState
 from upcall.web.pages.run_views import LONGEST_LINE, MOST_LINES
 
 ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd": "/srv/shop"}

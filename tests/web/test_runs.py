@@ -7,10 +7,10 @@ import httpx2
 import pytest
 
 from tests.web.house import CHOICE, House, code, message, until
-from upcall.access import digest
-from upcall.domain.program import Permission
+from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
-from upcall.domain.run import Order, RunState
+from upcall.domain.run.program import Permission
+from upcall.domain.run.run import Order, RunState
 
 ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd": "/srv/shop"}
 STEERING = ["cancel", "retry", "say", "attach"]

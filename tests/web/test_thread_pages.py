@@ -9,8 +9,8 @@ import pytest
 
 from tests.web.house import CHOICE, House, serving
 from tests.web.visitor import Visitor, words
-from upcall.broker import Policy
-from upcall.domain.thread import ThreadRules
+from upcall.broker.broker import Policy
+from upcall.domain.thread.thread import ThreadRules
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 
 from tests.web.house import CHOICE, House, code
 from tests.web.test_openapi import check, schema_of
-from upcall.broker import Policy, Reply, Settled
+from upcall.broker.broker import Policy, Reply, Settled
+from upcall.broker.pacing import Pacing
+from upcall.broker.threads import Threads
 from upcall.domain.roles import Caller, Role
-from upcall.domain.thread import ThreadRules
-from upcall.pacing import Pacing
-from upcall.ports import Event
-from upcall.threads import Threads
+from upcall.domain.thread.thread import ThreadRules
+from upcall.ports.store import Event
 
 ITEMS = "/v1/threads/{name}/items"
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.web.house import CHOICE, House, code, message, serving
 from tests.web.test_live import streaming
-from upcall.json_reading import DEEPEST, ENCODER_DEEPEST, read_json
+from upcall.ports.json_reading import DEEPEST, ENCODER_DEEPEST, read_json
 from upcall.stores import damage
 
 

@@ -7,19 +7,19 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
 
-from upcall.agent_ports import Agent
-from upcall.agents.acp import Acp
-from upcall.agents.command import CommandAgent
-from upcall.agents.marked import MarkedAgent
-from upcall.config import TEMPLATED, AgentSettings
+from upcall.agents.acp.adapter import Acp
+from upcall.agents.command.adapter import CommandAgent
+from upcall.agents.command.marked import MarkedAgent
+from upcall.config.settings import TEMPLATED, AgentSettings
 from upcall.domain.errors import InvalidSetting, UpcallError
+from upcall.ports.agent import Agent
 
 GROUP = "upcall.agents"
 BUILT_IN = {
-    "claude": "upcall.agents.claude_code:ClaudeCode",
-    "codex": "upcall.agents.codex:Codex",
-    "opencode": "upcall.agents.opencode:Opencode",
-    "gemini": "upcall.agents.gemini:Gemini",
+    "claude": "upcall.agents.claude.adapter:ClaudeCode",
+    "codex": "upcall.agents.codex.adapter:Codex",
+    "opencode": "upcall.agents.opencode.adapter:Opencode",
+    "gemini": "upcall.agents.gemini.adapter:Gemini",
 }
 
 ONLY_READ = ("claude",)

@@ -1,6 +1,6 @@
 """What an agent is told about asking, in words that every program understands."""
 
-from upcall.domain.program import Door
+from upcall.domain.run.program import Door
 
 _ASKING = """\
 You work without anybody watching, and a person can be asked.

@@ -1,9 +1,9 @@
 """The denials of a session: found for an action, and forgotten when its next turn begins."""
 
-from upcall.domain import denials
-from upcall.domain.denials import Denial
+from upcall.domain.approval import denials
+from upcall.domain.approval.denials import Denial
 from upcall.domain.records import Effects, Record
-from upcall.ports import Ledger
+from upcall.ports.store import Ledger
 
 PAGE = 200
 

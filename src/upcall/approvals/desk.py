@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 
 from upcall.approvals import denied
 from upcall.approvals.rulebook import Rulebook
-from upcall.broker import Broker
-from upcall.domain import actions
-from upcall.domain.asking import Draft, draft
+from upcall.broker.broker import Broker
+from upcall.broker.repeats import Scope
+from upcall.domain.answer.outcome import Outcome, outcome
+from upcall.domain.approval import actions
 from upcall.domain.errors import InvalidInquiry, RateLimited, StorageError, UpcallError
-from upcall.domain.inquiry import APPROVE, Answered, Inquiry, Origin
-from upcall.domain.limits import MOST_NATIVE, NATIVE, weight
-from upcall.domain.outcome import Outcome, outcome
-from upcall.domain.program import Action, Verdict
+from upcall.domain.inquiry.asking import Draft, draft
+from upcall.domain.inquiry.inquiry import APPROVE, Answered, Inquiry, Origin
+from upcall.domain.inquiry.limits import MOST_NATIVE, NATIVE, weight
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
-from upcall.repeats import Scope
-from upcall.unhurried import LIGHT, unhurried
+from upcall.domain.run.program import Action, Verdict
+from upcall.ports.unhurried import LIGHT, unhurried
 
 NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from upcall.broker import Broker
-from upcall.domain.inquiry import Inquiry, Kind
-from upcall.ports import Query
+from upcall.broker.broker import Broker
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.ports.store import Query
 
 PAGE = 200
 VIA = "worker_end"

@@ -6,15 +6,15 @@ import secrets
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
-from upcall.broker import Broker
-from upcall.domain import actions, rules
+from upcall.broker.broker import Broker
+from upcall.domain.approval import actions, rules
+from upcall.domain.approval.places import is_inside
+from upcall.domain.approval.rules import Rule
 from upcall.domain.errors import UnknownRule
-from upcall.domain.places import is_inside
-from upcall.domain.program import Action
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
-from upcall.domain.rules import Rule
-from upcall.unhurried import LIGHT, unhurried
+from upcall.domain.run.program import Action
+from upcall.ports.unhurried import LIGHT, unhurried
 
 PAGE = 200
 MOST_LOOKED_AT = 1001

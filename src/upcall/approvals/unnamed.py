@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from upcall.domain.limits import weight
+from upcall.domain.inquiry.limits import weight
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller
-from upcall.ports import Ledger
-from upcall.unhurried import LIGHT, unhurried
+from upcall.ports.store import Ledger
+from upcall.ports.unhurried import LIGHT, unhurried
 
 KIND = "unnamed_call"
 _NAMING = ("session_id", "prompt_id", "agent_id", "tool_name", "tool_input")

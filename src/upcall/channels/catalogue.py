@@ -6,11 +6,11 @@ Not everybody has a channel's library, and loading one takes time.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from upcall import channel_settings as kinds
-from upcall.channel_ports import Channel, Stamps
+from upcall.config import channels as kinds
+from upcall.ports.channel import Channel, Stamps
 
 if TYPE_CHECKING:
-    from upcall.channels.push import Recipients
+    from upcall.channels.push.channel import Recipients
 
 
 def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
@@ -29,20 +29,20 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
 
 def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:
     """Web Push, which has to know whose browsers there are. Raises as `channel` does."""
-    from upcall.channels.push import Push
+    from upcall.channels.push.channel import Push
 
     return Push(recipients, settings.subject)
 
 
 def new_push_key() -> tuple[str, str]:
     """A key by which push services know this installation. Raises as `channel` does."""
-    from upcall.channels.push import new_key
+    from upcall.channels.push.channel import new_key
 
     return new_key()
 
 
 def _slack(settings: kinds.SlackSettings) -> Channel:
-    from upcall.channels.slack import Slack
+    from upcall.channels.slack.channel import Slack
 
     return Slack(
         bot_token=settings.bot_token,
@@ -54,7 +54,7 @@ def _slack(settings: kinds.SlackSettings) -> Channel:
 
 
 def _telegram(settings: kinds.TelegramSettings, url: str) -> Channel:
-    from upcall.channels.telegram import Telegram
+    from upcall.channels.telegram.channel import Telegram
 
     return Telegram(
         bot_token=settings.bot_token,
@@ -66,7 +66,7 @@ def _telegram(settings: kinds.TelegramSettings, url: str) -> Channel:
 
 
 def _whatsapp(settings: kinds.WhatsAppSettings, url: str) -> Channel:
-    from upcall.channels.whatsapp import WhatsApp
+    from upcall.channels.whatsapp.channel import WhatsApp
 
     return WhatsApp(
         access_token=settings.access_token,
@@ -82,7 +82,7 @@ def _whatsapp(settings: kinds.WhatsAppSettings, url: str) -> Channel:
 
 
 def _matrix(settings: kinds.MatrixSettings) -> Channel:
-    from upcall.channels.matrix import Matrix
+    from upcall.channels.matrix.channel import Matrix
 
     return Matrix(
         homeserver=settings.homeserver, access_token=settings.access_token, language=settings.language
@@ -90,14 +90,14 @@ def _matrix(settings: kinds.MatrixSettings) -> Channel:
 
 
 def _discord(settings: kinds.DiscordSettings) -> Channel:
-    from upcall.channels.discord import Discord
+    from upcall.channels.discord.channel import Discord
 
     return Discord(bot_token=settings.bot_token, api_url=settings.api_url, language=settings.language)
 
 
 def _email(settings: kinds.EmailSettings, stamps: Stamps) -> Channel:
-    from upcall.channels.email import Email
-    from upcall.channels.email_mailbox import Server
+    from upcall.channels.email.channel import Email
+    from upcall.channels.email.mailbox import Server
 
     who = {"username": settings.username or settings.address, "password": settings.password}
     smtp = Server(
@@ -125,25 +125,25 @@ def _email(settings: kinds.EmailSettings, stamps: Stamps) -> Channel:
 
 
 def _webhook(settings: kinds.WebhookSettings) -> Channel:
-    from upcall.channels.webhook import Webhook
+    from upcall.channels.webhook.channel import Webhook
 
     return Webhook(url=settings.url, secret=settings.secret)
 
 
 def _ntfy(settings: kinds.NtfySettings) -> Channel:
-    from upcall.channels.ntfy import Ntfy
+    from upcall.channels.ntfy.channel import Ntfy
 
     return Ntfy(server=settings.server, token=settings.token, language=settings.language)
 
 
 def _apprise(settings: kinds.AppriseSettings) -> Channel:
-    from upcall.channels.apprise import Apprise
+    from upcall.channels.apprise.channel import Apprise
 
     return Apprise(url=settings.url)
 
 
 def _desktop(settings: kinds.DesktopSettings) -> Channel:
-    from upcall.channels.desktop import Desktop
+    from upcall.channels.desktop.channel import Desktop
 
     return Desktop(language=settings.language)
 

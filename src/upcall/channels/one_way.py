@@ -2,10 +2,10 @@
 
 import asyncio
 
-from upcall.channel_ports import Inbox
 from upcall.channels.plain import barred, question
-from upcall.domain.display import inert
-from upcall.domain.showing import Reference, View
+from upcall.domain.channel.showing import Reference, View
+from upcall.domain.text.display import inert
+from upcall.ports.channel import Inbox
 
 
 def summary(view: View) -> str:

@@ -5,9 +5,9 @@ Agent text stands behind a bar on every line, so that it cannot pass for a line 
 
 from collections.abc import Mapping
 
-from upcall.domain.degrading import plain
-from upcall.domain.display import inert
-from upcall.domain.showing import Asked, View
+from upcall.domain.channel.degrading import plain
+from upcall.domain.channel.showing import Asked, View
+from upcall.domain.text.display import inert
 
 BAR = "│"
 

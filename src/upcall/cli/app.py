@@ -7,72 +7,12 @@ little more than the interpreter's own time.
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
-from upcall.cli.command import USAGE, Command, execute
+from upcall.cli.command import USAGE, execute
+from upcall.cli.table import GROUPS, HIDDEN, commands, load
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
-    "for people": {
-        "inbox": ("inbox", "open the inbox in your browser"),
-        "status": ("look", "what waits for you, what works, and what was settled today"),
-        "show": ("look", "one question, or one run, with everything that belongs to it"),
-        "answer": ("settle", "answer a question; without arguments, pick one from a list"),
-        "reject": ("settle", "decline to answer, with a reason for the agent"),
-        "snooze": ("settle", "keep quiet about a question for a while; it stays open"),
-        "extend": ("settle", "give a question more time before it expires"),
-    },
-    "agents at work": {
-        "run": ("runs", "start an agent on a task, in the background"),
-        "runs": ("runs", "the latest runs"),
-        "log": ("run_log", "what a run has written"),
-        "say": ("steering", "tell a run something, or continue one that has finished"),
-        "retry": ("steering", "try again what a run was to do, or to deliver an answer"),
-        "attach": ("steering", "take a run's session over, in this terminal"),
-        "cancel": ("asking", "end a run, or withdraw a question that you asked"),
-    },
-    "for agents and scripts": {
-        "ask": ("asking", "ask a person and print the answer"),
-        "wait": ("asking", "go on waiting for a question that was asked before"),
-        "mcp": ("mcp", "the MCP server on standard input and output"),
-    },
-    "to run it": {
-        "setup": ("setup", "let an agent that you start yourself ask you"),
-        "doctor": ("doctor", "check everything, and have an agent ask a test question"),
-        "up": ("running", "run the daemon in the foreground"),
-        "down": ("running", "end the daemon"),
-        "service": ("service", "start the daemon at every login"),
-        "config": ("upkeep", "check the settings"),
-        "rules": ("rules", "list, make and revoke what agents may do without asking"),
-        "channels": ("channels", "where people answer beside the inbox, and whether it works"),
-        "people": ("people", "who may answer in channels"),
-        "tokens": ("tokens", "make, list and revoke tokens"),
-        "backup": ("upkeep", "copy the database while it is in use"),
-        "restore": ("upkeep", "put a backup in the database's place"),
-        "migrate": ("moving", "move everything into a PostgreSQL database"),
-        "demo": ("demo", "watch an agent ask, a person answer, and the agent go on"),
-        "completion": ("completion", "print a completion script for your shell"),
-        "version": ("version", "print the version"),
-    },
-}
-HIDDEN = {
-    "refs": ("look", "the refs of open questions, for completion"),
-    "numbers": ("look", "the numbers of runs, for completion"),
-    "agents": ("look", "the names of agents, for completion"),
-}
-
-
-def commands() -> dict[str, tuple[str, str]]:
-    """Every command that is shown, with its module and its summary."""
-    return {name: entry for group in GROUPS.values() for name, entry in group.items()}
-
-
-def load(name: str, module: str) -> Command:
-    """Import what a command needs and return it."""
-    found: dict[str, Command] = import_module(f"upcall.cli.{module}").COMMANDS
-    return found[name]
 
 
 def run(argv: Sequence[str]) -> int:
@@ -111,7 +51,7 @@ def _dispatch(argv: list[str]) -> int:
         return _unknown(name)
     module, summary = entry
     if name == "mcp":
-        from upcall.cli.mcp import run_pipe
+        from upcall.cli.commands.mcp import run_pipe
 
         return run_pipe(argv[1:])
     return execute(name, summary, load(name, module), argv[1:])

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from upcall.cli.failures import CommandFailed, Refused, Unreachable
 from upcall.cli.wire import Wire
-from upcall.home import Home, default_home
+from upcall.home.files import Home, default_home
 
 ASKER = "asker"
 PERSON = "person"
@@ -68,7 +68,7 @@ class Client:
                 self.hang_up()
                 if self.remote or self.put_down():
                     raise
-                from upcall.instance import forget_dead
+                from upcall.home.instance import forget_dead
 
                 forget_dead(self.home)
             time.sleep(pause)
@@ -114,7 +114,7 @@ class Client:
         if running is None:
             if self.put_down():
                 raise Unreachable("Upcall was put down", hint="`upcall up` starts it again")
-            from upcall.launch import ensure_running
+            from upcall.home.launch import ensure_running
 
             running = ensure_running(self.home)
         self._token = self._local_token(running.token)

@@ -125,7 +125,7 @@ def ref(word: str) -> str:
 def seconds(word: str) -> float:
     """A duration as typed: `90`, `90s`, `10m`, `24h`, `2d`."""
     from upcall.domain.errors import InvalidRequest
-    from upcall.domain.wording import duration
+    from upcall.domain.inquiry.wording import duration
 
     try:
         return duration(word)

@@ -3,8 +3,8 @@
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import is_run
 from upcall.cli.failures import CommandFailed
-from upcall.cli.render import Inquiry, answer_command, takes_force
-from upcall.cli.run_render import OVER, Run, ending
+from upcall.cli.render.inquiries import Inquiry, answer_command, takes_force
+from upcall.cli.render.runs import OVER, Run, ending
 
 PAGE = 200
 

@@ -1,1 +1,4 @@
-"""What is to be done in channels: shown, refreshed, reminded of, and what people do there."""
+"""What has to be done in channels: a worker and a listener for each, escalation, people, and links to answer with.
+
+It knows channels by their protocol only. Begin with `service.py`, then `worker.py` and `reception.py`.
+"""

@@ -7,8 +7,10 @@ somebody's vote, is in the inquiry itself, and whether there is one already is d
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from upcall.access import Access
-from upcall.broker import Broker, Reply, Settled
+from upcall.access.signing import Forged, Signing, TooOld
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker, Reply, Settled
+from upcall.broker.pacing import Pacing
 from upcall.dispatch.people import People
 from upcall.domain.errors import (
     LinkExpired,
@@ -18,10 +20,8 @@ from upcall.domain.errors import (
     UnknownLink,
     UnknownPerson,
 )
-from upcall.domain.inquiry import Inquiry, Open
+from upcall.domain.inquiry.inquiry import Inquiry, Open
 from upcall.domain.roles import Caller, Role
-from upcall.pacing import Pacing
-from upcall.signing import Forged, Signing, TooOld
 
 PURPOSE = "answer-link"
 LINK_SECONDS = 7 * 86400.0

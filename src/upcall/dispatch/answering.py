@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from upcall.broker import Reply
+from upcall.broker.broker import Reply
 from upcall.dispatch.post import Post
-from upcall.domain import degrading
-from upcall.domain.inquiry import Inquiry, Kind
-from upcall.domain.matching import bare
-from upcall.domain.reading import strip_quoted
+from upcall.domain.answer.matching import bare
+from upcall.domain.answer.reading import strip_quoted
+from upcall.domain.channel import degrading
+from upcall.domain.channel.showing import Given, Inbound
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.domain.records import Effects
-from upcall.domain.showing import Given, Inbound
 
 
 def reply_of(inquiry: Inquiry, inbound: Inbound, words: str, post: Post, effects: Effects) -> Reply:

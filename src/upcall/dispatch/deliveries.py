@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from upcall.domain.delivery import KIND, Delivery, delivery_in, key, record
+from upcall.domain.channel.delivery import KIND, Delivery, delivery_in, key, record
+from upcall.domain.channel.routing import Place
 from upcall.domain.records import Effects, Record
-from upcall.domain.routing import Place
-from upcall.ports import Ledger
+from upcall.ports.store import Ledger
 
 PAGE = 200
 

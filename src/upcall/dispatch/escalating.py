@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from upcall.broker import Broker
-from upcall.domain.delivery import KIND, Delivery, delivery_in
+from upcall.broker.broker import Broker
+from upcall.domain.channel.delivery import KIND, Delivery, delivery_in
+from upcall.domain.channel.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, route_of, show_job
 from upcall.domain.errors import StorageError, UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Job, Record
-from upcall.domain.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, route_of, show_job
 
 TURN = "turn"
 """The records of whose turn it is."""

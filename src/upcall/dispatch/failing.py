@@ -2,12 +2,21 @@
 
 from dataclasses import replace
 
-from upcall.domain.delivery import KIND, MESSAGE, WAITING, Delivery, delivery_in, key, message_key, record
+from upcall.domain.channel.delivery import (
+    KIND,
+    MESSAGE,
+    WAITING,
+    Delivery,
+    delivery_in,
+    key,
+    message_key,
+    record,
+)
+from upcall.domain.channel.routing import TEST_DOOR, Place, Routing
 from upcall.domain.errors import UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Record
-from upcall.domain.routing import TEST_DOOR, Place, Routing
-from upcall.ports import Store
+from upcall.ports.store import Store
 
 
 async def missed(store: Store, routing: Routing, channel: str, message: str, reason: str, now: float) -> bool:

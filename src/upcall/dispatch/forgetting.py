@@ -3,9 +3,9 @@
 from functools import partial
 
 from upcall.dispatch.people import CODE, FAILURES
-from upcall.domain.delivery import HEARD
+from upcall.domain.channel.delivery import HEARD
 from upcall.domain.records import Effects, Record
-from upcall.ports import Ledger
+from upcall.ports.store import Ledger
 
 PAGE = 200
 _KINDS = ((CODE, None), (FAILURES, None), (HEARD, ""))

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from upcall.channel_ports import SignedOut
 from upcall.domain.document import timestamp
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Record
-from upcall.ports import Ledger
+from upcall.ports.channel import SignedOut
+from upcall.ports.store import Ledger
 
 KIND = "health"
 SENDING, LISTENING = "sending", "listening"

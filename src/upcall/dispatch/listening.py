@@ -8,14 +8,14 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from upcall.channel_ports import Inbox, Line, Refused, SignedOut, Unavailable
 from upcall.dispatch.health import LISTENING, Health
 from upcall.dispatch.outage import PAUSES
 from upcall.dispatch.post import Post
+from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
-from upcall.domain.showing import Heard, Inbound, View
-from upcall.ports import Ledger
+from upcall.ports.channel import Inbox, Line, Refused, SignedOut, Unavailable
+from upcall.ports.store import Ledger
 
 LEASE = 6.0
 """Seconds after which a daemon that is not heard of has lost its turn."""

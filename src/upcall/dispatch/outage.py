@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from upcall.channel_ports import SignedOut, Unavailable
+from upcall.ports.channel import SignedOut, Unavailable
 
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before each further attempt with a channel that is unavailable; the last one from then on."""

@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from upcall.access import NAME, digest
+from upcall.access.tokens import NAME, digest
 from upcall.domain.errors import InvalidRequest, UnknownPerson
 from upcall.domain.records import Effects, Record
-from upcall.ports import Store
+from upcall.ports.store import Store
 
 PERSON = "person"
 IDENTITY = "identity"

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from upcall.channel_ports import Channel
-from upcall.domain import degrading
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.channel import degrading
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.channel import Channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

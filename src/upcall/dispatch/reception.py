@@ -9,16 +9,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upcall.broker import Broker, Settled
-from upcall.channel_ports import Line, Unavailable
+from upcall.broker.broker import Broker, Settled
 from upcall.dispatch.answering import reply_of
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
 from upcall.dispatch.post import Post
 from upcall.dispatch.telling import Teller
-from upcall.domain import degrading
-from upcall.domain.delivery import (
+from upcall.domain.channel import degrading
+from upcall.domain.channel.delivery import (
     HEARD,
     KIND,
     MESSAGE,
@@ -32,14 +31,15 @@ from upcall.domain.delivery import (
     message_record,
     record,
 )
-from upcall.domain.display import one_line
+from upcall.domain.channel.routing import Place, Routing, refresh_job
+from upcall.domain.channel.showing import Heard, Inbound, Odd, View
 from upcall.domain.errors import StorageError, UnknownInquiry, UnreadableAnswer, UpcallError
-from upcall.domain.inquiry import Inquiry, Kind
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.domain.inquiry.wording import resolution_text
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, Routing, refresh_job
-from upcall.domain.showing import Heard, Inbound, Odd, View
-from upcall.domain.wording import resolution_text
+from upcall.domain.text.display import one_line
+from upcall.ports.channel import Line, Unavailable
 
 REMEMBERED = 2000
 """How many of the latest deliveries are known by heart. What comes again later is known by its key or its record."""

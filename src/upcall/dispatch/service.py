@@ -7,8 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from upcall.broker import Broker
-from upcall.channel_ports import Callback, CallbackReply, Called
+from upcall.broker.broker import Broker
 from upcall.dispatch.escalating import Escalation
 from upcall.dispatch.health import Fault, faults
 from upcall.dispatch.listening import Listener
@@ -17,14 +16,15 @@ from upcall.dispatch.post import Post
 from upcall.dispatch.reception import Reception
 from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
-from upcall.domain import delivery
-from upcall.domain.asking import draft
+from upcall.domain.channel import delivery
+from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
+from upcall.domain.channel.showing import Finding
 from upcall.domain.errors import StorageError, UnknownChannel
-from upcall.domain.inquiry import STATE_NAMES, Inquiry, Origin
-from upcall.domain.lifecycle import ACTIVATED
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import STATE_NAMES, Inquiry, Origin
+from upcall.domain.inquiry.lifecycle import ACTIVATED
 from upcall.domain.records import TAKEN_OVER, Effects, Record
-from upcall.domain.routing import TEST_DOOR, Place, Routing, show_job
-from upcall.domain.showing import Finding
+from upcall.ports.channel import Callback, CallbackReply, Called
 
 WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""

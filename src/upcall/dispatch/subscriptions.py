@@ -5,11 +5,11 @@ A subscription belongs to the session in which it was made: once that is over, n
 
 from collections.abc import Callable, Sequence
 
-from upcall.access import Access, digest
+from upcall.access.tokens import Access, digest
+from upcall.domain.channel.subscription import Subscription, subscription_in
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Effects, Record
-from upcall.domain.subscription import Subscription, subscription_in
-from upcall.ports import Store
+from upcall.ports.store import Store
 
 PUSH, KEY = "push", "push_key"
 MOST = 50

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from upcall.channel_ports import Line, Refused, Says, SignedOut, Unavailable
 from upcall.dispatch.health import SENDING, Health
 from upcall.dispatch.outage import PAUSES, Hurry
 from upcall.dispatch.post import Post
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job
-from upcall.ports import Ledger
+from upcall.ports.channel import Line, Refused, Says, SignedOut, Unavailable
+from upcall.ports.store import Ledger
 
 CALL_SECONDS = 30.0
 LEASE = 2 * CALL_SECONDS

@@ -12,15 +12,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from upcall.channel_ports import Finds, Refused, SignedOut, Unavailable
 from upcall.dispatch.deliveries import begun, deliveries_in, delivery_at
 from upcall.dispatch.failing import noticed
 from upcall.dispatch.health import SENDING, Health
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked, Outage
 from upcall.dispatch.post import Post
 from upcall.dispatch.reception import adopted
-from upcall.domain import degrading
-from upcall.domain.delivery import (
+from upcall.domain.channel import degrading
+from upcall.domain.channel.delivery import (
     KIND,
     WAITING,
     Delivery,
@@ -30,12 +29,13 @@ from upcall.domain.delivery import (
     record,
     waiting_record,
 )
+from upcall.domain.channel.routing import Place, Routing, refresh_job, remind_job, rested, route_of
+from upcall.domain.channel.showing import Reference, View
 from upcall.domain.errors import StorageError, UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
-from upcall.domain.routing import Place, Routing, refresh_job, remind_job, rested, route_of
-from upcall.domain.showing import Reference, View
-from upcall.ports import Store
+from upcall.ports.channel import Finds, Refused, SignedOut, Unavailable
+from upcall.ports.store import Store
 
 CALL_SECONDS = 30.0
 """How long a channel may take for one thing before it counts as unavailable."""

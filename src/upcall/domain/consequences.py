@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from upcall.domain.inquiry import Change
+from upcall.domain.inquiry.inquiry import Change
 from upcall.domain.records import NOTHING, Effects
 
 FollowUp = Callable[[Change], Effects]

@@ -5,8 +5,8 @@ import shlex
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from upcall.domain import rules
-from upcall.domain.inquiry import Answered, Inquiry, Open, Option, Question
+from upcall.domain.approval import rules
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
 

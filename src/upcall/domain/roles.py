@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from upcall.domain.errors import NotAllowed
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 
 
 class Role(StrEnum):

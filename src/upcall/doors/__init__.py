@@ -1,1 +1,4 @@
-"""How an agent asks: the MCP tools, the servers that offer them and the pipe that leads to one of them."""
+"""How an agent asks: MCP, the pipe, files, hooks. None of them decides anything, and each always replies.
+
+Begin with `mcp/tools.py`: every door calls the tools there.
+"""

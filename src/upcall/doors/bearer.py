@@ -6,10 +6,10 @@ from typing import cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.domain.errors import Unauthenticated
 from upcall.domain.roles import Caller
-from upcall.gate import KNOWN
+from upcall.http.gate import KNOWN
 
 CALLER = "upcall.caller"
 """Where a request's scope says whose it is."""

@@ -12,14 +12,14 @@ from typing import Self, cast
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.approvals.unnamed import UnnamedCalls
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import Guarded, caller_of, respond, token_of
 from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
-from upcall.json_reading import read_json
+from upcall.ports.json_reading import read_json
 
 PATH = "/hooks/claude"
 DOOR = "claude-hook"

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from upcall.agent_ports import Desk
+from upcall.domain.answer.outcome import PARKED, Outcome
 from upcall.domain.errors import UpcallError
-from upcall.domain.outcome import PARKED, Outcome
-from upcall.domain.program import Action
 from upcall.domain.roles import Caller
+from upcall.domain.run.program import Action
+from upcall.ports.agent import Desk
 
 QUESTION_TOOL = "AskUserQuestion"
 LONGEST_KEY = 200

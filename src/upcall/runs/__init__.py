@@ -1,1 +1,4 @@
-"""Supervised work of agents: processes that are kept, read, ended and brought back."""
+"""Supervised runs of agents: started, followed, steered, ended, and resumed with a late answer.
+
+It knows adapters by their protocol only. Begin with `service.py`; `process/` is about single processes.
+"""

@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from upcall.access import digest
+from upcall.access.connected import session_name
+from upcall.access.tokens import digest
 from upcall.domain.errors import RunConflict, UnknownInquiry, UnknownRun
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Permission
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects, Record
-from upcall.domain.resume import RESUME, message
-from upcall.domain.run import Run, RunState
-from upcall.holding import session_name
-from upcall.ports import Store
+from upcall.domain.run.program import Permission
+from upcall.domain.run.resume import RESUME, message
+from upcall.domain.run.run import Run, RunState
+from upcall.ports.store import Store
 from upcall.runs.book import Book, Step
-from upcall.runs.premises import Premises
-from upcall.runs.started import told_for
+from upcall.runs.process.preparing import Premises
+from upcall.runs.process.started import told_for
 
 PAGE = 200
 SESSION = "session"

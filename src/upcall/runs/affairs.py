@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from upcall.ports import Store
+from upcall.ports.store import Store
 from upcall.runs.book import Book
 from upcall.runs.deliveries import Deliveries
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from upcall.domain.errors import RunConflict, UnknownRun
 from upcall.domain.records import NOTHING, Effects, Record
-from upcall.domain.run import KIND, Run, RunState, became, record_of, run_in
-from upcall.ports import Ledger
+from upcall.domain.run.run import KIND, Run, RunState, became, record_of, run_in
+from upcall.ports.store import Ledger
 
 COUNTER = "counter"
 PAGE = 200

@@ -3,13 +3,13 @@
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.domain.errors import UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects
-from upcall.domain.resume import RESUME, is_evidence, job_id, needs_delivery, subject
-from upcall.domain.run import Run
-from upcall.ports import Query
+from upcall.domain.run.resume import RESUME, is_evidence, job_id, needs_delivery, subject
+from upcall.domain.run.run import Run
+from upcall.ports.store import Query
 
 PAGE = 200
 

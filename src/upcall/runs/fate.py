@@ -2,10 +2,10 @@
 
 from collections.abc import Container, Mapping
 
+from upcall.access.connected import Held, session_name
 from upcall.domain.errors import UnknownRun
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.resume import is_named, needs_delivery
-from upcall.holding import Held, session_name
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.run.resume import is_named, needs_delivery
 from upcall.runs.book import Book
 from upcall.runs.forwarding import Forwarding
 

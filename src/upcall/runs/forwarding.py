@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 from upcall.domain.document import timestamp
 from upcall.domain.errors import UpcallError
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Door, Session
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Job, Record
-from upcall.domain.resume import RESUME, is_named, job_id, needs_delivery, subject, subject_of
-from upcall.ports import Ledger
-from upcall.runs.premises import Premises
+from upcall.domain.run.program import Door, Session
+from upcall.domain.run.resume import RESUME, is_named, job_id, needs_delivery, subject, subject_of
+from upcall.ports.store import Ledger
+from upcall.runs.process.preparing import Premises
 
 BY_HAND = "by_hand"
 WAITING = "waiting"

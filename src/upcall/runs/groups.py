@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from upcall.domain.roles import Caller, Role
-from upcall.domain.run import RunState
+from upcall.domain.run.run import RunState
 from upcall.runs.book import Book
 
 MOST = 1000

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from upcall.domain.errors import KeyConflict, UnknownRun
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller
-from upcall.domain.run import Order, Run, became
-from upcall.ports import Ledger
+from upcall.domain.run.run import Order, Run, became
+from upcall.ports.store import Ledger
 from upcall.runs.book import Book
 
 KIND = "run_key"

@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+from upcall.access.connected import session_name
 from upcall.approvals import unnamed
-from upcall.domain import denials
+from upcall.domain.approval import denials
 from upcall.domain.errors import UnknownRun
 from upcall.domain.records import Effects, Record
-from upcall.domain.resume import RESUME
-from upcall.domain.run import ENDED, KIND, Run, run_in
-from upcall.holding import session_name
-from upcall.ports import Ledger
+from upcall.domain.run.resume import RESUME
+from upcall.domain.run.run import ENDED, KIND, Run, run_in
+from upcall.ports.store import Ledger
 from upcall.runs.adopting import SESSION
 from upcall.runs.book import Book
-from upcall.runs.folder import RunFolder
+from upcall.runs.process.folder import RunFolder
 
 PAGE = 200
 

@@ -8,15 +8,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from upcall.access import Access, digest
+from upcall.access.connected import Held
+from upcall.access.tokens import Access, digest
 from upcall.approvals.ending import deny_open
-from upcall.broker import Broker
+from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.program import Command, Permission
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role, require_person
-from upcall.domain.run import Order, Run, RunState
-from upcall.holding import Held
+from upcall.domain.run.program import Command, Permission
+from upcall.domain.run.run import Order, Run, RunState
 from upcall.runs.adopting import Adopting, is_folder
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Book, RunPage, Step, refuse_while_ending, waiting_again
@@ -25,15 +25,15 @@ from upcall.runs.deliveries import Deliveries
 from upcall.runs.fate import Fate
 from upcall.runs.forwarding import Forwarding
 from upcall.runs.keyed import Begun, enter_once, run_under
-from upcall.runs.listening import Listening
-from upcall.runs.logs import LogPage, complaints, lines_of, stream_of
-from upcall.runs.premises import Premises
-from upcall.runs.programs import Programs
+from upcall.runs.process.log import LogPage, complaints, lines_of, stream_of
+from upcall.runs.process.preparing import Premises
+from upcall.runs.process.programs import Programs
+from upcall.runs.process.started import Told
+from upcall.runs.process.supervise import Supervisor
 from upcall.runs.pruning import Pruning
-from upcall.runs.resuming import Resuming, Sessions
-from upcall.runs.started import Told
+from upcall.runs.questions import Listening
+from upcall.runs.resume import Resuming, Sessions
 from upcall.runs.state_files import StateFiles
-from upcall.runs.supervise import Supervisor
 from upcall.runs.tidying import Tidying
 
 LONGEST_TASK = 1024 * 1024

@@ -3,11 +3,11 @@
 import asyncio
 from datetime import UTC, datetime
 
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.run import Run
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.run.run import Run
 from upcall.runs.book import Book
 from upcall.runs.deliveries import Deliveries
-from upcall.runs.premises import Premises
+from upcall.runs.process.preparing import Premises
 
 
 class StateFiles:

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from upcall.agent_ports import Desk
-from upcall.domain.program import Asked
-from upcall.domain.run import Run
-from upcall.runs.listening import UNANSWERED
+from upcall.domain.run.program import Asked
+from upcall.domain.run.run import Run
+from upcall.ports.agent import Desk
+from upcall.runs.questions import UNANSWERED
 
 AGAIN = (1.0, 2.0, 5.0, 15.0)
 """Seconds before each further try to ask while the store or a rate limit does not permit it; the last one from then on."""

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun, UpcallError
-from upcall.domain.resume import needs_delivery
-from upcall.handed import Handovers
-from upcall.ports import Store
+from upcall.domain.run.resume import needs_delivery
+from upcall.home.handed import Handovers
+from upcall.ports.store import Store
 from upcall.runs.book import Book
-from upcall.runs.premises import Premises
+from upcall.runs.process.preparing import Premises
 
 EVERY = 3600.0
 KEPT_FOR = 24 * 3600.0

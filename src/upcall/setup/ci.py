@@ -5,11 +5,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from upcall.agents import opencode_run
 from upcall.agents.catalogue import UnknownProgram, agent_named
-from upcall.agents.opencode_settings import CONTENT
+from upcall.agents.opencode import run as opencode_run
+from upcall.agents.opencode.settings import CONTENT
 from upcall.agents.prompt import ASKING_ONCE, with_advice
-from upcall.domain.program import Command, Door, Permission, Task
+from upcall.domain.run.program import Command, Door, Permission, Task
 from upcall.setup.clients import CLIENTS, REMOTE, SERVER, Door as Server, opencode_server
 
 PIPE = ("upcall", "mcp", "--wait", "block")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from upcall.domain.errors import DamagedRow, InvalidRequest
-from upcall.domain.inquiry import (
+from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Answer,
     Answered,
@@ -31,7 +31,7 @@ from upcall.domain.inquiry import (
     State,
     Subject,
 )
-from upcall.domain.thread import ITEM
+from upcall.domain.thread.thread import ITEM
 from upcall.stores.damage import DAMAGE
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"

@@ -1,6 +1,6 @@
 """How long the next ref will have to be: the shortest lengths fill up first and stay full for weeks."""
 
-from upcall.domain import refs
+from upcall.domain.inquiry import refs
 
 FORGET_LENGTH = 3600
 

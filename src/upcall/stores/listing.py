@@ -7,8 +7,8 @@ import math
 from typing import NamedTuple
 
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import STATE_NAMES
-from upcall.ports import Query
+from upcall.domain.inquiry.inquiry import STATE_NAMES
+from upcall.ports.store import Query
 from upcall.stores.codec import QUEUED
 
 

@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from upcall.domain.inquiry import Inquiry
-from upcall.ports import Event
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.store import Event
 
 Read = Callable[[int, int], Awaitable[Sequence[Event]]]
 """Fetches events after a number, at most so many, from where all of them are kept."""

@@ -25,9 +25,8 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import example, given, strategies as st
 
-from upcall.agent_ports import Agent, Reader
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.program import (
+from upcall.domain.run.program import (
     Command,
     Door,
     Finished,
@@ -42,6 +41,7 @@ from upcall.domain.program import (
     ToolReturned,
     TurnTaken,
 )
+from upcall.ports.agent import Agent, Reader
 
 TOKEN = "upcall_agent_Kx81-only-for-this-run"  # noqa: S105 - stands for one, and opens nothing
 SESSION = "3f0e6a52-8f5d-4c8e-9d59-7b1f6f0d2a11"

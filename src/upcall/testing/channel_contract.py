@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
-from upcall.broker import Reply
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Inquiry, Origin
+from upcall.broker.broker import Reply
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.testing.channel_house import (
     ASKER,
     NAME,

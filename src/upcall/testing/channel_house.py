@@ -11,17 +11,17 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import uvicorn
 from starlette.applications import Starlette
 
-from upcall.broker import Broker, Policy
-from upcall.channel_ports import Channel
+from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
 from upcall.dispatch.service import Dispatch
-from upcall.domain.asking import draft
-from upcall.domain.inquiry import Answered, Inquiry, Origin
+from upcall.domain.channel.routing import Place, Route, Routing
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin
 from upcall.domain.roles import Caller, Role
-from upcall.domain.routing import Place, Route, Routing
-from upcall.stores.sqlite import SqliteStore
+from upcall.ports.channel import Channel
+from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.callbacks import callback_routes
 from upcall.web.settings import WebSettings
 

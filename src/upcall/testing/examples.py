@@ -3,10 +3,10 @@
 from itertools import count
 from typing import Any
 
-from upcall.domain import lifecycle, refs
-from upcall.domain.inquiry import Answer, Change, Closing, Inquiry, Kind, Option, Origin, Question
+from upcall.domain.inquiry import lifecycle, refs
+from upcall.domain.inquiry.inquiry import Answer, Change, Closing, Inquiry, Kind, Option, Origin, Question
 from upcall.domain.roles import Role, Token
-from upcall.ports import Decide
+from upcall.ports.store import Decide
 
 NOW = 1_800_000_000.0
 """When the examples were asked."""

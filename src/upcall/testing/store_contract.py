@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from upcall.domain import lifecycle
 from upcall.domain.errors import KeyConflict, StorageError, UnknownInquiry
-from upcall.domain.inquiry import Kind
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Kind
 from upcall.domain.records import Happening
-from upcall.ports import Query, Store
+from upcall.ports.store import Query, Store
 from upcall.testing.examples import DAY, HOUR, NOW, Clock, a_token, an_inquiry, answering
 from upcall.testing.store_harness import (
     Refused,
@@ -379,4 +379,4 @@ class StoreContract(
     LedgerContract,
     ThreadContract,
 ):
-    """Everything that `upcall.ports.Store` promises of every store; subclass it and say how to open yours."""
+    """Everything that `upcall.ports.store.Store` promises of every store; subclass it and say how to open yours."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Token
-from upcall.ports import Event, Query, Store
+from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, rejecting
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from upcall.domain import delivery
+from upcall.domain.channel import delivery
+from upcall.domain.channel.routing import Place
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import Change, Inquiry
+from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
-from upcall.domain.routing import Place
-from upcall.ports import Decide, Revise, Store
+from upcall.ports.store import Decide, Revise, Store
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
 from upcall.testing.store_harness import Refused, StoreHarness, everything
 
@@ -293,4 +293,4 @@ class JobsContract(StoreHarness):
 
 
 class LedgerContract(RecordsContract, JobsContract):
-    """Everything that `upcall.ports.Ledger` promises."""
+    """Everything that `upcall.ports.store.Ledger` promises."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.domain import lifecycle
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import Kind
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Kind
 from upcall.domain.records import Happening
-from upcall.ports import Event, Query, Store
+from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import HOUR, NOW, a_closing, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import Refused, StoreHarness, everything, names, refusing
 

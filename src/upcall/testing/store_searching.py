@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Kind, Option, Question
-from upcall.ports import Query, Store
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Kind, Option, Question
+from upcall.ports.store import Query, Store
 from upcall.testing.examples import NOW, a_closing, an_answer, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import StoreHarness, names
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
-from upcall.domain import lifecycle
-from upcall.domain.inquiry import Change, Open
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Change, Open
 from upcall.domain.records import Effects, Happening
-from upcall.domain.thread import Item
-from upcall.ports import Query, Store
+from upcall.domain.thread.thread import Item
+from upcall.ports.store import Query, Store
 from upcall.testing.examples import DAY, HOUR, NOW, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import StoreHarness, names
 

@@ -6,31 +6,31 @@ from typing import Any
 from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from upcall.access import Access
-from upcall.broker import Broker
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
+from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.runs.service import Runs
-from upcall.threads import Threads
-from upcall.web.agent_questions import AgentQuestions
-from upcall.web.answer_links_api import AnswerLinkHandlers
-from upcall.web.api import Inquiries
+from upcall.web.api.agent_questions import AgentQuestions
+from upcall.web.api.answer_links import AnswerLinkHandlers
+from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.documents import Documents
+from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.rules import Rules
+from upcall.web.api.runs import RunHandlers
+from upcall.web.api.service import Service
+from upcall.web.api.sign_in_links import SignInLinks
+from upcall.web.api.stream import Live
+from upcall.web.api.threads import ThreadHandlers
+from upcall.web.api.tokens import Tokens
 from upcall.web.call import Resource
 from upcall.web.callbacks import callback_routes
-from upcall.web.channels_api import ChannelHandlers, PeopleHandlers
-from upcall.web.documents import Documents
 from upcall.web.errors import NotFound
 from upcall.web.guard import Guard
 from upcall.web.pages.routes import page_routes
-from upcall.web.rules import Rules
-from upcall.web.runs_api import RunHandlers
-from upcall.web.service import Service
 from upcall.web.settings import WebSettings
-from upcall.web.sign_in_links import SignInLinks
-from upcall.web.stream import Live
-from upcall.web.threads_api import ThreadHandlers
-from upcall.web.tokens import Tokens
 
 __all__ = ["WebSettings", "api_routes", "create_app"]
 

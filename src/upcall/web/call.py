@@ -15,11 +15,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from upcall.access import Access
+from upcall.access.tokens import Access
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller, Role
-from upcall.gate import KNOWN
-from upcall.json_reading import read_json, writable
+from upcall.http.gate import KNOWN
+from upcall.ports.json_reading import read_json, writable
 from upcall.web.errors import MethodNotAllowed
 
 NOBODY = Caller(name="", role=Role.AGENT)

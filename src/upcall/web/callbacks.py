@@ -4,9 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from upcall.channel_ports import Callback
 from upcall.dispatch.service import Dispatch
 from upcall.domain.errors import UnknownChannel
+from upcall.ports.channel import Callback
 from upcall.web.errors import TooLarge
 from upcall.web.settings import WebSettings
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import cast
 
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.forms import kind_of
-from upcall.domain.wording import duration
+from upcall.domain.inquiry.wording import duration
+from upcall.domain.text.forms import kind_of
 
 NAME_LENGTH = 200
 VIA = re.compile(r"[a-z][a-z0-9_.-]{0,39}")

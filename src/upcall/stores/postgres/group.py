@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from upcall.domain import lifecycle
 from upcall.domain.errors import UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Token
-from upcall.ports import Added, Event, Updated
+from upcall.ports.store import Added, Event, Updated
 from upcall.stores import codec
 from upcall.stores.damage import readable
 from upcall.stores.postgres.book import Book, Prepared, prepared

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from upcall.domain.delivery import BY_STATE, WAITING
+from upcall.domain.channel.delivery import BY_STATE, WAITING
 from upcall.stores.damage import readable
 from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement

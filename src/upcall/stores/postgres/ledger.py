@@ -5,12 +5,12 @@ from typing import Any
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Job, Record
-from upcall.ports import Records
+from upcall.ports.store import Records
 from upcall.stores.damage import readable
-from upcall.stores.ledger import page, position
 from upcall.stores.postgres.book import JOB, RECORD, job_in, record_in
 from upcall.stores.postgres.reads import MOST, Reads
 from upcall.stores.postgres.rows import keep, plain
+from upcall.stores.sqlite.ledger import page, position
 
 # What is put into these statements is a constant of ours; values are always bound.
 LOOK_UP = f"SELECT {RECORD} FROM upcall.record WHERE kind = %s AND key = %s"  # noqa: S608 - see above

@@ -19,15 +19,15 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from upcall.domain.errors import StorageError
 from upcall.stores import codec
-from upcall.stores.backup import copy
-from upcall.stores.connections import connect
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words
 from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.rows import keep, plain
 from upcall.stores.postgres.schema import migrate
-from upcall.stores.reads import last_number, last_seq
+from upcall.stores.sqlite.backup import copy
+from upcall.stores.sqlite.connections import connect
+from upcall.stores.sqlite.reads import last_number, last_seq
 
 AT_ONCE = 500
 _OWN = {"fence", "sqlite_sequence", "thread_item"}

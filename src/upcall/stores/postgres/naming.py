@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from upcall.domain import refs
+from upcall.domain.inquiry import refs
 from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres.work import Adding
 

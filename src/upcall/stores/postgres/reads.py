@@ -12,9 +12,9 @@ from typing import Any, LiteralString, TypeVar
 from psycopg import Error
 
 from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Token
-from upcall.ports import Event, Page, Query
+from upcall.ports.store import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
@@ -23,8 +23,8 @@ from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.faults import in_our_words, is_lost
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
-from upcall.stores.reads import token_in
-from upcall.stores.search import is_search
+from upcall.stores.sqlite.reads import token_in
+from upcall.stores.sqlite.search import is_search
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 T = TypeVar("T")

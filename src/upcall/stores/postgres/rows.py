@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString, NamedTuple
 
-from upcall.domain import refs
 from upcall.domain.errors import DamagedRow
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry import refs
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.stores import codec
 
 _TEXTS = (0, 4, 5, 6, 7)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from upcall.domain import searching
 from upcall.domain.errors import DamagedRow
-from upcall.ports import Query
+from upcall.domain.inquiry import searching
+from upcall.ports.store import Query
 from upcall.stores import codec
 from upcall.stores.damage import tell
 from upcall.stores.postgres.rows import columns, decode
-from upcall.stores.search import marks
+from upcall.stores.sqlite.search import marks
 
 AT_ONCE = 200
 

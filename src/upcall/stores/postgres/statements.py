@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from upcall.ports import Event
+from upcall.ports.store import Event
 from upcall.stores import codec
 from upcall.stores.postgres.connection import Connection, Statement
 from upcall.stores.postgres.group import Group

@@ -14,10 +14,10 @@ from typing import Any, LiteralString, Self, cast
 from psycopg import Error
 
 from upcall.domain.errors import StorageError
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
-from upcall.ports import Added, Decide, Event, Page, Query, Records, Revise, Updated
+from upcall.ports.store import Added, Decide, Event, Page, Query, Records, Revise, Updated
 from upcall.stores import codec
 from upcall.stores.postgres import ledger
 from upcall.stores.postgres.book import prepared, refuse_broken_text

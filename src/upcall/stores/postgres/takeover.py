@@ -9,8 +9,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from upcall.background import Background
 from upcall.domain.records import TAKEN_OVER, Happening
+from upcall.ports.background import Background
 from upcall.stores.postgres.reads import Reads
 
 LOOK_EVERY = 1.0

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening, Job
 from upcall.domain.roles import Token
-from upcall.ports import Decide, Revise
+from upcall.ports.store import Decide, Revise
 from upcall.stores.postgres.book import Prepared
 
 Key = tuple[str, str, str, str]

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from upcall.dispatch.answer_links import AnswerLinks, Opened
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllowed, UnreadableAnswer
-from upcall.web.api import Inquiries
+from upcall.web.api.inquiries import Inquiries
 from upcall.web.call import Call
 from upcall.web.pages import forms
 from upcall.web.pages.fates import Fates

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from upcall.domain.display import escaped, one_line, visible
-from upcall.domain.inquiry import (
+from upcall.domain.approval.rules import suggested_prefix, ways
+from upcall.domain.inquiry.inquiry import (
     DENY,
     Answered,
     Cancelled,
@@ -20,8 +20,8 @@ from upcall.domain.inquiry import (
     Question,
     Rejected,
 )
-from upcall.domain.lifecycle import POLICY, takes_force
-from upcall.domain.rules import suggested_prefix, ways
+from upcall.domain.inquiry.lifecycle import POLICY, takes_force
+from upcall.domain.text.display import escaped, one_line, visible
 from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words

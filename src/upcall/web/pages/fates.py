@@ -1,7 +1,7 @@
 """What happens to an answer that was given on a page, in the reader's language: the facts that `upcall answer` tells as well."""
 
-from upcall.domain.display import one_line
-from upcall.domain.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.text.display import one_line
 from upcall.runs.service import Runs
 from upcall.web.pages.locales import Words
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from upcall.dispatch.service import Dispatch
-from upcall.domain.display import one_line
+from upcall.domain.text.display import one_line
 from upcall.web.pages.locales import Words
 
 LONGEST_PROBLEM = 300

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from upcall.domain.display import one_line
-from upcall.domain.inquiry import Inquiry, Kind
-from upcall.ports import Query
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.domain.text.display import one_line
+from upcall.ports.store import Query
 from upcall.web.pages.visit import Visit
 
 LONGEST = 500

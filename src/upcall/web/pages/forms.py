@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from upcall.broker import Reply
+from upcall.broker.broker import Reply
+from upcall.domain.answer.matching import is_blank
+from upcall.domain.approval.rules import Remember, way_named
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry import APPROVE, DENY, Inquiry, Kind, Question
-from upcall.domain.matching import is_blank
-from upcall.domain.rules import Remember, way_named
+from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Question
 
 OTHER = "other"
 VIA = "web"

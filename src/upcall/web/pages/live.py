@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from upcall.domain.display import one_line
 from upcall.domain.errors import UnknownInquiry
-from upcall.domain.inquiry import Inquiry
-from upcall.ports import Event
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.text.display import one_line
+from upcall.ports.store import Event
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
 from upcall.web.pages.streaming import SHOWN, Follower, Streamed, frame, known_to

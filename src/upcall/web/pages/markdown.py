@@ -12,7 +12,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from upcall.domain.display import visible
+from upcall.domain.text.display import visible
 from upcall.web.pages.highlighting import highlighted
 
 LONGEST = 20_000

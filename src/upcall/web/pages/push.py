@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.domain.subscription import Subscription
+from upcall.domain.channel.subscription import Subscription
 from upcall.web.pages.forms import value
 from upcall.web.pages.visit import Visit
 

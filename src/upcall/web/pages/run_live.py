@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from upcall.ports import Event
+from upcall.ports.store import Event
 from upcall.runs.service import Runs
 from upcall.web.pages.live import Live
 from upcall.web.pages.run_views import log_tail, run_view

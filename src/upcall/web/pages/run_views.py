@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from upcall.domain.display import one_line, visible
-from upcall.domain.run import Run, RunState
-from upcall.runs.logs import LogLine, LogPage
+from upcall.domain.run.run import Run, RunState
+from upcall.domain.text.display import one_line, visible
+from upcall.runs.process.log import LogLine, LogPage
 from upcall.web.pages.colours import hue
 
 LONGEST_LINE = 4000

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
-from upcall.ports import Query
+from upcall.ports.store import Query
 from upcall.runs.service import Runs
 from upcall.web.errors import STATUSES
 from upcall.web.pages.forms import value

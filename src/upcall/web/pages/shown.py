@@ -6,11 +6,11 @@ nothing is claimed.
 
 from starlette.responses import Response
 
-from upcall.domain import delivery
-from upcall.domain.delivery import Delivery
+from upcall.domain.channel import delivery
+from upcall.domain.channel.delivery import Delivery
+from upcall.domain.channel.routing import Place
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.records import Effects, Happening, Record
-from upcall.domain.routing import Place
 from upcall.web.pages.site import Site
 from upcall.web.pages.visit import Visit
 

@@ -1,8 +1,8 @@
 """Where and when people have seen a question, as far as anybody knows."""
 
-from upcall.domain import delivery
-from upcall.domain.display import one_line
-from upcall.ports import Store
+from upcall.domain.channel import delivery
+from upcall.domain.text.display import one_line
+from upcall.ports.store import Store
 
 MOST = 50
 MOST_NAMED = 5

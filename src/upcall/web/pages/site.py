@@ -9,13 +9,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from upcall.access import Access
-from upcall.broker import Broker
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
-from upcall.domain.inquiry import Inquiry, Question
-from upcall.gate import KNOWN
-from upcall.unhurried import unhurried
+from upcall.domain.inquiry.inquiry import Inquiry, Question
+from upcall.http.gate import KNOWN
+from upcall.ports.unhurried import unhurried
 from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences

@@ -8,10 +8,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from upcall.ports import Event
+from upcall.ports.store import Event
+from upcall.web.api.stream import LATEST, Presence, is_behind
 from upcall.web.pages.site import Site
 from upcall.web.pages.visit import Visit
-from upcall.web.stream import LATEST, Presence, is_behind
 
 RECONNECT_MS = 1000
 SHOWN = {"shown", "undelivered"}

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from starlette.responses import Response
 
-from upcall.domain import prompts
-from upcall.domain.display import one_line, visible
+from upcall.broker.threads import Threads, Words as Said
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, PromptPending, UnknownInquiry, UnreadableAnswer
-from upcall.domain.inquiry import Inquiry
-from upcall.domain.thread import ITEM, ItemType, Thread
-from upcall.ports import Event
-from upcall.threads import Threads, Words as Said
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.text.display import one_line, visible
+from upcall.domain.thread import prompts
+from upcall.domain.thread.thread import ITEM, ItemType, Thread
+from upcall.ports.store import Event
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.live import Live
 from upcall.web.pages.site import Site, problem

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope
 
-from upcall.access import SESSION_SECONDS, Session
+from upcall.access.tokens import SESSION_SECONDS, Session
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller
 from upcall.web.errors import ForeignOrigin, TooLarge

@@ -1,0 +1,196 @@
+"""What an agent that speaks the Agent Client Protocol is seen to do, read from its messages alone.
+
+Knows nothing of the protocol's library: what a later version of an agent sends must not stop anybody from reading on.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from upcall.domain.run.api_errors import api_error
+from upcall.domain.run.program import (
+    Finished,
+    Noticed,
+    Said,
+    SessionSeen,
+    Spent,
+    ToolCalled,
+    ToolReturned,
+    TurnTaken,
+    Unreadable,
+)
+
+Message = Mapping[str, object]
+
+AUTH_REQUIRED = -32000
+
+
+def message_in(line: str) -> Message | None:
+    """The JSON object that a line is; None for anything else."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("Message", message) if isinstance(message, dict) else None
+
+
+class AcpReader:
+    """Reads one process's messages. The cost of a resumed session includes what it had cost before."""
+
+    def __init__(self, *, resumed: bool = False) -> None:
+        self._cost: float | None = None if resumed else 0.0
+        self._session = ""
+        self._speaking = False
+        self._words: list[str] = []
+        self._last_words = ""
+        self._calls: dict[str, dict[str, object]] = {}
+        self._told: set[str] = set()
+        self._over: set[str] = set()
+
+    def notice(self, line: str) -> list[Noticed]:
+        """What a line tells."""
+        if not line.strip():
+            return []
+        message = message_in(line)
+        return [Unreadable(line=line)] if message is None else self.read(message)
+
+    def read(self, message: Message) -> list[Noticed]:
+        """What a message tells."""
+        if message.get("method") == "session/update":
+            params = _object(message.get("params"))
+            return [*self._seen(params.get("sessionId")), *self._update(_object(params.get("update")))]
+        if message.get("method") == "session/request_permission":
+            params = _object(message.get("params"))
+            return list(self._tool(_object(params.get("toolCall")), is_called=True))
+        if "method" in message:
+            return []
+        if isinstance(message.get("error"), dict):
+            return [*self._pause(), *_failure(_object(message["error"]))]
+        result = _object(message.get("result"))
+        return [*self._seen(result.get("sessionId")), *self._end(result)]
+
+    def known(self, call: str) -> Message:
+        """All that was told of a call so far."""
+        return self._calls.get(call, {})
+
+    def _seen(self, session: object) -> Iterator[Noticed]:
+        if isinstance(session, str) and session and not self._session:
+            self._session = session
+            yield SessionSeen(id=session)
+
+    def _update(self, update: Message) -> Iterator[Noticed]:
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                yield from self._speak()
+                self._words.append(_text(_object(update.get("content")).get("text")))
+            case "agent_thought_chunk":
+                yield from self._speak()
+            case "tool_call" | "tool_call_update":
+                yield from self._tool(update)
+            case "usage_update":
+                yield from self._price(_object(update.get("cost")))
+            case _:
+                pass
+
+    def _speak(self) -> Iterator[Noticed]:
+        """One turn of the model is what it says and calls until a tool has returned."""
+        if not self._speaking:
+            self._speaking = True
+            yield TurnTaken()
+
+    def _pause(self) -> Iterator[Noticed]:
+        if words := "".join(self._words).strip():
+            self._last_words = words
+            yield Said(text=words)
+        self._words.clear()
+
+    def _tool(self, update: Message, *, is_called: bool = False) -> Iterator[Noticed]:
+        name = update.get("toolCallId")
+        if not isinstance(name, str) or not name or name in self._over:
+            return
+        yield from self._pause()
+        call = self._calls.setdefault(name, {})
+        if not call:
+            yield from self._speak()
+        call.update({key: value for key, value in update.items() if value is not None})
+        status = call.get("status")
+        # The first word of a call often comes before its input does.
+        if name not in self._told and (is_called or status not in (None, "pending")):
+            self._told.add(name)
+            yield ToolCalled(id=name, name=_title(call), input=_object(call.get("rawInput")))
+        if status in ("completed", "failed"):
+            self._speaking = False
+            yield ToolReturned(id=name, text=_returned(call), is_error=status == "failed")
+            self._over.add(name)
+            del self._calls[name]
+
+    def _price(self, cost: Message) -> Iterator[Noticed]:
+        amount = cost.get("amount")
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or cost.get("currency") != "USD":
+            return
+        if self._cost is not None and amount > self._cost:
+            yield Spent(cost=amount - self._cost)
+        self._cost = amount
+
+    def _end(self, result: Message) -> Iterator[Noticed]:
+        reason = result.get("stopReason")
+        if not isinstance(reason, str):
+            return
+        yield from self._pause()
+        self._speaking = False
+        yield from _used(result)
+        ended_well = reason == "end_turn"
+        yield Finished(ok=ended_well, text=self._last_words, reason="" if ended_well else reason or "unknown")
+
+
+def _used(result: Message) -> Iterator[Noticed]:
+    usage = _object(result.get("usage"))
+    taken, given = _count(usage.get("inputTokens")), _count(usage.get("outputTokens"))
+    if not usage:
+        # Gemini CLI counts in a place of its own.
+        quota = _object(_object(result.get("_meta")).get("quota"))
+        counts = _object(quota.get("token_count"))
+        taken, given = _count(counts.get("input_tokens")), _count(counts.get("output_tokens"))
+    if taken or given:
+        yield Spent(input_tokens=taken, output_tokens=given)
+
+
+def _failure(error: Message) -> Iterator[Noticed]:
+    details = _text(_object(error.get("data")).get("details"))
+    text = ": ".join(part for part in (_text(error.get("message")), details) if part)
+    code = error.get("code")
+    if isinstance(code, int) and code > 0:
+        # The protocol's own codes are negative: an agent that hands on its service's status says so with it.
+        reason = api_error(code)
+    else:
+        reason = "auth_required" if code == AUTH_REQUIRED else "protocol_error"
+    yield Finished(ok=False, text=text, reason=reason)
+
+
+def _title(call: Message) -> str:
+    return _text(call.get("title")) or _text(call.get("kind")) or "tool"
+
+
+def _returned(call: Message) -> str:
+    """A tool's result: its texts, or else whatever it returned."""
+    content = call.get("content")
+    items = [_object(item) for item in content] if isinstance(content, list) else []
+    texts = [
+        _text(_object(item.get("content")).get("text")) for item in items if item.get("type") == "content"
+    ]
+    output = call.get("rawOutput")
+    if any(texts) or output is None:
+        return "\n".join(filter(None, texts))
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
+def _object(value: object) -> Message:
+    return cast("Message", value) if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,106 @@
+"""What an ACP agent's requests mean to us: actions to approve, options to choose from, forms to ask about."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from upcall.agents.acp.elicitation import YES, Choice, Field, Value
+from upcall.domain.run.program import Action
+
+QUESTIONS = 4
+"""How many an inquiry has at most."""
+
+DENIED = "Actions of yours were denied. Do not try them again; the reasons:"
+GO_ON = "If something is left of your task, go on with it in another way."
+
+_TOOLS = "ask_human|confirm_action|wait_for_answer|notify_human"
+_OURS = re.compile(rf"(?:mcp__)?upcall(?:__|[_./:])(?:{_TOOLS})|(?:{_TOOLS}) \(upcall MCP Server\)")
+_SENSITIVE = {"edit", "delete", "move", "execute"}
+_SHOWN = ("title", "kind", "locations", "content")
+
+
+def action_of(call: Mapping[str, object], cwd: str) -> Action:
+    """What is to be approved: the tool's own input, or where an agent keeps that to itself all that it tells."""
+    given = call.get("rawInput")
+    if isinstance(given, dict) and given:
+        wanted = cast("Mapping[str, object]", given)
+    else:
+        wanted = {name: call[name] for name in _SHOWN if call.get(name)}
+    # Titles often are the command itself; a kind is what rules can be made for.
+    kind = call.get("kind")
+    tool = kind if kind and kind != "other" else call.get("title")
+    return Action(tool=str(tool or "tool"), input=wanted, cwd=cwd)
+
+
+def is_ours(call: Mapping[str, object]) -> bool:
+    """Whether a call only asks a person something, through our own door."""
+    return call.get("kind") not in _SENSITIVE and _OURS.fullmatch(str(call.get("title", ""))) is not None
+
+
+def way_to(offered: Sequence[tuple[str, str]], *, allow: bool) -> str | None:
+    """The option, of (kind, id), that says yes to this one action, or no; None if there is none.
+
+    A yes is never turned into a standing one: what is always allowed, Upcall remembers by rules of its own.
+    """
+    kinds = ("allow_once",) if allow else ("reject_once", "reject_always")
+    return next((name for kind in kinds for each, name in offered if each == kind), None)
+
+
+class Denials:
+    """Reasons that the protocol has no place for: the agent is told of each once, after its turn."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    def add(self, action: Action, reason: str) -> None:
+        """Keep a reason to tell."""
+        if reason:
+            self._reasons[f"{action.tool} {dict(action.input)!r}"] = f"- {action.tool}: {reason}"
+
+    def words(self) -> str:
+        """What the agent is to be told now, if anything."""
+        fresh = {key: line for key, line in self._reasons.items() if key not in self._told}
+        self._told |= fresh.keys()
+        if not fresh:
+            return ""
+        return "\n".join((DENIED, *fresh.values(), GO_ON))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """As many fields of a form as fit into one inquiry."""
+
+    message: str
+    fields: tuple[Field, ...]
+    alone: bool
+
+    def asked(self, problem: str = "") -> dict[str, object]:
+        """The questions; with what was wrong the last time."""
+        wording = self.message if self.alone else ""
+        context = "" if self.alone else self.message
+        if problem:
+            context = f"{context}\n\nThe last answer did not fit. {problem}".strip()
+        return {"questions": [field.question(wording) for field in self.fields], "context": context}
+
+    def content(self, answers: Sequence[Sequence[str]]) -> dict[str, Value]:
+        """What the form takes.
+
+        Raises:
+            NotFilledIn: if an answer is not of that kind.
+        """
+        filled: dict[str, Value] = {}
+        for field, given in zip(self.fields, answers, strict=False):
+            filled |= field.content(given)
+        return filled
+
+
+def question_groups(message: str, fields: Sequence[Field]) -> Iterator[Group]:
+    """A form, in inquiries. One without fields is a question whether to go on."""
+    if not fields:
+        fields = [Field(name="", kind="boolean", label="Confirm", choices=(Choice(label=YES, value=True),))]
+    # A field that is described says for itself what it is about; one with a name only is asked for in the form's words.
+    alone = len(fields) == 1 and not fields[0].description
+    for start in range(0, len(fields), QUESTIONS):
+        yield Group(message=message, fields=tuple(fields[start : start + QUESTIONS]), alone=alone)

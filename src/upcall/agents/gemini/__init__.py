@@ -1,0 +1,1 @@
+"""Gemini CLI, over the Agent Client Protocol of `agents/acp`."""

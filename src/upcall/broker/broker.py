@@ -1,0 +1,399 @@
+"""Between those who ask and those who answer: ask, wait, receive, withdraw, expire.
+
+The broker knows neither HTTP nor MCP nor SQL. It builds inquiries, hands the domain's decisions to the store,
+and wakes whoever waits when the store's log says that something was settled.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from upcall.broker.expiry import Expiry
+from upcall.broker.ids import Ids
+from upcall.broker.pacing import Pacing
+from upcall.broker.presence import Presence, end_the_past
+from upcall.broker.repeats import Repeats, Scope
+from upcall.broker.replies import Reply, Settled, read, settled
+from upcall.broker.turns import Turns
+from upcall.broker.waiting import Waiters
+from upcall.domain.answer.reading import ReadingRules
+from upcall.domain.approval import consent
+from upcall.domain.consequences import FollowUp, both, nothing_more
+from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.asking import Draft
+from upcall.domain.inquiry.inquiry import (
+    Answered,
+    Cancelled,
+    Change,
+    Closing,
+    Failed,
+    Inquiry,
+    Kind,
+    OnExpiry,
+    Open,
+    Origin,
+    Rejected,
+)
+from upcall.domain.inquiry.limits import Limits
+from upcall.domain.records import Happening
+from upcall.domain.roles import Caller, Role, require_person
+from upcall.domain.run.run import KIND as RUN
+from upcall.domain.thread import prompts
+from upcall.domain.thread.thread import ThreadRules
+from upcall.ports.store import Added, Decide, Event, Page, Query, Store, Updated
+
+__all__ = ["Broker", "Policy", "Reply", "Settled"]
+
+IN_LINE = 365 * 86400.0
+"""Seconds until which the end of a question is put off that still waits for its turn: its time has not begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What happens when nobody says otherwise."""
+
+    ttl: float = 24 * 3600
+    block_timeout: float = 30 * 60
+    on_expiry: OnExpiry = OnExpiry.EXPIRE
+    on_block_end: str = "park"
+    on_restart: str = "keep"
+    quorum: int = 1
+    asker_may_approve: bool = True
+    reading: ReadingRules = ReadingRules()
+    limits: Limits = Limits()
+    threads: ThreadRules = ThreadRules()
+    permission: Callable[[str], str] = lambda _: "approval"
+    """What an agent may do without asking, by its name."""
+
+
+class Broker:
+    """One per process. Start it with `start` before use and end it with `close`.
+
+    Where other processes use the same store, `installation` is what this one is called among them.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy = Policy(),
+        *,
+        pacing: Pacing | None = None,
+        follow_up: FollowUp = nothing_more,
+        installation: str = "",
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.store = store
+        self.policy = policy
+        self._pacing = pacing or Pacing()
+        clock = self._clock = clock or store.now
+        self._waiters = Waiters(store)
+        self.repeats = Repeats(store, clock, self._waiters)
+        self._follow_up = follow_up = both(prompts.consequences, follow_up)
+        self._presence: Presence | None = None
+        if installation:
+            self._presence = Presence(store, self._update, installation, policy.on_restart)
+            if policy.on_restart != "keep":
+                self._follow_up = both(follow_up, self._presence.follow_up)
+        self._expiry = Expiry(store, clock, self._update)
+        self.turns = Turns(
+            store,
+            self._update,
+            clock,
+            self._expiry.expect,
+            rules=policy.threads,
+            permission=policy.permission,
+        )
+        self._ids = Ids()
+        self.closing = asyncio.Event()
+
+    async def start(self) -> None:
+        """Begin to listen to the log and to let inquiries expire."""
+        if self._presence is None:
+            await end_the_past(self.store, self._update, self.policy.on_restart)
+        else:
+            await self._presence.start()
+        await self._waiters.start()
+        await self._expiry.start()
+        await self.turns.start()
+
+    async def close(self) -> None:
+        """Settle every waiter with its inquiry as it stands, then stop. The store is not closed."""
+        self.closing.set()
+        await self._waiters.close()
+        await self.turns.close()
+        await self._expiry.close()
+        if self._presence is not None:
+            await self._presence.close()
+
+    async def ask(
+        self, draft: Draft, origin: Origin, *, named_session: bool = False, scope: Scope | None = None
+    ) -> Added:
+        """Put a question, or rejoin the same one asked before under the same key, or in the same scope.
+
+        Raises:
+            KeyConflict: if the key was used for another question.
+            RateLimited: if this agent asks too much.
+            UnknownThread, QuestionNotAlone, NoApprovalNeeded: see `Turns.enter`.
+        """
+        now = self._clock()
+        self._pacing.spend(origin.agent, now)
+        if scope and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
+            return Added(inquiry=earlier, created=False)
+        self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
+        if origin.thread is not None:
+            await self.turns.enter(origin, draft.kind)
+        if named_session:
+            looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
+            if looping is not None:
+                return Added(inquiry=await self.store.get(looping), created=False)
+        inquiry = self._inquiry(draft, origin, now)
+        effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
+        added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
+        if added.inquiry.origin.run != origin.run:
+            raise KeyConflict(str(origin.request_key))  # used by another run: that question is not ours
+        if added.created:
+            if named_session:
+                self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
+            self._expiry.expect(added.inquiry.expires_at)
+        if origin.thread is not None:
+            await self.turns.go_on(origin.thread)
+            return replace(added, inquiry=await self.store.get(added.inquiry.id))
+        return added
+
+    async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
+        """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes."""
+        return await self._waiters.wait(inquiry, timeout)
+
+    async def wait_in_line(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
+        """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""
+        return await self._waiters.wait(inquiry, timeout, in_line=True)
+
+    def is_awaited(self, inquiry: Inquiry) -> bool:
+        """Whether a call waits for an inquiry at this daemon."""
+        return inquiry.id in self._waiters
+
+    async def get(self, name: str, caller: Caller) -> Inquiry:
+        """An inquiry by id or ref, if the caller may see it.
+
+        Raises:
+            UnknownInquiry: if there is none, or it is another agent's.
+        """
+        inquiry = await self.store.get(name)
+        if not caller.may_see(inquiry):
+            raise UnknownInquiry(name)
+        return inquiry
+
+    async def find(self, query: Query, caller: Caller) -> Page:
+        """A page of the inquiries that the caller may see; a run has its own, whichever it asks for."""
+        own = replace(query, agent=caller.name, run=caller.run or query.run)
+        return await self.store.find(own if caller.is_agent else query)
+
+    async def receive(self, name: str, reply: Reply, caller: Caller) -> Settled:
+        """Take a person's answer. The first one wins; any other is told the one that stands.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            UnknownInquiry: if there is none of that id or ref.
+            EmptyAnswer: if there is nothing in it.
+            UnreadableAnswer: if it is none of the choices and free text is not allowed.
+            NotItsTurn: if another question of its thread comes first.
+        """
+        require_person(caller, "answer")
+        closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
+        barred = None if self.policy.asker_may_approve else await self._asker(name)
+        rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
+                return None
+            if inquiry.is_queued:
+                raise NotItsTurn(inquiry.ref)
+            given = read(inquiry, reply, self.policy.reading, self.policy.limits)
+            consent.check(inquiry, given, caller, barred)
+            change = lifecycle.answer(inquiry, given, closing, force=reply.force)
+            if change is None:
+                return None
+            change = consent.consequences(change, reply.remember, rule)
+            return replace(change, effects=change.effects + reply.effects) if reply.effects else change
+
+        return settled(await self._update(name, decide), closing, Answered)
+
+    async def reject(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        reason: str | None = None,
+        via: str = "api",
+        key: str | None = None,
+    ) -> Settled:
+        """Decline to answer, on a person's behalf.
+
+        Raises:
+            NotAllowed: if the caller is an agent.
+            UnknownInquiry: if there is none of that id or ref.
+        """
+        require_person(caller, "reject")
+        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            change = lifecycle.reject(inquiry, closing)
+            return change and consent.consequences(change)
+
+        return settled(await self._update(name, decide), closing, Rejected)
+
+    async def cancel(
+        self,
+        name: str,
+        caller: Caller,
+        *,
+        reason: str | None = None,
+        via: str = "api",
+        key: str | None = None,
+    ) -> Settled:
+        """Withdraw a question: the asker its own, an admin any.
+
+        Raises:
+            NotAllowed: if the caller is a person; people reject.
+            UnknownInquiry: if there is none, or it is another agent's.
+        """
+        if caller.role is Role.PERSON:
+            raise NotAllowed("only the asker or an admin can cancel", hint="use reject to decline a question")
+        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            if not caller.may_see(inquiry):
+                raise UnknownInquiry(name)
+            return lifecycle.cancel(inquiry, closing)
+
+        return settled(await self._update(name, decide), closing, Cancelled)
+
+    async def deny(self, name: str, *, via: str, reason: str) -> Settled:
+        """Deny an approval in nobody's name, because nothing could come of a yes any more."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
+
+    async def fail(self, name: str, *, via: str, reason: str) -> Settled:
+        """End a question that can be put to nobody."""
+        closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
+        return settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
+
+    async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
+        """Keep quiet about an open question for a while."""
+        require_person(caller, "snooze")
+        now = self._clock()
+        return await self._adjust(
+            name, lambda inquiry: lifecycle.snooze(inquiry, now + seconds, by=caller.name, now=now)
+        )
+
+    async def extend(self, name: str, caller: Caller, seconds: float) -> Settled:
+        """Give an open question more time."""
+        require_person(caller, "extend")
+        now = self._clock()
+        settled = await self._adjust(
+            name, lambda inquiry: lifecycle.extend(inquiry, seconds, by=caller.name, now=now)
+        )
+        # It may have come too late, and ended the inquiry instead.
+        return replace(settled, accepted=settled.accepted and settled.inquiry.is_open)
+
+    async def collect(self, name: str, caller: Caller, evidence: str) -> Settled:
+        """Record evidence that the asker has its answer; only its own credentials can.
+
+        Raises:
+            UnknownInquiry: if there is none, or the caller is not the asker.
+        """
+        now = self._clock()
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            if not caller.asked(inquiry):
+                raise UnknownInquiry(name)
+            return lifecycle.collect(inquiry, evidence, now)
+
+        return await self._adjust(name, decide)
+
+    def spend(self, name: str) -> None:
+        """Count something that somebody wrote, as a question would be.
+
+        Raises:
+            RateLimited: if there is too much of it.
+        """
+        self._pacing.spend(name, self._clock())
+
+    async def notify(self, message: str, origin: Origin) -> Event:
+        """Tell people something without waiting for them."""
+        self._pacing.spend(origin.agent, self._clock())
+        data: dict[str, object] = {"agent": origin.agent, "session": origin.session, "message": message}
+        data |= {} if origin.run is None else {"run": origin.run}
+        return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
+
+    async def _asker(self, name: str) -> str:
+        """On whose behalf something is asked: who started the run, or else who asked."""
+        origin = (await self.store.get(name)).origin
+        if origin.run is not None:
+            record = await self.store.look_up(RUN, str(origin.run))
+            return origin.agent if record is None else str(record.body["by"])
+        return origin.agent
+
+    def now(self) -> float:
+        """The time that everything here is measured by."""
+        return self._clock()
+
+    @property
+    def waiting(self) -> int:
+        """How many callers are blocked right now."""
+        return len(self._waiters)
+
+    def _inquiry(self, draft: Draft, origin: Origin, now: float) -> Inquiry:
+        ttl = self.policy.ttl if draft.ttl is None else draft.ttl
+        in_line = origin.thread is not None
+        return Inquiry(
+            id=self._ids.next(int(now * 1000)),
+            ref="",
+            kind=draft.kind,
+            questions=draft.questions,
+            context=draft.context,
+            attachments=tuple(upload.attachment for upload in draft.uploads),
+            origin=origin,
+            asked_at=now,
+            expires_at=now + (IN_LINE if in_line else ttl),
+            on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
+            default=draft.default,
+            labels=draft.labels,
+            secret=draft.secret,
+            redacted=draft.redacted,
+            digest=draft.digest,
+            subject=draft.subject,
+            quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
+            state=Open(queued=ttl if in_line else None),
+        )
+
+    def _reason(self, reason: str | None) -> str | None:
+        limit = self.policy.limits.reason
+        if reason is not None and len(reason) > limit:
+            raise InvalidRequest(f"a reason has at most {limit} characters, got {len(reason)}")
+        return (reason or "").strip() or None
+
+    async def _update(self, name: str, decide: Decide) -> Updated:
+        """Take a step with everything that follows from it."""
+
+        def decided(inquiry: Inquiry) -> Change | None:
+            change = decide(inquiry)
+            # Most steps have no consequences, and nothing is to be copied for their sake.
+            if change is None or not (more := self._follow_up(change)):
+                return change
+            return replace(change, effects=change.effects + more)
+
+        updated = await self.store.update(name, decided)
+        inquiry = updated.inquiry
+        if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
+            await self.turns.go_on(inquiry.origin.thread)
+        return updated
+
+    async def _adjust(self, name: str, decide: Decide) -> Settled:
+        updated = await self._update(name, decide)
+        if updated.applied:
+            self._expiry.expect(updated.inquiry.expires_at)
+        return Settled(accepted=updated.applied, inquiry=updated.inquiry)

@@ -1,0 +1,75 @@
+"""What people reply, and what comes of it: the values that go into the broker and come out again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from upcall.domain.answer import reading
+from upcall.domain.answer.reading import ReadingRules
+from upcall.domain.approval.rules import Remember
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.inquiry.inquiry import Answer, Answered, Closing, Inquiry, Open
+from upcall.domain.inquiry.limits import Limits
+from upcall.domain.records import NOTHING, Effects
+from upcall.ports.store import Updated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a person said: words to be read, or an answer for each question as it stands."""
+
+    text: str | None = None
+    answers: Sequence[Sequence[str]] | None = None
+    choices: Sequence[str] | None = None
+    via: str = "api"
+    key: str | None = None
+    force: bool = False
+    remember: Remember | None = None
+    first_vote_only: bool = False
+    clear: bool = False
+    """Whether words that are neither a clear yes nor a clear no to an approval are refused, under any settings."""
+    effects: Effects = NOTHING
+    """What else is written if it is taken, in the same step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Whether somebody's resolution stands, or their vote counts, and the inquiry with the one that does."""
+
+    accepted: bool
+    inquiry: Inquiry
+
+
+def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) -> Answer:
+    """The answer that a reply stands for.
+
+    Raises:
+        InvalidRequest: if it is too long, or not of the form that the questions have.
+        EmptyAnswer: if there is nothing in it.
+        UnreadableAnswer: if it is none of the choices and free text is not allowed.
+    """
+    given = [*(reply.answers or ()), reply.choices or (), (reply.text or "",)]
+    size = sum(len(value) for values in given for value in values)
+    if size > limits.answer:
+        raise InvalidRequest(f"an answer has at most {limits.answer} characters, got {size}")
+    if reply.answers is not None:
+        return reading.take(inquiry, reply.answers)
+    if reply.choices is not None:
+        return reading.choose(inquiry, reply.choices, rules)
+    if reply.clear:
+        rules = replace(rules, unknown_approval="reask")
+    return reading.read(inquiry, reply.text or "", rules)
+
+
+def settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
+    """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
+    state = updated.inquiry.state
+    if isinstance(state, Open) and wanted is Answered:
+        mine = [vote for vote in state.votes if vote.by == closing.by]
+        repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)
+        return Settled(accepted=(updated.applied and closing in mine) or repeats, inquiry=updated.inquiry)
+    if isinstance(state, Open) or not isinstance(state, wanted):
+        return Settled(accepted=False, inquiry=updated.inquiry)
+    stands = state.closing
+    repeats = closing.key is not None and (stands.key, stands.by) == (closing.key, closing.by)
+    # A step may also have ended it by its default, when the answer came too late.
+    return Settled(accepted=(updated.applied and stands == closing) or repeats, inquiry=updated.inquiry)

@@ -1,0 +1,1 @@
+"""Every service that Apprise reaches, one way."""

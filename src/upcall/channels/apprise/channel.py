@@ -1,0 +1,45 @@
+"""Everything that Apprise knows: pagers, chats, text messages. A place is the name of whoever gets it."""
+
+import uuid
+from collections.abc import Sequence
+
+import apprise
+
+from upcall.channels.one_way import OneWay, summary
+from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
+from upcall.ports.channel import SignedOut, Unavailable
+
+
+class Apprise(OneWay):
+    """One address of Apprise's, such as `pover://user@token`."""
+
+    capabilities = Capabilities(one_way=True, link=True, replies=False, edit=False, body=1500)
+
+    def __init__(self, *, url: str) -> None:
+        self._apprise = apprise.Apprise()
+        self._known = bool(self._apprise.add(url))
+
+    async def show(self, view: View, place: str) -> Reference:
+        """Send what is asked, with the link."""
+        await self._send(view.heading, f"{summary(view)}\n\n{view.link}")
+        # Services that only take have no name for what they took.
+        return Reference(place=place, message=uuid.uuid4().hex)
+
+    async def tell(self, reference: Reference, line: str) -> None:
+        """Send one more line."""
+        await self._send("", line)
+
+    async def check(self) -> Sequence[Finding]:
+        """Whether Apprise knows the service; it says no more without sending something."""
+        if self._known:
+            return [Finding(ok=True, text="Apprise knows this service")]
+        return [Finding(ok=False, text="Apprise does not know such an address", hint="check `url`")]
+
+    async def _send(self, title: str, body: str) -> None:
+        if not self._known:
+            raise SignedOut("Apprise does not know such an address: check `url`")
+        # It is text and nothing else, whatever the agent has written.
+        if not await self._apprise.async_notify(
+            body=body, title=title, body_format=apprise.NotifyFormat.TEXT
+        ):
+            raise Unavailable("the service did not take it")

@@ -1,0 +1,1 @@
+"""Notifications of a Linux desktop, over D-Bus."""

@@ -1,0 +1,165 @@
+"""Letters as they arrive: the sender that they name, the question that they are about, and what the person wrote.
+
+Nothing here is trusted. Headers are read by the most patient rules there are, since whatever arrives is somebody's.
+"""
+
+import email
+import hashlib
+import re
+from dataclasses import dataclass
+from email.errors import MessageError
+from email.header import decode_header, make_header
+from email.message import Message
+from html.parser import HTMLParser
+
+from typing_extensions import override
+
+from upcall.channels.email.letters import ADDRESS, Tag, tag_in
+from upcall.channels.email.quoting import LONGEST, written
+
+TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
+NOBODY = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+_POINTED = re.compile(r"<([^<>]*)>")
+_BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
+_UNSEEN = {"blockquote", "style", "script", "head", "title"}
+_QUOTED = "\n>\n"
+"""Stands for a quotation in the text of a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """One that arrived. `name` recognises the same one delivered twice."""
+
+    name: str
+    sender: str
+    subject: str
+    message_id: str
+    tag: Tag | None
+    automatic: bool
+    words: str
+    rest: str = ""
+    """Text that stands below the quotation, apart from the reply above it."""
+
+
+def letter_in(raw: bytes, own: str, uid: str) -> Letter:
+    """What a letter says of itself; `uid` is its number in the mailbox."""
+    message = email.message_from_bytes(raw)
+    said = written(_text(message), own)
+    sender = _sender(message)
+    message_id = _header(message, "message-id").strip()[:900]
+    tags = (tag_in(address, own) for name in TO for address in _addresses(message, name))
+    return Letter(
+        name=hashlib.sha256(f"{sender} {message_id or uid}".encode("utf-8", "replace")).hexdigest()[:32],
+        sender=sender,
+        subject=_header(message, "subject"),
+        message_id=message_id,
+        tag=next((tag for tag in tags if tag is not None), None),
+        automatic=_is_automatic(message, sender, own),
+        words=said.words,
+        rest=said.rest,
+    )
+
+
+def _is_automatic(message: Message, sender: str, own: str) -> bool:
+    """Whether a program wrote it, or it is one of ours: neither is ever an answer, or is told anything."""
+    local = sender.partition("@")[0]
+    submitted = _header(message, "auto-submitted").strip().casefold() or "no"
+    return (
+        submitted != "no"
+        or _header(message, "precedence").strip().casefold() in {"bulk", "junk", "list", "auto_reply"}
+        or _header(message, "return-path").strip() == "<>"
+        or any(message[name] is not None for name in ("x-autoreply", "x-autorespond", "list-id"))
+        or message.get_content_type() in {"multipart/report", "message/delivery-status"}
+        or local in NOBODY
+        or sender == own.casefold()
+        or tag_in(sender, own) is not None
+    )
+
+
+def _sender(message: Message) -> str:
+    """The one address that a letter says it is from; nothing where it says more than one."""
+    (said,) = [_header(message, "from")] if len(message.get_all("from", [])) == 1 else [""]
+    pointed = _POINTED.findall(said)
+    address = str(pointed[0] if len(pointed) == 1 else "" if pointed else said.strip()).casefold()
+    return address if ADDRESS.fullmatch(address) else ""
+
+
+def _addresses(message: Message, name: str) -> list[str]:
+    # The standard library's reader of addresses can be made to recurse without end.
+    return [found for value in message.get_all(name, []) for found in ADDRESS.findall(str(value)[:LONGEST])]
+
+
+def _header(message: Message, name: str) -> str:
+    value = message[name]
+    if value is None:
+        return ""
+    try:
+        return str(make_header(decode_header(str(value)[:2000])))
+    except (ValueError, LookupError, MessageError):
+        return str(value)[:2000]
+
+
+def _text(message: Message) -> str:
+    """The first part that is text, or else the first that is HTML, as text."""
+    parts = [part for part in message.walk() if not part.is_multipart() and not _is_file(part)]
+    for kind in ("text/plain", "text/html"):
+        for part in parts:
+            if part.get_content_type() == kind:
+                text = _decoded(part)
+                return text if kind == "text/plain" else _without_markup(text)
+    return ""
+
+
+def _is_file(part: Message) -> bool:
+    try:
+        return bool(part.get_filename())
+    except (ValueError, LookupError):
+        # It has a name, in a character set that is none.
+        return True
+
+
+def _decoded(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    content = payload if isinstance(payload, bytes) else b""
+    try:
+        return content.decode(part.get_content_charset("utf-8"), "replace")
+    except (ValueError, LookupError):
+        return content.decode("utf-8", "replace")
+
+
+class _Words(HTMLParser):
+    """The words of a page, without those that are quoted or not shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._unseen = 0
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "blockquote" and not self._unseen:
+            self.found.append(_QUOTED)
+        self._unseen += tag in _UNSEEN
+        self.found += ["\n"] if tag in _BREAKS else []
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen = max(self._unseen - (tag in _UNSEEN), 0)
+        self.found += ["\n"] if tag in _BREAKS - {"br"} else []
+
+    @override
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.found.append(" ".join(data.split()) if data.strip() else " ")
+
+    @override
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        # Sections whose name it does not know end the standard library's reading.
+        return self.parse_bogus_comment(i)
+
+
+def _without_markup(text: str) -> str:
+    words = _Words()
+    words.feed(text[:LONGEST])
+    words.close()
+    return re.sub(r"\n{3,}", "\n\n", "".join(words.found)).strip()

@@ -1,0 +1,1 @@
+"""ntfy: push messages with buttons."""

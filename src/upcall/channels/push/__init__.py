@@ -1,0 +1,1 @@
+"""Web Push to the browsers of people who allowed it."""

@@ -1,0 +1,1 @@
+"""Telegram through aiogram: `channel.py` connects, `messages.py` renders, `reading.py` reads."""

@@ -1,0 +1,356 @@
+"""Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
+
+What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+"""
+
+import asyncio
+import hmac
+import logging
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
+from aiogram.exceptions import AiogramError
+from aiogram.types import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReplyParameters,
+    Update,
+)
+
+from upcall.channels.plain import numbered
+from upcall.channels.telegram import messages
+from upcall.channels.telegram.draft import Draft
+from upcall.channels.telegram.errors import failure
+from upcall.channels.telegram.messages import Content
+from upcall.channels.telegram.reading import Command, Note, Press, name_of, understood, whereabouts
+from upcall.channels.words import sentences
+from upcall.domain.channel.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
+from upcall.domain.errors import InvalidRequest, StorageError
+from upcall.domain.text.display import shortened, units
+from upcall.ports.channel import (
+    Callback,
+    CallbackReply,
+    FormRefused,
+    Inbox,
+    Line,
+    Refused,
+    Unavailable,
+)
+from upcall.ports.json_reading import read_json
+
+CALL_SECONDS = 15
+POLL_SECONDS = 50
+HEARD = ["message", "callback_query", "message_reaction"]
+TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
+SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+TOO_LONG = "this is too long for one message in Telegram"
+T = TypeVar("T")
+
+log = logging.getLogger("upcall.channels.telegram")
+
+
+class Telegram:
+    """One bot. With a `webhook_secret`, Telegram calls us at `url`; without one, we ask."""
+
+    capabilities: Capabilities = messages.CAPABILITIES
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        webhook_secret: str = "",
+        url: str = "",
+        api_url: str = "",
+        language: str = "en",
+    ) -> None:
+        if not TOKEN.fullmatch(bot_token):
+            raise ValueError("bot_token looks like 123456789:AAE…, as @BotFather gives it")
+        if webhook_secret and not url.startswith("https://"):
+            raise ValueError("webhook_secret needs public_url, an address with https that Telegram can reach")
+        self._secret = webhook_secret
+        self._url = url
+        self._words: Mapping[str, str] = sentences(language)
+        server = TelegramAPIServer.from_base(api_url) if api_url else PRODUCTION
+        self._bot = Bot(bot_token, session=AiohttpSession(api=server, timeout=CALL_SECONDS))
+
+    async def show(self, view: View, place: str) -> Reference:
+        """Post a message; a place is a chat's id, and a topic's after a slash."""
+        try:
+            sent = await self._post(place, _content(view, self._words))
+        except FormRefused as problem:
+            sent = await self._post(place, self._plain(view, problem))
+        return Reference(place=place, message=sent)
+
+    async def refresh(self, reference: Reference, view: View) -> None:
+        """Replace a message's content."""
+        try:
+            await self._edit(reference.message, _content(view, self._words))
+        except FormRefused as problem:
+            await self._edit(reference.message, self._plain(view, problem))
+
+    async def tell(self, reference: Reference, line: str) -> None:
+        """Say a line in reply to a message."""
+        await self._post(reference.place, messages.line(line), reply_to=reference.message)
+
+    async def listen(self, inbox: Inbox) -> None:
+        """Ask Telegram what people did, or have it call us."""
+        if self._secret:
+            await self._call(
+                self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
+            )
+            await inbox.connected()
+            await asyncio.Event().wait()
+        await self._call(self._bot.delete_webhook())
+        await inbox.connected()
+        offset: int | None = None
+        while True:
+            updates = await self._call(
+                self._bot.get_updates(
+                    offset=offset,
+                    timeout=POLL_SECONDS,
+                    allowed_updates=HEARD,
+                    request_timeout=POLL_SECONDS + CALL_SECONDS,
+                )
+            )
+            for update in updates:
+                if await self._take(_understood(update), inbox):
+                    # Not confirmed, so it comes again as soon as we listen again.
+                    raise Unavailable("what somebody did could not be kept")
+                offset = update.update_id + 1
+
+    async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
+        """An update that Telegram brings; it comes again unless we say that we have it."""
+        given = callback.headers.get(SECRET_HEADER, "")
+        if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
+            return CallbackReply(status=403)
+        try:
+            done = understood(cast("dict[str, Any]", read_json(callback.body)))
+        except (InvalidRequest, ValueError, TypeError, KeyError, AttributeError):
+            log.exception("Telegram has sent something that is no update")
+            return CallbackReply(status=400)
+        return CallbackReply(status=503 if await self._take(done, inbox) else 200)
+
+    async def check(self) -> Sequence[Finding]:
+        """Who we are there, and how we hear what people do."""
+        try:
+            found = await self._call(self._bot.get_me())
+            hook = await self._call(self._bot.get_webhook_info())
+        except (Refused, Unavailable) as problem:
+            said, _, hint = str(problem).partition(": ")
+            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+        signed_in = Finding(ok=True, text=f"signed in as @{found.username}")
+        if not self._secret:
+            return [signed_in, Finding(ok=True, text="asks Telegram for what people do")]
+        problem_there = hook.last_error_message or ""
+        called = Finding(
+            ok=hook.url == self._url and not problem_there,
+            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            hint=f"it has to reach {self._url}",
+        )
+        return [signed_in, called]
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._bot.session.close()
+
+    async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
+        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        heard = Heard(line="", accepted=False)
+        try:
+            match done:
+                case Press() as press:
+                    heard = await self._press(press, inbox)
+                    await self._toast(press, heard.line, inbox)
+                case Note() as note:
+                    heard = await self._note(note, inbox)
+                    if heard.line:
+                        await inbox.say(_line(note.inbound.id, note.inbound.place, note.name, heard.line))
+                case Command() as command:
+                    await self._obey(command, inbox)
+                case None:
+                    pass
+        except (Refused, Unavailable) as problem:
+            log.warning("somebody could not be told: %s", problem)
+        except StorageError:
+            log.exception("what somebody did could not be kept")
+            return True
+        except Exception:
+            # It would fail again, and whatever was done after it would wait for ever.
+            log.exception("what somebody did is left alone")
+        return heard.again
+
+    async def _press(self, press: Press, inbox: Inbox) -> Heard:
+        if press.pressed.draft.step is None:
+            return await inbox.receive(press.inbound)
+        return await self._step(press.inbound, press.pressed.draft, inbox)
+
+    async def _note(self, note: Note, inbox: Inbox) -> Heard:
+        """Words in reply to a message that asks one question after the other are about the one that it is at."""
+        if note.draft is None or note.inbound.odd is not None:
+            return await inbox.receive(note.inbound)
+        view = await inbox.view(note.draft.inquiry)
+        if note.draft.draft.step is None or view is None or view.outcome is not None:
+            return await inbox.receive(note.inbound)
+        draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
+        if len(view.questions) != len(draft.given):
+            # Other bots have buttons too.
+            return await inbox.receive(said)
+        if not view.questions[step].custom and view.questions[step].choices:
+            known = await inbox.knows(said.user)
+            return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
+        draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
+        about = Inbound(
+            id=said.id,
+            user=said.user,
+            place=said.place,
+            message=said.message,
+            inquiry=note.draft.inquiry,
+            given=draft.given,
+        )
+        return await (inbox.receive(about) if draft.step is None else self._step(about, draft, inbox))
+
+    async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
+        """Show what is chosen so far, and the question that is to be answered next."""
+        if not await inbox.knows(inbound.user):
+            return Heard(line=self._words["unknown_person"], accepted=False)
+        view = await inbox.view(inbound.inquiry or "")
+        if view is None:
+            return Heard(line=self._words["no_question"], accepted=False)
+        if view.outcome is not None or len(view.questions) != len(draft.given):
+            # It is over: the message is brought up to date by whoever has settled it.
+            return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
+        assert inbound.message is not None
+        try:
+            content = messages.message(view, self._words, draft)
+            try:
+                await self._edit(inbound.message, content)
+            except FormRefused as problem:
+                # All of the questions in plain text, instead of the same one for ever.
+                await self._edit(inbound.message, self._plain(view, problem))
+            now = await inbox.view(view.inquiry)
+            if now is not None and now.outcome is not None:
+                # It was settled meanwhile, and what we have just shown may have hidden that.
+                await self._edit(inbound.message, messages.message(now, self._words))
+        except messages.TooLong:
+            return Heard(line=self._words["too_long"], accepted=False)
+        except (Refused, Unavailable) as problem:
+            log.warning("a message could not be changed: %s", problem)
+            return Heard(line=self._words["unavailable"], accepted=False)
+        return Heard(line="", accepted=True)
+
+    def _plain(self, view: View, problem: FormRefused) -> Content:
+        """A view without anything to press, where Telegram does not take it as it was."""
+        log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        text = numbered(view, self._words)
+        if units(text) > messages.LONGEST and view.outcome is None:
+            raise Refused(TOO_LONG)
+        return Content(text=shortened(text, messages.LONGEST))
+
+    async def _obey(self, command: Command, inbox: Inbox) -> None:
+        said = self._words["place"].format(place=command.place)
+        if not await inbox.knows(command.user):
+            said = f"{self._words['unknown_person']}\n{said}"
+        await inbox.say(_line(f"command:{command.name}", command.place, command.name, said))
+
+    async def say(self, to: Mapping[str, str], line: str) -> None:
+        """Say a line in reply to what a person did."""
+        await self._post(to["place"], messages.line(line), reply_to=to["reply_to"] or None)
+
+    async def _post(self, place: str, content: Content, reply_to: str | None = None) -> str:
+        chat, _, topic = place.partition("/")
+        to = None
+        if reply_to is not None:
+            to = ReplyParameters(message_id=whereabouts(reply_to)[1], allow_sending_without_reply=True)
+        sent = await self._call(
+            self._bot.send_message(
+                chat,
+                content.text,
+                message_thread_id=int(topic) if topic.isdigit() else None,
+                parse_mode=None,
+                entities=_entities(content),
+                link_preview_options=NO_PREVIEW,
+                reply_parameters=to,
+                reply_markup=_keyboard(content),
+            )
+        )
+        return name_of(sent.chat.id, sent.message_id)
+
+    async def _edit(self, name: str, content: Content) -> None:
+        chat, number = whereabouts(name)
+        try:
+            await self._call(
+                self._bot.edit_message_text(
+                    content.text,
+                    chat_id=chat,
+                    message_id=number,
+                    parse_mode=None,
+                    entities=_entities(content),
+                    link_preview_options=NO_PREVIEW,
+                    reply_markup=_keyboard(content),
+                )
+            )
+        except Refused as problem:
+            if "message is not modified" not in str(problem):
+                raise
+
+    async def _toast(self, press: Press, line: str, inbox: Inbox) -> None:
+        """Acknowledge a press; what there is to say is shown until the person has read it, or else said in the chat."""
+        text = shortened(line, messages.LONGEST_TOAST)
+        try:
+            await self._call(
+                self._bot.answer_callback_query(press.query, text=text or None, show_alert=bool(text))
+            )
+        except (Refused, Unavailable) as problem:
+            log.info("a press could not be acknowledged: %s", problem)
+            done = press.inbound
+            if line:
+                await inbox.say(_line(done.id, done.place, done.message or "", line))
+
+    async def _call(self, calling: Awaitable[T]) -> T:
+        try:
+            return await calling
+        except AiogramError as error:
+            raise failure(error) from error
+
+
+def _line(name: str, place: str, reply_to: str, text: str) -> Line:
+    return Line(id=name, to={"place": place, "reply_to": reply_to}, text=text)
+
+
+def _understood(update: Update) -> Press | Note | Command | None:
+    """What a person did; None as well for what cannot be read."""
+    try:
+        return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
+    except Exception:
+        log.exception("the update %s cannot be read, and is left alone", update.update_id)
+        return None
+
+
+def _content(view: View, words: Mapping[str, str]) -> Content:
+    try:
+        return messages.message(view, words)
+    except messages.TooLong as error:
+        raise Refused(TOO_LONG) from error
+
+
+def _keyboard(content: Content) -> InlineKeyboardMarkup | None:
+    if not content.rows:
+        return None
+    rows = [
+        [InlineKeyboardButton(text=button.text, callback_data=button.data) for button in row]
+        for row in content.rows
+    ]
+    return InlineKeyboardMarkup(inline_keyboard=rows)
+
+
+def _entities(content: Content) -> list[MessageEntity]:
+    return [
+        MessageEntity(type=each.kind, offset=each.offset, length=each.length) for each in content.entities
+    ]

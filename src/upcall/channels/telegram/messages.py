@@ -1,0 +1,247 @@
+"""What Telegram is sent: a view as text, entities and buttons. Nothing is parsed, so nothing can be hidden in it.
+
+Telegram itself looks for names, commands, tags and addresses in any text, except in code. So agent text stands
+in blocks of code, which no line of ours does, and what else comes from elsewhere is marked as code where something would
+be found. The limits are Telegram's, counted as it counts, in UTF-16.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from upcall.channels.telegram.draft import Draft, written
+from upcall.domain.channel.showing import Asked, Capabilities, Control, Given, View
+from upcall.domain.text.display import shortened, units
+
+Words = Mapping[str, str]
+
+CAPABILITIES = Capabilities(
+    buttons=8,
+    button_label=40,
+    select=30,
+    checkboxes=8,
+    multi_select=30,
+    option_label=40,
+    form=4,
+    body=3600,
+)
+LONGEST = 4096
+LONGEST_TOAST = 200
+MOST_ENTITIES = 100
+MOST_MARKS = 8
+"""How many stretches of one text are marked each for itself; of more, everything from the first to the last."""
+
+NUMBERS_IN_A_ROW = 5
+LONGEST_OUTCOME = 3000
+SEVERAL = {Control.CHECKBOXES, Control.MULTI_SELECT}
+QUOTED, FRAMED = "blockquote", "pre"
+"""People's own words, and what an agent wrote: one is never taken for the other."""
+
+_FOUND = re.compile(
+    r"(?<!\w)[@#$/]\w\S*"  # names, tags, commands
+    r"|\w[\w+.-]*(?:://|@)\S+"  # addresses, of pages and of mail
+    r"|(?:[^\W_][\w-]*\.)+[^\W\d_]{2,}\S*"  # addresses of pages without a scheme
+    r"|\+?\d[\d ().-]{5,}\d"  # numbers of telephones
+)
+
+
+class TooLong(Exception):
+    """It does not fit into one message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A stretch of text that looks different; places are counted in UTF-16."""
+
+    kind: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """Something to press."""
+
+    text: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """A message."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+    rows: tuple[tuple[Button, ...], ...] = ()
+
+
+@dataclass(slots=True)
+class _Page:
+    """A text as it grows."""
+
+    text: str = ""
+    entities: list[Entity] = field(default_factory=list)
+
+    def add(self, text: str, kind: str = "") -> None:
+        """A text of ours, or one that looks like a kind of entity."""
+        if kind and text:
+            self.entities.append(Entity(kind=kind, offset=units(self.text), length=units(text)))
+        self.text += text
+
+    def add_found(self, text: str, kind: str = "") -> None:
+        """A text with something of others in it: what Telegram would find there is marked as code."""
+        begin = units(self.text)
+        self.add(text, kind)
+        places = [found.span() for found in _FOUND.finditer(text)]
+        if len(places) > MOST_MARKS:
+            places = [(places[0][0], places[-1][1])]
+        for start, end in places:
+            offset = begin + units(text[:start])
+            self.entities.append(Entity(kind="code", offset=offset, length=units(text[start:end])))
+
+
+def excerpt(text: str, offset: int, length: int) -> str:
+    """The stretch of a text that an entity is about."""
+    return text.encode("utf-16-le")[2 * offset : 2 * (offset + length)].decode("utf-16-le", "replace")
+
+
+def line(text: str) -> Content:
+    """A sentence of ours."""
+    page = _Page()
+    page.add_found(shortened(text, LONGEST))
+    return _content(page)
+
+
+def message(view: View, words: Words, draft: Draft | None = None) -> Content:
+    """A view as a message; of several questions, the one that a draft is at and those before it.
+
+    Raises:
+        TooLong: if it does not fit, and something is still to be answered.
+    """
+    draft = draft or Draft.blank(len(view.questions))
+    page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, draft, words)), draft)
+    if view.outcome is not None:
+        page.add("\n\n")
+        page.add_found(shortened(view.outcome, LONGEST_OUTCOME))
+        if units(page.text) > LONGEST:
+            page = _Page()
+            page.add_found(f"{view.heading}\n\n{shortened(view.outcome, LONGEST_OUTCOME)}")
+        return _content(page)
+    if units(page.text) > LONGEST:
+        raise TooLong
+    return replace(_content(page), rows=tuple(_rows(view, draft, words)))
+
+
+def _page(view: View, draft: Draft) -> _Page:
+    page = _Page()
+    page.add_found(view.heading)
+    if view.context.strip():
+        page.add("\n")
+        page.add(view.context.strip("\n"), FRAMED)
+    last = draft.step if view.form and view.outcome is None else None
+    shown = view.questions if last is None else view.questions[: last + 1]
+    for index, question in enumerate(shown):
+        number = index + 1 if len(view.questions) > 1 else None
+        _add_question(page, question, number, given=draft.given[index] if last not in {None, index} else None)
+    for line in view.more.split("\n") if view.more else ():
+        # Each ends with an address of ours, which is to be followed.
+        text, _, link = line.rpartition(" ")
+        page.add("\n\n")
+        page.add_found(text)
+        page.add(f" {link}")
+    for text in (view.progress, view.hint) if view.outcome is None else ():
+        if text:
+            page.add("\n\n")
+            page.add_found(text)
+    return page
+
+
+def _hint(view: View, draft: Draft, words: Words) -> str:
+    """What can be done beside pressing; of several questions, with the one that is asked now."""
+    if not view.form:
+        return view.hint
+    question = view.questions[draft.step or 0]
+    if not question.choices:
+        return words["reply.text"]
+    return words["hint.other"] if question.custom else ""
+
+
+def _add_question(page: _Page, question: Asked, number: int | None, given: Given | None) -> None:
+    page.add("\n\n")
+    if number is not None:
+        page.add(f"{number})", "bold")
+        page.add("\n")
+    lines = [f"[{question.header}] {question.text}" if question.header else question.text]
+    if given is None and _needs_list(question):
+        for place, choice in enumerate(question.choices, 1):
+            described = f" — {choice.description}" if choice.description else ""
+            lines.append(f"{place}. {choice.full}{described}")
+    page.add("\n".join(lines), FRAMED)
+    if given is None:
+        return
+    page.add("\n")
+    if given.words:
+        page.add_found(given.words, QUOTED)
+    else:
+        # A person who writes a program of their own can press what was never shown.
+        chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
+        page.add_found("✓ " + ", ".join(chosen))
+
+
+def _needs_list(question: Asked) -> bool:
+    """Whether the options are written out, because their buttons do not say everything."""
+    return _by_number(question) or any(choice.description for choice in question.choices)
+
+
+def _by_number(question: Asked) -> bool:
+    return question.numbered or len(question.choices) > CAPABILITIES.buttons
+
+
+def _rows(view: View, draft: Draft, words: Words) -> Iterator[tuple[Button, ...]]:
+    step = draft.step or 0
+    question, given = view.questions[step], draft.given[step]
+    if len(view.questions) > 1 and not view.form:
+        return
+    several = question.control in SEVERAL
+    buttons = []
+    for pick, choice in enumerate(question.choices if question.control is not Control.WORDS else ()):
+        label = str(pick + 1) if _by_number(question) else choice.label
+        if several:
+            label = f"{'☑' if pick in given.picks else '☐'} {label}"
+            after = draft.with_given(step, Given(picks=_toggled(given.picks, pick)))
+        else:
+            after = draft.with_given(step, Given(picks=(pick,))).at(step + 1)
+        buttons.append(Button(text=label, data=written(view.inquiry, after)))
+    width = NUMBERS_IN_A_ROW if _by_number(question) else 1
+    yield from (tuple(buttons[first : first + width]) for first in range(0, len(buttons), width))
+    last = tuple(_steps(view, draft, words, several=several))
+    if last:
+        yield last
+
+
+def _steps(view: View, draft: Draft, words: Words, *, several: bool) -> Iterator[Button]:
+    """The row below the choices: back, where we are, and on."""
+    step, count = draft.step or 0, len(view.questions)
+    if view.form:
+        if step:
+            yield Button(text=f"← {words['cancel']}", data=written(view.inquiry, draft.at(step - 1)))
+        here = written(view.inquiry, draft, current=True)
+        yield Button(text=f"{step + 1} / {count}", data=here)
+    if several and draft.given[step].picks:
+        name = words["next"] if step + 1 < count else words["send"]
+        yield Button(text=f"{name} →", data=written(view.inquiry, draft.at(step + 1)))
+
+
+def _toggled(picks: Sequence[int], pick: int) -> tuple[int, ...]:
+    return tuple(sorted(set(picks) ^ {pick}))
+
+
+def _content(page: _Page) -> Content:
+    entities = page.entities
+    if len(entities) > MOST_ENTITIES:
+        # More would be ignored. So many questions are in no form: they are one block, with our numbers in it.
+        framed = [entity for entity in entities if entity.kind == FRAMED]
+        begin, end = framed[0].offset, framed[-1].offset + framed[-1].length
+        around = [each for each in entities if each.offset < begin or each.offset >= end]
+        entities = [*around, Entity(kind=FRAMED, offset=begin, length=end - begin)]
+    return Content(text=page.text, entities=tuple(entities))

@@ -1,0 +1,179 @@
+"""What Telegram sends: presses and messages, as what a person did. Words are handed over, never interpreted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from upcall.channels.telegram.draft import Pressed, read
+from upcall.channels.telegram.messages import QUOTED, excerpt
+from upcall.domain.channel.showing import Inbound, Odd
+
+Payload = Mapping[str, Any]
+
+COMMANDS = {"/start", "/id"}
+"""What one can say to any bot: the first when it is opened, the second to be told a chat's address."""
+
+
+WORDLESS = {
+    "animation",
+    "audio",
+    "contact",
+    "dice",
+    "document",
+    "location",
+    "paid_media",
+    "photo",
+    "poll",
+    "sticker",
+    "story",
+    "venue",
+    "video",
+    "video_note",
+    "voice",
+}
+"""What a person can send that is no text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Press:
+    """A button that was pressed: the query that wants to be acknowledged, and what the button stands for."""
+
+    query: str
+    inbound: Inbound
+    pressed: Pressed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something that was written, the message that it stands in, and the draft that it is about, if it is."""
+
+    name: str
+    inbound: Inbound
+    draft: Pressed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A message that is for the bot and for nobody's question."""
+
+    name: str
+    user: str
+    place: str
+
+
+def name_of(chat: object, message: object) -> str:
+    """What a message is called."""
+    return f"{chat}/{message}"
+
+
+def whereabouts(name: str) -> tuple[str, int]:
+    """The chat and the number of a message."""
+    chat, _, number = name.rpartition("/")
+    return chat, int(number)
+
+
+def understood(update: Payload) -> Press | Note | Command | None:
+    """What somebody did; None for everything that is not about us."""
+    if "callback_query" in update:
+        return _press(update)
+    if "message_reaction" in update:
+        return _reaction(update)
+    message = update.get("message")
+    return None if message is None else _note(update, message)
+
+
+def _press(update: Payload) -> Press | None:
+    query = update["callback_query"]
+    message = query.get("message")
+    if message is None:
+        return None
+    pressed = read(str(query.get("data", "")), _quoted(message))
+    if pressed is None:
+        return None
+    inbound = Inbound(
+        id=f"update:{update['update_id']}",
+        user=str(query["from"]["id"]),
+        place=_place(message),
+        message=name_of(message["chat"]["id"], message["message_id"]),
+        inquiry=pressed.inquiry,
+        given=pressed.draft.given,
+    )
+    return Press(query=str(query["id"]), inbound=inbound, pressed=pressed)
+
+
+def _reaction(update: Payload) -> Note | None:
+    """A reaction, which is no answer; None where one was taken back, or where Telegram does not say by whom."""
+    reaction = update["message_reaction"]
+    author = reaction.get("user")
+    if author is None or author.get("is_bot") or not reaction.get("new_reaction"):
+        return None
+    name = name_of(reaction["chat"]["id"], reaction["message_id"])
+    inbound = Inbound(
+        id=f"update:{update['update_id']}",
+        user=str(author["id"]),
+        place=str(reaction["chat"]["id"]),
+        message=name,
+        odd=Odd.REACTION,
+    )
+    return Note(name=name, inbound=inbound)
+
+
+def _note(update: Payload, message: Payload) -> Note | Command | None:
+    author, chat = message.get("from"), message["chat"]
+    words = str(message.get("text") or message.get("caption") or "").strip()
+    odd = None if words else _odd(message)
+    if author is None or author.get("is_bot") or (not words and odd is None):
+        return None
+    name, user = name_of(chat["id"], message["message_id"]), str(author["id"])
+    first, _, rest = words.partition(" ")
+    if first.partition("@")[0] in COMMANDS:
+        if not rest.strip():
+            return Command(name=name, user=user, place=_place(message))
+        words = rest.strip()
+    replied = message.get("reply_to_message")
+    # Whatever stands in a topic is a reply to its first message as well.
+    if replied is not None and not replied.get("from", {}).get("is_bot"):
+        replied = None
+    if replied is None and chat.get("type") != "private":
+        return None
+    inbound = Inbound(
+        id=f"update:{update['update_id']}",
+        user=user,
+        place=_place(message),
+        message=None if replied is None else name_of(chat["id"], replied["message_id"]),
+        words=words,
+        odd=odd,
+        at=float(message["date"]) if message.get("date") else None,
+    )
+    return Note(name=name, inbound=inbound, draft=None if replied is None else _draft(replied))
+
+
+def _odd(message: Payload) -> Odd | None:
+    """What has no words, unless it is about the chat itself."""
+    return Odd.MESSAGE if WORDLESS & message.keys() else None
+
+
+def _place(message: Payload) -> str:
+    chat = str(message["chat"]["id"])
+    topic = message.get("message_thread_id") if message.get("is_topic_message") else None
+    return chat if topic is None else f"{chat}/{topic}"
+
+
+def _draft(message: Payload) -> Pressed | None:
+    """What is chosen so far in a message that asks one question after the other."""
+    for row in message.get("reply_markup", {}).get("inline_keyboard", []):
+        for button in row:
+            pressed = read(str(button.get("callback_data", "")), _quoted(message))
+            if pressed is not None and pressed.current:
+                return pressed
+    return None
+
+
+def _quoted(message: Payload) -> list[str]:
+    """The words that people have written so far, which stand in the message."""
+    text = str(message.get("text", ""))
+    return [
+        excerpt(text, entity["offset"], entity["length"])
+        for entity in message.get("entities", [])
+        if entity.get("type") == QUOTED
+    ]

@@ -1,0 +1,1 @@
+"""A person's own program as a channel, signed in both directions."""

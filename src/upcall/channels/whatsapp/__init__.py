@@ -1,0 +1,1 @@
+"""WhatsApp through Meta's Cloud API: `api.py` calls it, `messages.py` renders, `reading.py` reads."""

@@ -1,0 +1,1 @@
+"""A module for each command, or for a family of commands that share their arguments."""

@@ -1,0 +1,172 @@
+"""`upcall completion`: scripts for shells, made from the very parsers that read the arguments."""
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from upcall.cli.command import Command, parser_of
+
+SHELLS = ("bash", "zsh", "fish")
+WORDS = {"mcp": ("--wait", "--help")}
+"""Of commands that read their arguments themselves."""
+SET_UP = ("setup", "doctor")
+KNOWN = {("", "ref"): "refs", ("", "run"): "numbers", ("run", "agent"): "agents"}
+"""Which command lists what an argument names, of one command or of all."""
+
+
+class Entry(NamedTuple):
+    """What can follow one command."""
+
+    name: str
+    summary: str
+    options: tuple[str, ...]
+    words: tuple[str, ...]
+    known: str
+    """The command that lists what can be named: `refs`, `numbers`, `agents`, or none."""
+
+
+def entries() -> list[Entry]:
+    """Every command with what can follow it."""
+    from upcall.cli.table import commands, load
+    from upcall.setup.clients import CLIENTS
+
+    found: list[Entry] = []
+    for name, (module, summary) in commands().items():
+        if name in WORDS:
+            found.append(Entry(name, summary, WORDS[name], (), ""))
+            continue
+        entry = _entry(name, summary, parser_of(name, summary, load(name, module)))
+        # These two know the files of some programs, and not of whatever is set up as an agent.
+        found.append(entry._replace(words=tuple(CLIENTS)) if name in SET_UP else entry)
+    return found
+
+
+def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
+    options: list[str] = []
+    words: list[str] = []
+    known = ""
+    # argparse keeps no public list of what a parser takes.
+    for action in parser._actions:  # noqa: SLF001
+        if action.help == argparse.SUPPRESS:
+            continue
+        options += action.option_strings
+        known = KNOWN.get((name, action.dest)) or KNOWN.get(("", action.dest), known)
+        if action.option_strings or not action.choices:
+            continue
+        words += [str(choice) for choice in action.choices]
+        if isinstance(action.choices, Mapping):  # commands of their own, by name
+            options += [word for inner in action.choices.values() for word in _entry("", "", inner).options]
+    return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), known)
+
+
+def bash(every: list[Entry]) -> str:
+    """For bash."""
+    cases = "\n".join(
+        f"    {entry.name}) options={_quoted(' '.join(entry.options))} words={_quoted(' '.join(entry.words))}"
+        f" known={entry.known} ;;"
+        for entry in every
+    )
+    return f"""\
+# upcall completion for bash: source this, or put it into ~/.local/share/bash-completion/completions/upcall
+_upcall() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} options= words= known=
+  COMPREPLY=()
+  if (( COMP_CWORD == 1 )); then
+    COMPREPLY=($(compgen -W {_quoted(" ".join(entry.name for entry in every))} -- "$current"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{cases}
+  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  elif (( COMP_CWORD == 2 )); then
+    [[ $known ]] && words=$(upcall $known 2>/dev/null)
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  fi
+}}
+complete -o default -F _upcall upcall
+"""
+
+
+def zsh(every: list[Entry]) -> str:
+    """For zsh."""
+    described = "\n".join(f"    {_quoted(f'{entry.name}:{entry.summary}')}" for entry in every)
+    cases = "\n".join(
+        f"    {entry.name}) options=({' '.join(entry.options)}) words_=({' '.join(entry.words)})"
+        f" known={entry.known} ;;"
+        for entry in every
+    )
+    return f"""\
+#compdef upcall
+# upcall completion for zsh: put this as _upcall into a folder of your $fpath
+_upcall() {{
+  local -a commands options words_
+  local known=
+  commands=(
+{described}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  case $words[2] in
+{cases}
+  esac
+  if [[ $PREFIX == -* ]]; then
+    compadd -- $options
+  elif (( CURRENT == 3 )); then
+    [[ -n $known ]] && words_=(${{(f)"$(upcall $known 2>/dev/null)"}})
+    compadd -- $words_
+    [[ -n $known ]] || _files
+  else
+    _files
+  fi
+}}
+compdef _upcall upcall
+"""
+
+
+def fish(every: list[Entry]) -> str:
+    """For fish."""
+    lines = ["# upcall completion for fish: put this into ~/.config/fish/completions/upcall.fish"]
+    for entry in every:
+        lines.append(
+            f"complete -c upcall -f -n __fish_use_subcommand -a {entry.name} -d {_quoted(entry.summary)}"
+        )
+        seen = f"complete -c upcall -n '__fish_seen_subcommand_from {entry.name}'"
+        lines += [
+            f"{seen} -l {word[2:]}" if word.startswith("--") else f"{seen} -s {word[1:]}"
+            for word in entry.options
+        ]
+        if entry.words:
+            lines.append(f"{seen} -f -a {_quoted(' '.join(entry.words))}")
+        if entry.known:
+            lines.append(f"{seen} -f -a '(upcall {entry.known} 2>/dev/null)'")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _completion(args: Namespace) -> int:
+    print({"bash": bash, "zsh": zsh, "fish": fish}[args.shell](entries()), end="")
+    return 0
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="which shell")
+
+
+COMMANDS = {
+    "completion": Command(
+        _completion,
+        _arguments,
+        examples="""\
+  source <(upcall completion bash)
+  upcall completion zsh > ~/.zfunc/_upcall
+  upcall completion fish > ~/.config/fish/completions/upcall.fish""",
+    )
+}

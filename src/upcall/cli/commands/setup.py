@@ -1,0 +1,134 @@
+"""`upcall setup`: what an agent that you start yourself needs, shown before it is written."""
+
+import json
+import os
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from upcall.channels.slack.app import manifest
+from upcall.cli.command import Command
+from upcall.cli.failures import CommandFailed
+from upcall.cli.render.terminal import is_terminal, paint
+from upcall.setup.clients import Door, Place, files_for, own_door
+from upcall.setup.plan import Change, additions, apply, backup_of, removals
+
+
+def _setup(args: Namespace) -> int:
+    if args.agent == "slack":
+        print(json.dumps(manifest(args.callback or ""), indent=2))
+        return 0
+    place = Place(home=Path.home(), environment=os.environ)
+    if args.ci:
+        from upcall.setup.ci import job_for
+
+        print(job_for(args.agent))
+        return 0
+    door = own_door(os.environ)
+    if args.remove:
+        # Also the lines that only `--prompt` has written.
+        changes = removals(files_for(args.agent, place, door, prompt=True))
+    else:
+        changes = additions(files_for(args.agent, place, door, prompt=args.prompt))
+    if not changes:
+        state = "nothing of Upcall's is in its files" if args.remove else "it is set up already"
+        print(f"Nothing to do for {args.agent}: {state}.")
+        return 0 if args.remove else _look(args.agent, place, door, is_news=False)
+    _show(changes)
+    if args.dry_run:
+        print("\nNothing was written: this was a dry run.", file=sys.stderr)
+        return 0
+    if not args.yes and not _agrees():
+        print("Nothing was written.")
+        return 1
+    apply(changes)
+    _tell(changes)
+    if args.remove:
+        print(f"{args.agent} does not know Upcall any more.")
+        return 0
+    return _look(args.agent, place, door, is_news=True)
+
+
+def _look(agent: str, place: Place, door: Door, *, is_news: bool) -> int:
+    """Say what keeps the agent from asking, and, if that is news, whether it can ask now."""
+    from upcall.agents.catalogue import agent_named
+    from upcall.setup.denials import denials
+
+    (first, *_) = files_for(agent, place, door, prompt=False)
+    found = denials(agent, place, Path.cwd(), first.path)
+    for denial in found:
+        print(f"upcall: {denial.path}: {denial.says}. Next: {denial.next}", file=sys.stderr)
+    known = agent_named(agent, {})
+    if shutil.which(known.program()) is None:
+        print(
+            f"upcall: {known.program()!r} is not installed, or not on PATH. Next: {known.install_hint}",
+            file=sys.stderr,
+        )
+    elif is_news and not found:
+        print(f"{agent} can ask you now, in sessions that begin from here on.")
+    if is_news and not found:
+        print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
+    return 1 if found else 0
+
+
+def _show(changes: Sequence[Change]) -> None:
+    colours = paint()
+    for change in changes:
+        for line in change.diff():
+            match line[:1]:
+                case "+":
+                    print(colours.good(line))
+                case "-":
+                    print(colours.bad(line))
+                case _:
+                    print(line)
+
+
+def _agrees() -> bool:
+    if not is_terminal(sys.stdin):
+        raise CommandFailed(
+            "nobody is there to agree to these changes",
+            hint="--yes writes them without asking, --dry-run only shows",
+        )
+    print("\nWrite this? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _tell(changes: Sequence[Change]) -> None:
+    for change in changes:
+        if change.after is None:
+            print(f"Removed {change.path}, which had nothing else in it.")
+        elif change.backup:
+            print(f"Wrote {change.path}; as it was before: {backup_of(change.path)}")
+        else:
+            print(f"Wrote {change.path}.")
+
+
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="AGENT", help="claude, codex, opencode, gemini; or slack")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--remove", action="store_true", help="take everything out again")
+    kind.add_argument("--ci", action="store_true", help="only print what a CI job needs instead")
+    parser.add_argument(
+        "--callback", metavar="URL", help="for slack: where Slack calls, instead of Socket Mode"
+    )
+    parser.add_argument("--prompt", action="store_true", help="also write when to ask into its memory file")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("--yes", "-y", action="store_true", help="write without asking first")
+
+
+COMMANDS = {
+    "setup": Command(
+        _setup,
+        _arguments,
+        examples="""\
+  upcall setup claude              shows every change first, and asks
+  upcall setup codex --dry-run     only shows
+  upcall setup gemini --prompt     also tells it when to ask, in GEMINI.md
+  upcall setup claude --remove     the files are as they were
+  upcall setup codex --ci          what to put into a CI job
+  upcall setup slack               the manifest of an app for your Slack""",
+    )
+}

@@ -1,0 +1,193 @@
+"""The check-up of an installation: settings, files, daemon, tokens, database, and what nobody prevents."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from upcall.cli.doctor.findings import FAILED, NOTE, OK, Finding
+from upcall.cli.failures import Unreachable
+from upcall.cli.render.channel_health import CANNOT
+from upcall.cli.wire import Wire
+from upcall.config.settings import Config, load
+from upcall.domain.errors import InvalidSetting, UpcallError
+from upcall.domain.text.display import one_line
+from upcall.home.files import Home, Running
+
+REPLY_SECONDS = 10.0
+
+HOSTILE = (
+    "any process that runs as you can do what you can: read owner.token, answer in your name, read the database. "
+    "An agent's token can only ask, which keeps honest agents honest. To keep out others, run them as another user, "
+    "in a container or elsewhere, with UPCALL_URL and an agent's token alone"
+)
+
+
+def look(home: Home) -> Iterator[Finding]:
+    """Look at everything; nothing is started, and nothing is changed."""
+    remote = os.environ.get("UPCALL_URL", "").strip()
+    try:
+        config: Config | None = load(home)
+        yield Finding("settings", OK, _settings(home))
+    except UpcallError as error:
+        config = None
+        yield Finding("settings", FAILED, "; ".join(error.message.splitlines()), error.hint or "")
+    if remote:
+        token = os.environ.get("UPCALL_TOKEN", "").strip()
+        finding = _answers(remote, token, "UPCALL_URL")
+        yield finding
+        if finding.state == OK:
+            yield from _channels(remote, token)
+    else:
+        yield from _files(home)
+        yield from _daemon(home, config)
+        if config is not None:
+            yield _database(home, config)
+    yield Finding("same user", NOTE, HOSTILE)
+
+
+def _settings(home: Home) -> str:
+    file = home.config_file
+    return f"{file} is fine" if file.exists() else f"there is no {file}, so every setting has its default"
+
+
+def _files(home: Home) -> Iterator[Finding]:
+    if not home.path.is_dir():
+        yield Finding("home", NOTE, f"{home.path} is made when Upcall is first used")
+        return
+    names = (home.owner_token_file, home.agent_token_file, home.runtime_file, home.database_file)
+    open_to_others = [
+        path for path in (home.path, *names) if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
+    if open_to_others:
+        which = " ".join(map(str, open_to_others))
+        yield Finding("home", FAILED, f"others can get at {which}", f"chmod go= {which}")
+    else:
+        yield Finding("home", OK, f"{home.path}, for its owner only")
+
+
+def _daemon(home: Home, config: Config | None) -> Iterator[Finding]:
+    running = home.running()
+    if running is None:
+        kept = _kept_port(home)
+        port = f", at port {kept} as before" if kept else ""
+        yield Finding("daemon", NOTE, f"none runs; whoever asks first starts one{port}")
+        return
+    finding = _answers(running.url, running.token, f"process {running.pid}, version {running.version}")
+    yield finding
+    if finding.state == OK:
+        owner = _owner(home, running)
+        yield owner
+        if owner.state == OK:
+            yield from _channels(running.url, home.owner_token_file.read_text().strip())
+    fixed = config is not None and config.port
+    if not fixed and str(_kept_port(home)) != running.url.rpartition(":")[2]:
+        yield Finding(
+            "port",
+            NOTE,
+            f"{running.url} is not the port that this home keeps, so hooks elsewhere may miss it",
+        )
+
+
+def _kept_port(home: Home) -> str:
+    try:
+        return home.port_file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _answers(url: str, token: str, who: str) -> Finding:
+    try:
+        status, body = _get(url, "/healthz", "")
+        if status != 200:
+            return Finding(
+                "daemon", FAILED, f"{url} says it is not well: {_text(body)}", "see daemon.log in the home"
+            )
+        status, body = _get(url, "/v1/inquiries?limit=1", token)
+    except Unreachable as error:
+        return Finding("daemon", FAILED, error.message, error.hint or "`upcall up --replace` restarts it")
+    if status != 200:
+        return Finding(
+            "daemon", FAILED, f"{url} does not take the token: {_text(body)}", "check UPCALL_TOKEN"
+        )
+    return Finding("daemon", OK, f"answers at {url} ({who}), and takes the token that agents have")
+
+
+def _owner(home: Home, running: Running) -> Finding:
+    try:
+        secret = home.read_secret(home.owner_token_file)
+        status, _ = _get(running.url, "/v1/inquiries?limit=1", secret)
+    except InvalidSetting as error:
+        return Finding("tokens", FAILED, error.message, error.hint or "")
+    except OSError as error:
+        status = 0
+        says = f"{home.owner_token_file} cannot be read: {error.strerror}"
+    else:
+        says = f"the daemon does not take what is in {home.owner_token_file}"
+    if status == 200:
+        return Finding("tokens", OK, "yours is taken, and kept apart from that of agents")
+    return Finding("tokens", FAILED, says, "`upcall up --replace` makes a new one")
+
+
+def _channels(url: str, token: str) -> Iterator[Finding]:
+    """Whether the channels work, as the daemon knows it; nothing where the token may not see them."""
+    status, body = _get(url, "/v1/channels", token)
+    if status != 200:
+        return
+    for channel in json.loads(body)["items"]:
+        name = f"channel {channel['name']}"
+        for fault in channel.get("faults", []):
+            says = f"{CANNOT[fault['side']]} since {fault['since']}: {one_line(fault['problem'])}"
+            yield Finding(name, FAILED, says, fault["hint"])
+        if not channel.get("faults"):
+            yield Finding(name, OK, "no failure is on record")
+
+
+def _get(url: str, path: str, token: str) -> tuple[int, bytes]:
+    wire = Wire(url)
+    with closing(wire):
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return wire.request("GET", path, headers, timeout=REPLY_SECONDS)
+
+
+def _text(body: bytes) -> str:
+    try:
+        told = json.loads(body)
+        return str(told["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return body[:80].decode("utf-8", "replace")
+
+
+def _database(home: Home, config: Config) -> Finding:
+    from upcall.daemon.wiring.store import database_path, is_postgres
+
+    if is_postgres(config.database):
+        return Finding("database", NOTE, "PostgreSQL, which the daemon looks after")
+    try:
+        path = database_path(home, config)
+    except UpcallError as error:
+        return Finding("database", FAILED, error.message, error.hint or "")
+    if not path.exists():
+        return Finding("database", NOTE, f"{path} is made when something is asked for the first time")
+    problem = _problem_of(path)
+    if problem:
+        return Finding("database", FAILED, f"{path} {problem}", "`upcall restore` puts a backup in its place")
+    return Finding("database", OK, f"{path}, {path.stat().st_size / 1024:.0f} KiB")
+
+
+def _problem_of(path: Path) -> str:
+    import sqlite3
+
+    from upcall.stores.sqlite.migrations import APPLICATION_ID, migrations
+
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            owner: int = db.execute("PRAGMA application_id").fetchone()[0]
+            version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        return f"cannot be read: {error}"
+    if owner != APPLICATION_ID:
+        return "is not an Upcall database"
+    return "was written by a later Upcall" if version > migrations()[-1].number else ""

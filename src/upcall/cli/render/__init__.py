@@ -1,0 +1,1 @@
+"""Values as lines on a terminal: inquiries, runs, details, times, colours."""

@@ -1,0 +1,262 @@
+"""Settings: `upcall.toml` in the home, each of them also as a `UPCALL_…` variable, which wins.
+
+`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. Whatever cannot be used is reported all at once, each with its
+key, what is wrong with it and what would be right.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal
+
+from upcall.config.channels import ChannelSettings, RouteSettings, read_channels, read_routes
+from upcall.config.presets import NAMES, below, preset_table
+from upcall.config.reading import EXACT, SECONDS, SECRET, Table, as_table, fill, variable_of
+from upcall.domain.errors import InvalidSetting
+from upcall.domain.inquiry.limits import Limits
+from upcall.domain.thread.thread import ThreadRules
+from upcall.home.files import Home
+
+TEMPLATED = ("acp", "command")
+"""Adapters that know no program of their own."""
+
+ALIASES = ("ask_user", "question")
+"""What else `ask_human` may be called."""
+
+REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""What a daemon can be called among others: what a host can be called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """How much one token may ask, and how often the same thing."""
+
+    per_second: float = 100.0
+    burst: float = 5000.0
+    same: int = 5
+    same_within: float = field(default=600.0, metadata=SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where containers without network leave their questions; empty is `ipc` in the home."""
+
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """How many agents may work at once."""
+
+    limit: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """An agent by a name of its owner's; empty is what the adapter does by itself.
+
+    Those from `start` on are for programs that no adapter knows: `start` and `resume` are command lines with places to
+    fill. `group` is whose folder of files is the agent's own.
+    """
+
+    adapter: str = ""
+    program: str = ""
+    permission: Literal["", "approval", "autonomous"] = ""
+    arguments: tuple[str, ...] = field(default=(), metadata=EXACT)
+    start: tuple[str, ...] = field(default=(), metadata=EXACT)
+    resume: tuple[str, ...] = field(default=(), metadata=EXACT)
+    resume_file: str = ""
+    session_pattern: str = ""
+    marker: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How much one token may take up: calls that wait on one pipe, MCP sessions, bytes of attachments in an hour."""
+
+    waits: int = 1000
+    mcp_sessions: int = 500
+    attachment_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals:
+    """How many people an approval takes, and whether whoever started a run may approve what it does."""
+
+    quorum: int = 1
+    asker_may_approve: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifications:
+    """How the owner of the home is told that somebody asks, besides channels."""
+
+    title: str = "upcall"
+    language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
+    terminal_bell: bool = False
+    terminal_osc: Literal["", "9", "777", "99"] = ""
+    macos_notification: bool = False
+    webhook_url: str = field(default="", metadata=SECRET)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days what is over is kept; 0 is for ever."""
+
+    days: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be set."""
+
+    preset: Literal["", "pynchy", "poietai", "deepchat", "gza", "blobhub"] = ""
+    host: str = "127.0.0.1"
+    port: int = 0
+    database: str = ""
+    database_direct: str = ""
+    public_url: str = ""
+    replica: str = ""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
+    block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
+    hook_wait: float = field(default=30 * 60.0, metadata=SECONDS)
+    slice: float = field(default=50.0, metadata=SECONDS)
+    on_block_end: Literal["park", "error", "end_run"] = "park"
+    on_expiry: Literal["expire", "deny", "fail"] = "expire"
+    on_restart: Literal["keep", "cancel", "fail"] = "keep"
+    unknown_approval: Literal["deny", "reask"] = "deny"
+    numbers: Literal["label_first", "position"] = "label_first"
+    permission: Literal["approval", "autonomous"] = "approval"
+    resume: Literal["held", "auto"] = "held"
+    inbox: bool = True
+    drawing: Literal["runs", "tasks"] = "runs"
+    resume_message: str = ""
+    tool_aliases: tuple[str, ...] = ()
+    token_in_path: bool = False
+    connections: int = 0
+    work_tree_server: str = ""
+    label_cards: bool = False
+    marker: str = ""
+    advice: str = ""
+    limits: Limits = Limits()
+    rates: Rates = Rates()
+    caps: Caps = Caps()
+    files: Files = Files()
+    runs: Runs = Runs()
+    threads: ThreadRules = ThreadRules()
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    approvals: Approvals = Approvals()
+    notifications: Notifications = Notifications()
+    retention: Retention = Retention()
+    channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
+    routes: tuple[RouteSettings, ...] = ()
+
+
+def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
+    """Read the settings of a home.
+
+    Raises:
+        InvalidSetting: if any of them cannot be used; its message has a line for each.
+    """
+    environment = os.environ if environment is None else environment
+    problems: list[str] = []
+    table = _with_preset(_read_file(home, problems), environment)
+    channels = as_table(table.get("channels", {}), "channels", problems)
+    named = {
+        "agents": _agents(as_table(table.get("agents", {}), "agents", problems), problems),
+        "channels": read_channels(channels, environment, problems),
+        "routes": read_routes(table.get("routes", []), channels, problems),
+    }
+    config = fill(Config, table, environment, "", problems, read=named)
+    problems += [
+        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
+        for name, settings in config.channels.items()
+        if settings.needs_public_url and not config.public_url
+    ]
+    if not config.inbox and not config.routes:
+        problems.append("inbox: where it is no route, there have to be [[routes]]")
+    problems += [
+        f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
+        for alias in config.tool_aliases
+        if alias not in ALIASES
+    ]
+    if config.work_tree_server and not config.token_in_path:
+        problems.append(
+            "work_tree_server: needs token_in_path = true, since the address is all that is written"
+        )
+    hook = config.notifications.webhook_url
+    if hook and not hook.startswith(("https://", "http://")):
+        problems.append(
+            f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
+        )
+    if config.replica and not REPLICA.fullmatch(config.replica):
+        problems.append(f"replica: up to 63 small letters, digits and -; got {config.replica!r}")
+    if problems:
+        raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
+    return config
+
+
+def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
+    """Every setting as (key, variable, value), the defaults unless told otherwise, for the documentation.
+
+    Tables that their owner names, `[agents.NAME]`, have neither a default nor variables.
+    """
+    yield from _keys(config or Config(), "")
+
+
+def agent_keys() -> Iterator[tuple[str, object]]:
+    """Every setting of an `[agents.NAME]` table as (key, default)."""
+    for known in fields(AgentSettings):
+        yield known.name, getattr(AgentSettings(), known.name)
+
+
+def _keys(settings: Any, prefix: str) -> Iterator[tuple[str, str, object]]:
+    for known in fields(settings):
+        value = getattr(settings, known.name)
+        if is_dataclass(value):
+            yield from _keys(value, f"{known.name}.")
+        elif not isinstance(value, Mapping) and known.name != "routes":
+            key = prefix + known.name
+            yield key, variable_of(key), value
+
+
+def _read_file(home: Home, problems: list[str]) -> Table:
+    try:
+        return tomllib.loads(home.config_file.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        problems.append(f"{home.config_file.name}: cannot be read: {problem}")
+        return {}
+
+
+def _with_preset(table: Table, environment: Mapping[str, str]) -> Table:
+    """A name that is no preset is reported with everything else that cannot be used."""
+    name = environment.get(variable_of("preset"), table.get("preset"))
+    return below(table, preset_table(str(name))) if name in NAMES else table
+
+
+def _agents(tables: Table, problems: list[str]) -> Mapping[str, AgentSettings]:
+    agents = {}
+    for name, given in tables.items():
+        key = f"agents.{name}"
+        table = as_table(given, key, problems)
+        settings = fill(AgentSettings, table, {}, f"{key}.", problems)
+        if settings.adapter in TEMPLATED and not settings.start and "start" not in table:
+            problems.append(f'{key}.start: the command to start, such as ["mybot", "--task", "{{task}}"]')
+        if problem := _pattern_problem(settings.session_pattern):
+            problems.append(f"{key}.session_pattern: {problem}")
+        agents[name] = settings
+    return agents
+
+
+def _pattern_problem(pattern: str) -> str | None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as problem:
+        return f"not a regular expression: {problem}"
+    return f"one group (…) around the session's id, got {groups}" if pattern and groups != 1 else None

@@ -1,0 +1,165 @@
+"""The one long-running process of a home: it claims the home, finds its port, and says when it is ready."""
+
+import gc
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from upcall import __version__
+from upcall.config.settings import Config, load
+from upcall.daemon import log_format
+from upcall.domain.errors import UpcallError
+from upcall.home.files import Home
+from upcall.home.instance import Instance, stop_running
+from upcall.home.planted import secure
+from upcall.http.gate import allow_many_files
+
+log = logging.getLogger("upcall.daemon")
+
+
+class CannotListen(UpcallError):
+    """The address is taken, or not ours to listen on."""
+
+    code = "cannot_listen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How the daemon was asked to start; what is None comes from the settings."""
+
+    host: str | None = None
+    port: int | None = None
+    database: str | None = None
+    replace: bool = False
+    ready_fd: int | None = None
+
+
+def serve(home: Home, start: Start) -> int:
+    """Run the daemon until it is told to stop; beside a running one, only say where that is.
+
+    Raises:
+        UpcallError: if it cannot start.
+    """
+    try:
+        home.create()
+        # Taken before they are read: a file that is changed meanwhile is then known to be another.
+        basis = home.reply_basis()
+        config = _with(load(home), start)
+        if start.replace:
+            stop_running(home)
+        instance = Instance.claim(home)
+        if instance is None:
+            running = home.running()
+            _tell(
+                start, "ready", f"Upcall is already running at {running.url if running else 'another place'}"
+            )
+            return 0
+        try:
+            secure(home)
+            _run(home, config, instance, start, basis)
+        finally:
+            instance.release()
+    except UpcallError as error:
+        _tell(start, f"failed: {' '.join(error.message.split())}", None)
+        raise
+    return 0
+
+
+def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
+    # Only whoever has become the daemon pays for importing one.
+    from upcall.daemon.server import run  # noqa: PLC0415 - see above
+    from upcall.doors.mcp.catalogue import definitions  # noqa: PLC0415 - see above
+    from upcall.doors.mcp.wire import first_replies  # noqa: PLC0415 - see above
+
+    log_format.install(config.log_level.upper())
+    allow_many_files()
+    # It announces each step of its start and end; ours is the one line that matters.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    # It would log every address that it calls, and some vendors want their token in there.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    with suppress(FileNotFoundError):
+        home.down_mark.unlink()
+
+    async def ready(url: str, sign_in_link: Callable[[], Awaitable[str]]) -> None:
+        # What was loaded stays: going over it for garbage, because an agent sent many values, would hold up all others.
+        gc.freeze()
+        instance.ready()
+        log.info("listening at %s", url)
+        inbox = "upcall inbox"
+        if start.ready_fd is None and sys.stdout.isatty():
+            # Only where a person reads it: what is not a terminal may be a log.
+            inbox = f"{await sign_in_link()}  (once, within 10 minutes; `upcall inbox` for another)"
+        _tell(
+            start,
+            "ready",
+            f"Upcall {__version__} is listening at {url}\nInbox:       {inbox}\nAnswer with: upcall answer",
+        )
+
+    replies = first_replies(definitions(config.limits, config.tool_aliases))
+    home.write_private(home.replies_file, json.dumps({"basis": basis, "replies": replies}))
+    listening = _listen(home, config)
+    try:
+        run(home, config, listening, ready)
+    finally:
+        listening.close()
+        with suppress(FileNotFoundError):
+            home.runtime_file.unlink()
+
+
+def _listen(home: Home, config: Config) -> socket.socket:
+    """A listening socket: on the port that is set, else on the one this home has always had, else on any."""
+    kept = 0
+    with suppress(OSError, ValueError):
+        kept = int(home.port_file.read_text())
+    for port in dict.fromkeys([config.port] if config.port else [kept, 0]):
+        try:
+            listening = _bound(config.host, port)
+        except OSError as problem:
+            if config.port or not port:
+                raise CannotListen(
+                    f"cannot listen on {config.host}:{port}: {problem.strerror}",
+                    hint="choose another with `upcall up --port N`",
+                ) from problem
+            log.warning("port %s is taken; hooks that name it must be set up again", port)
+            continue
+        home.write_private(home.port_file, f"{listening.getsockname()[1]}\n")
+        return listening
+    raise AssertionError("unreachable: port 0 either binds or raises")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _with(config: Config, start: Start) -> Config:
+    if start.host is not None:
+        config = replace(config, host=start.host)
+    if start.port is not None:
+        config = replace(config, port=start.port)
+    if start.database is not None:
+        config = replace(config, database=start.database)
+    return config
+
+
+def _tell(start: Start, word: str, sentence: str | None) -> None:
+    """Say how it went: to the process that started us in the background, or to the person who did."""
+    if start.ready_fd is not None:
+        # Whoever started us may be gone by now.
+        with suppress(OSError), os.fdopen(start.ready_fd, "w") as waiting:
+            waiting.write(f"{word}\n")
+    elif sentence is not None:
+        sys.stdout.write(f"{sentence}\n")
+        sys.stdout.flush()

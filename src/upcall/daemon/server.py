@@ -1,0 +1,123 @@
+"""What the daemon does while it lives: serve, and settle everybody before it goes."""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from functools import partial
+from types import FrameType
+from typing import cast
+
+import uvicorn
+import uvloop
+from typing_extensions import override
+
+from upcall import __version__
+from upcall.config.settings import Config
+from upcall.daemon.wiring.parts import Assembly, assembled
+from upcall.home.files import Home, Running
+from upcall.http.connection import HttpConnection
+
+GRACE = 5
+"""Seconds that connections get to finish once every waiter has been settled."""
+
+Ready = Callable[[str, Callable[[], Awaitable[str]]], Awaitable[None]]
+"""Hears the address, and what makes a sign-in link."""
+
+log = logging.getLogger("upcall.server")
+
+
+def run(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
+    """Serve on a socket until a signal says to stop; `ready` hears the address once anybody may come."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(home, config, listening, ready))
+
+
+async def _serve(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
+    host, port = listening.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    async with assembled(home, config, url) as assembly:
+
+        async def on_started() -> None:
+            home.write_private(home.runtime_file, json.dumps(_whereabouts(assembly)._asdict()))
+            # What exists by now stays; later collections need not look at it again.
+            gc.freeze()
+            gc.set_threshold(50_000, 50, 100)
+            await ready(assembly.url, assembly.sign_in_link)
+
+        async def settle() -> None:
+            end = home.down_mark.exists()
+            log.info("shutting down %s", "for good" if end else "for a restart")
+            await assembly.settle(end=end)
+
+        await _Server(assembly).run_until_told(listening, on_started, settle)
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, except that a signal first settles everybody who waits and only then stops the listening."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        super().__init__(
+            uvicorn.Config(
+                assembly.app,
+                # Made with more than uvicorn knows to give, hence no class of its own.
+                http=cast("type[asyncio.Protocol]", partial(HttpConnection, assembly.pipes.gate)),
+                ws="none",
+                loop="none",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                # What a stranger writes into X-Forwarded-For is no address of anybody.
+                proxy_headers=False,
+                backlog=4096,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+        self._told = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._on_started: Callable[[], Awaitable[None]] | None = None
+
+    @override
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take note of a signal; a second one waits for nobody."""
+        if self._told.is_set():
+            self.force_exit = True
+        self._loop.call_soon_threadsafe(self._told.set)
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, then say so."""
+        await super().startup(sockets)
+        if self.started and self._on_started is not None:
+            await self._on_started()
+
+    async def run_until_told(
+        self,
+        listening: socket.socket,
+        on_started: Callable[[], Awaitable[None]],
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Serve until a signal arrives, settle, and finish."""
+        self._on_started = on_started
+        serving = asyncio.create_task(self.serve(sockets=[listening]))
+        told = asyncio.create_task(self._told.wait())
+        await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if not serving.done():
+            await settle()
+            self.should_exit = True
+        await serving
+
+
+def _whereabouts(assembly: Assembly) -> Running:
+    return Running(
+        pid=os.getpid(),
+        url=assembly.url,
+        pipe_port=assembly.pipes.port,
+        token=assembly.agent_token,
+        version=__version__,
+    )

@@ -1,0 +1,108 @@
+"""What an asker is told: a status that a program can branch on and a text that a model understands by itself."""
+
+from dataclasses import dataclass
+
+from upcall.domain.answer.reading import NEGATIVE
+from upcall.domain.inquiry.inquiry import (
+    DENY,
+    Answer,
+    Answered,
+    Cancelled,
+    Expired,
+    Failed,
+    Inquiry,
+    Kind,
+    Open,
+    Rejected,
+)
+from upcall.domain.inquiry.lifecycle import POLICY
+from upcall.domain.inquiry.wording import answer_text
+
+PARKED = "parked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How asking ended, or that it has not yet: only `answered` carries answers.
+
+    What could not be asked has no id, and `again` says that the same can be asked later.
+    """
+
+    status: str
+    id: str
+    ref: str
+    text: str
+    answers: tuple[tuple[str, ...], ...] | None = None
+    again: bool = False
+
+
+def outcome(inquiry: Inquiry) -> Outcome:
+    """The outcome of an inquiry as it stands; one that is still open is *parked*."""
+    match inquiry.state:
+        case Open():
+            return _outcome(inquiry, PARKED, _parked(inquiry))
+        case Answered(answer=answer):
+            text = (_denial(inquiry, answer) or answer_text(inquiry)) + _masked(inquiry)
+            return _outcome(inquiry, "answered", text, answer.values)
+        case Rejected(closing=closing):
+            why = f" Their reason: {closing.reason}" if closing.reason else ""
+            return _outcome(
+                inquiry,
+                "rejected",
+                f"The user declined to answer.{why} Do not ask the same again; choose the most cautious way "
+                "forward or stop and report what is blocking.",
+            )
+        case Expired():
+            return _outcome(inquiry, "expired", _expired(inquiry))
+        case Cancelled(closing=closing):
+            return _outcome(
+                inquiry,
+                "cancelled",
+                f"The question was withdrawn ({closing.reason or closing.by}). Ask again if you still need it.",
+            )
+        case Failed(closing=closing):
+            return _outcome(
+                inquiry,
+                "failed",
+                f"The question could not be settled ({closing.reason or 'no reason given'}). "
+                "Do not assume an answer; stop and report what is blocking.",
+            )
+
+
+def _outcome(
+    inquiry: Inquiry, status: str, text: str, answers: tuple[tuple[str, ...], ...] | None = None
+) -> Outcome:
+    return Outcome(status=status, id=inquiry.id, ref=inquiry.ref, text=text, answers=answers)
+
+
+def _denial(inquiry: Inquiry, answer: Answer) -> str | None:
+    """A person's no, in words that leave nothing to read into them; what else they said goes with it."""
+    by_policy = isinstance(inquiry.state, Answered) and inquiry.state.closing.by == POLICY
+    if inquiry.kind is not Kind.APPROVAL or answer.values != ((DENY,),) or by_policy:
+        return None
+    said = "" if answer.text.casefold() in NEGATIVE else f" Their words: {answer.text}"
+    return f"The user denied this. Do not perform the action.{said}"
+
+
+def _parked(inquiry: Inquiry) -> str:
+    consent = " This is not a yes." if inquiry.kind is Kind.APPROVAL else ""
+    return (
+        f"No answer yet.{consent} The question stays open as {inquiry.id} (ref {inquiry.ref}) and the user can "
+        f'still answer it. Call wait_for_answer with id "{inquiry.id}" to go on waiting. If you end your turn '
+        "instead, say that you are waiting for this answer." + _masked(inquiry)
+    )
+
+
+def _expired(inquiry: Inquiry) -> str:
+    if inquiry.kind is Kind.APPROVAL:
+        return "Nobody answered in time, so this is denied. Do not perform the action."
+    return (
+        "Nobody answered in time. This is not consent to anything: choose the most cautious way forward, or stop "
+        "and report what is blocking."
+    )
+
+
+def _masked(inquiry: Inquiry) -> str:
+    if not inquiry.redacted:
+        return ""
+    return f" (Note: {inquiry.redacted} secret(s) in your question were masked before anybody saw it.)"

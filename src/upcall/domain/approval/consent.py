@@ -1,0 +1,53 @@
+"""Who may approve, and what else is written when somebody has decided about an action."""
+
+from dataclasses import replace
+
+from upcall.domain.answer.outcome import outcome
+from upcall.domain.approval import denials, rules
+from upcall.domain.approval.rules import Remember
+from upcall.domain.errors import InvalidRequest, NotAllowed
+from upcall.domain.inquiry.inquiry import APPROVE, Answer, Change, Inquiry, Kind
+from upcall.domain.inquiry.lifecycle import takes_force
+from upcall.domain.roles import Caller
+
+
+def is_awaited(inquiry: Inquiry, caller: Caller, *, late: bool, once: bool) -> bool:
+    """Whether there is anything for somebody to decide: `late`, of what has expired, too; `once`, if they have not voted."""
+    if once and any(vote.by == caller.name for vote in inquiry.votes):
+        return False
+    return inquiry.is_open or (late and takes_force(inquiry))
+
+
+def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -> None:
+    """Keep whoever asked from approving it, where that is not allowed. They may always deny it.
+
+    Raises:
+        NotAllowed: if it takes somebody else.
+    """
+    if inquiry.kind is Kind.APPROVAL and given.values == ((APPROVE,),) and caller.name == barred:
+        raise NotAllowed(
+            "this was started by you, so somebody else has to approve it", hint="you can still deny it"
+        )
+
+
+def consequences(change: Change, wanted: Remember | None = None, name: str = "") -> Change:
+    """A step together with what is remembered of it: a rule under a name, or a denial.
+
+    Raises:
+        InvalidRequest: if a rule is wanted that cannot be made.
+    """
+    if wanted is None and change.inquiry.subject is None:
+        return change
+    effects = denials.remembered(change, outcome(change.inquiry).text)
+    if wanted is not None:
+        if change.inquiry.quorum > 1:
+            raise InvalidRequest(
+                "what takes several people cannot be remembered by one of them", hint="leave `remember` out"
+            )
+        by, now = _who(change)
+        effects += rules.remembering(change, wanted, name=name, by=by, now=now)
+    return replace(change, effects=change.effects + effects)
+
+
+def _who(change: Change) -> tuple[str, float]:
+    return str(change.happening.data.get("by", "")), change.happening.at

@@ -1,0 +1,249 @@
+"""The rules by which an inquiry opens and ends.
+
+Every function looks at an inquiry and returns the `Change` to make, or None when nothing is to change because
+something else already decided. A store runs them inside its transaction, so the first to get there wins.
+"""
+
+from dataclasses import replace
+
+from upcall.domain.errors import KeyConflict
+from upcall.domain.inquiry.inquiry import (
+    APPROVE,
+    DENY,
+    STATE_NAMES,
+    Answer,
+    Answered,
+    Cancelled,
+    Change,
+    Closed,
+    Closing,
+    Expired,
+    Failed,
+    Inquiry,
+    Kind,
+    OnExpiry,
+    Open,
+    Rejected,
+)
+from upcall.domain.records import Happening
+
+POLICY = "policy"
+"""Who acts when nobody did."""
+
+RELEASE_AFTER = 5.0
+"""Seconds after an answer in which the agent may show that it has it, before the next one in line is asked."""
+
+ACTIVATED = "activated"
+"""What the log says when the turn of a queued inquiry has come."""
+
+INPUT_TIMEOUT = "input_timeout"
+"""Why something has failed that nobody answered in time."""
+
+
+def asked(inquiry: Inquiry) -> Change:
+    """The opening step of a new inquiry."""
+    data: dict[str, object] = {
+        "ref": inquiry.ref,
+        "kind": inquiry.kind.value,
+        "agent": inquiry.origin.agent,
+        "session": inquiry.origin.session,
+    }
+    return Change(inquiry=inquiry, happening=Happening(type="asked", at=inquiry.asked_at, data=data))
+
+
+def activate(inquiry: Inquiry, now: float) -> Change | None:
+    """Put an inquiry to people that had to wait for its turn; its time begins now."""
+    match inquiry.state:
+        case Open(queued=ttl) as state if ttl is not None:
+            expires_at = now + ttl
+            data = {**asked(inquiry).happening.data, "expires_at": expires_at}
+            return Change(
+                inquiry=replace(inquiry, expires_at=expires_at, state=replace(state, queued=None)),
+                happening=Happening(type=ACTIVATED, at=now, data=data),
+            )
+        case _:
+            return None
+
+
+def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
+    """Whether `later`, asked under the same request key, is `earlier` asked again.
+
+    A yes belongs to its time: an approval past its ttl is never handed out again.
+
+    Raises:
+        KeyConflict: if the two ask different things.
+    """
+    if earlier.kind is Kind.APPROVAL and now >= earlier.expires_at:
+        return False
+    if earlier.digest != later.digest:
+        raise KeyConflict(later.origin.request_key or "")
+    return True
+
+
+def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
+    """Settle with a person's answer; an inquiry whose time has passed takes one only by force.
+
+    An approval that takes several people stays open until enough of them have approved, each counted once.
+    """
+    # Whether somebody looked at the clock in between makes no difference: what is over is settled first.
+    ended = expire(inquiry, closing.at)
+    late = not (inquiry.is_open if ended is None else ended.inquiry.is_open)
+    if late and not (force and takes_force(inquiry if ended is None else ended.inquiry)):
+        return ended
+    before = inquiry.state.votes if isinstance(inquiry.state, Open) else ()
+    if inquiry.quorum > 1 and given.values == ((APPROVE,),):
+        if late or any(vote.by == closing.by for vote in before):
+            return ended
+        if len(before) + 1 < inquiry.quorum:
+            return _vote(inquiry, (*before, closing))
+    settled = Answered(closing=closing, answer=given, votes=before)
+    data: dict[str, object] = {"answers": [list(values) for values in given.values]}
+    if inquiry.secret:
+        data = {"secret": True}
+    if late:
+        data["late"] = True
+    return _close(inquiry, settled, data)
+
+
+def takes_force(inquiry: Inquiry) -> bool:
+    """Whether an answer by force still counts: nobody has decided anything, only the time has passed."""
+    match inquiry.state:
+        case Expired():
+            return True
+        case Failed(closing=closing):
+            return closing.reason == INPUT_TIMEOUT
+        case _:
+            return False
+
+
+def reject(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Settle with a person's refusal to answer."""
+    if not inquiry.is_open:
+        return None
+    if closing.at >= inquiry.expires_at:
+        return expire(inquiry, closing.at)
+    return _close(inquiry, Rejected(closing=closing), {})
+
+
+def cancel(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Withdraw the question on the asker's side."""
+    return _close(inquiry, Cancelled(closing=closing), {}) if inquiry.is_open else None
+
+
+def fail(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Give up: the question cannot be put to anybody."""
+    return _close(inquiry, Failed(closing=closing), {}) if inquiry.is_open else None
+
+
+def expire(inquiry: Inquiry, now: float) -> Change | None:
+    """End an inquiry whose time has passed, the way its asker or a policy chose."""
+    if not inquiry.is_open or now < inquiry.expires_at:
+        return None
+    match inquiry.on_expiry:
+        case OnExpiry.DEFAULT if inquiry.default is not None:
+            # No other default of an approval gets this far; if one did, silence would still not be consent.
+            label = DENY if inquiry.kind is Kind.APPROVAL else inquiry.default
+            return _close_by_default(inquiry, label, now)
+        case OnExpiry.DENY if inquiry.kind is Kind.APPROVAL:
+            return _close_by_default(inquiry, DENY, now)
+        case OnExpiry.FAIL:
+            closing = Closing(by=POLICY, via="expiry", at=now, reason=INPUT_TIMEOUT)
+            return _close(inquiry, Failed(closing=closing), {})
+        case _:
+            closing = Closing(by=POLICY, via="expiry", at=now, reason="ttl")
+            return _close(inquiry, Expired(closing=closing), {})
+
+
+def deny(inquiry: Inquiry, closing: Closing) -> Change | None:
+    """Deny an approval that nobody waits for any more."""
+    if not inquiry.is_open or inquiry.kind is not Kind.APPROVAL:
+        return None
+    given = Answer(values=((DENY,),), text=DENY)
+    return _close(inquiry, Answered(closing=closing, answer=given), {"answers": [[DENY]]})
+
+
+def snooze(inquiry: Inquiry, until: float, *, by: str, now: float) -> Change | None:
+    """Keep quiet about an open inquiry for a while. It stays answerable, and it is not a refusal."""
+    match inquiry.state:
+        case Open() as state:
+            happening = Happening(type="snoozed", at=now, data={"by": by, "until": until})
+            return Change(
+                inquiry=replace(inquiry, state=replace(state, snoozed_until=until)), happening=happening
+            )
+        case _:
+            return None
+
+
+def extend(inquiry: Inquiry, seconds: float, *, by: str, now: float) -> Change | None:
+    """Give an open inquiry more time, counted from now if that is later than what it has."""
+    if not inquiry.is_open or now >= inquiry.expires_at:
+        return expire(inquiry, now)
+    expires_at = max(inquiry.expires_at, now + seconds)
+    happening = Happening(type="extended", at=now, data={"by": by, "expires_at": expires_at})
+    return Change(inquiry=replace(inquiry, expires_at=expires_at), happening=happening)
+
+
+def forward(inquiry: Inquiry, run: int, now: float) -> Change | None:
+    """Record that the agent's session is being brought back for this answer; each attempt is said, the first is kept."""
+    match inquiry.state:
+        case Answered(collected_at=None) as settled:
+            happening = Happening(type="forwarded", at=now, data={"ref": inquiry.ref, "run": run})
+            state = replace(settled, forwarded_at=settled.forwarded_at or now)
+            return Change(inquiry=replace(inquiry, state=state), happening=happening)
+        case _:
+            return None
+
+
+def release(inquiry: Inquiry, now: float) -> Change | None:
+    """Let the next question of its thread be put, though nothing shows yet that the agent has this answer.
+
+    An agent that asked both at once may be unable to show it before it has the other answer, too.
+    """
+    match inquiry.state:
+        case Answered(collected_at=None, released_at=None, closing=closing) as settled if (
+            now >= closing.at + RELEASE_AFTER
+        ):
+            happening = Happening(type="released", at=now, data={"ref": inquiry.ref})
+            return Change(
+                inquiry=replace(inquiry, state=replace(settled, released_at=now)), happening=happening
+            )
+        case _:
+            return None
+
+
+def collect(inquiry: Inquiry, evidence: str, now: float) -> Change | None:
+    """Record that the agent has its answer; only the first evidence counts."""
+    match inquiry.state:
+        case Answered(collected_at=None) as settled:
+            happening = Happening(type="collected", at=now, data={"evidence": evidence})
+            return Change(
+                inquiry=replace(inquiry, state=replace(settled, collected_at=now)), happening=happening
+            )
+        case _:
+            return None
+
+
+def _vote(inquiry: Inquiry, votes: tuple[Closing, ...]) -> Change:
+    state = inquiry.state
+    assert isinstance(state, Open)
+    data: dict[str, object] = {"by": votes[-1].by, "via": votes[-1].via, "given": len(votes)}
+    happening = Happening(type="voted", at=votes[-1].at, data={**data, "needed": inquiry.quorum})
+    return Change(inquiry=replace(inquiry, state=replace(state, votes=votes)), happening=happening)
+
+
+def _close_by_default(inquiry: Inquiry, label: str, now: float) -> Change:
+    closing = Closing(by=POLICY, via="default", at=now, reason="ttl")
+    given = Answer(values=tuple((label,) for _ in inquiry.questions), text=label)
+    data: dict[str, object] = {"answers": [list(values) for values in given.values]}
+    return _close(inquiry, Answered(closing=closing, answer=given), data)
+
+
+def _close(inquiry: Inquiry, state: Closed, data: dict[str, object]) -> Change:
+    closing = state.closing
+    data |= {"ref": inquiry.ref, "by": closing.by, "via": closing.via}
+    if closing.reason is not None:
+        data["reason"] = closing.reason
+    if inquiry.is_queued:
+        data["queued"] = True
+    happening = Happening(type=STATE_NAMES[type(state)], at=closing.at, data=data)
+    return Change(inquiry=replace(inquiry, state=state), happening=happening)

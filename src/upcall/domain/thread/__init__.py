@@ -1,0 +1,1 @@
+"""Threads: their items, and the prompts that inquiries leave in them."""

@@ -1,0 +1,361 @@
+"""One client speaking MCP in lines, whatever carries them. Knows neither sockets nor HTTP.
+
+It is given lines and a function to write with, and it answers every request exactly once, unless the client took
+it back. A call that waits is one task.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from upcall.access.connected import CONTINUED, is_resumable
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.roles import Caller
+from upcall.doors.mcp import wire
+from upcall.doors.mcp.catalogue import Definition
+from upcall.doors.mcp.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
+from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.meta import (
+    CLIENT_INFO,
+    client_in,
+    meta_of,
+    program_of,
+    progress_token_of,
+    request_key_of,
+    session_of,
+    thread_of,
+)
+from upcall.doors.mcp.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
+from upcall.doors.mcp.wire import Message, RequestId
+
+MOST_CALLS = 1000
+"""Calls that may wait on one connection."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
+
+    `client` is what tells it from others when it does not name its session, `client_name` what its program calls itself.
+    `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
+    `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
+    where these are not proof enough. `asked` hears of every inquiry that a call of it is about. `identify` raises once the token with which it came is good no more.
+    """
+
+    caller: Caller
+    connection: Hashable
+    session: str | None = None
+    workspace: str | None = None
+    wait: float | None = None
+    client: str = ""
+    client_name: str = ""
+    program: str = ""
+    holds: Callable[[str, str], None] | None = None
+    handed: Callable[[str], Awaitable[None]] | None = None
+    taken: Callable[[str], None] | None = None
+    asked: Callable[[str], None] | None = None
+    identify: Callable[[], object] | None = None
+
+
+class Toolbox(Protocol):
+    """What a client can be offered: the tools of a broker, or of whatever leads to one."""
+
+    def offered(self, caller: Caller) -> Sequence[Definition]:
+        """The tools as they are listed for somebody."""
+        ...
+
+    @property
+    def evidence(self) -> Handed:
+        """Told of every answer that went out and of everything that was heard."""
+        ...
+
+    async def call(self, name: str, arguments: object, asker: Asker, watching: Watching = ...) -> ToolResult:
+        """Do what a tool says. Never raises, except when it is cancelled."""
+        ...
+
+
+class Conversation:
+    """The state of one client: which era it speaks and which calls are under way."""
+
+    __slots__ = ("_calls", "_client", "_era", "_initialized", "_most", "_peer", "_tools", "_write")
+
+    def __init__(
+        self,
+        tools: Toolbox,
+        peer: Peer,
+        write: Callable[[bytes], None],
+        *,
+        initialized: bool = False,
+        most: int = MOST_CALLS,
+    ) -> None:
+        self._most = most
+        self._tools = tools
+        self._peer = peer
+        self._write = write
+        self._client = peer.client_name
+        self._calls: dict[RequestId, _Call] = {}
+        self._initialized = initialized
+        self._era: str | None = "handshake" if initialized else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way."""
+        return bool(self._calls)
+
+    def receive(self, line: bytes) -> None:
+        """Take one message. Whatever it is, this does not raise."""
+        request_id: RequestId | None = None
+        try:
+            message = message_of(line)
+            if message.get("upcall") == "taken":
+                self._taken(message.get("id"))
+                return
+            if "method" not in message and ("result" in message or "error" in message):
+                # A response, though nothing was asked: there is nothing to say to that.
+                return
+            request_id = id_of(message)
+            method = message.get("method")
+            if not isinstance(method, str):
+                raise Refused(wire.INVALID_REQUEST, "method must be a string")
+            if request_id is None:
+                self._notified(method, message.get("params"))
+            else:
+                self._request(request_id, method, message.get("params"))
+        except Refused as refusal:
+            known = refusal.request_id if request_id is None else request_id
+            self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
+        except Exception:
+            log.exception("a message could not be handled")
+            self.send(wire.error(request_id, wire.INTERNAL_ERROR, "Internal error"))
+
+    def send(self, message: Message) -> None:
+        """Write one message to the client."""
+        self._write(wire.encoded(message))
+
+    def asked(self, inquiry: str) -> None:
+        """A call of this client is about an inquiry."""
+        if self._peer.asked is not None:
+            self._peer.asked(inquiry)
+
+    def park(self) -> None:
+        """End every call with a typed result: the question stays open."""
+        for call in list(self._calls.values()):
+            call.park()
+
+    def drop(self) -> None:
+        """Forget the client: nothing more can be proved by this connection."""
+        self._tools.evidence.gone(self._peer.connection)
+        self.detach()
+
+    def detach(self) -> None:
+        """Stop waiting on behalf of the client: no replies, and its questions stay open."""
+        for call in list(self._calls.values()):
+            call.cancel()
+
+    def _taken(self, inquiry: object) -> None:
+        """The pipe says that its agent has an answer."""
+        if not isinstance(inquiry, str):
+            return
+        if self._peer.taken is not None:
+            self._peer.taken(inquiry)
+        else:
+            self._tools.evidence.acknowledged(inquiry, self._peer.caller)
+
+    def _notified(self, method: str, params: object) -> None:
+        if method != "notifications/cancelled":
+            self._tools.evidence.heard(self._peer.connection)
+            return
+        # Giving up on a call says nothing about having read anything.
+        request_id = (
+            cast("Mapping[str, object]", params).get("requestId") if isinstance(params, Mapping) else None
+        )
+        if not is_id(request_id):
+            return
+        call = self._calls.get(cast("RequestId", request_id))
+        if call is not None:
+            call.cancel()
+        else:
+            self._tools.evidence.missed(self._peer.connection, request_id)
+
+    def _request(self, request_id: RequestId, method: str, params: object) -> None:
+        # A call sent again was not answered as far as its sender knows.
+        self._tools.evidence.missed(self._peer.connection, request_id)
+        self._tools.evidence.heard(self._peer.connection)
+        if params is not None and not isinstance(params, Mapping):
+            raise Refused(wire.INVALID_REQUEST, "params must be an object")
+        fields = cast("Mapping[str, object]", params or {})
+        enveloped = wire.VERSION_KEY in meta_of(fields)
+        if self._era is None:
+            self._era = "modern" if enveloped and method != "initialize" else "handshake"
+        if self._era == "modern":
+            self._modern(request_id, method, fields)
+        else:
+            self._handshake(request_id, method, fields, enveloped=enveloped)
+
+    def _handshake(
+        self, request_id: RequestId, method: str, params: Mapping[str, object], *, enveloped: bool
+    ) -> None:
+        if enveloped and method != "initialize":
+            raise Refused(
+                wire.INVALID_REQUEST,
+                "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope "
+                "are not accepted on it",
+            )
+        match method:
+            case "initialize":
+                version = negotiated(params)
+                self._initialized = True
+                self._client = client_in(params.get("clientInfo")) or self._client
+                self.send(wire.response(request_id, wire.initialized(version)))
+            case "ping":
+                self.send(wire.response(request_id, {}))
+            case "tools/list" | "tools/call" if not self._initialized:
+                raise Refused(wire.INVALID_PARAMS, INVALID, "")
+            case _:
+                self._either(request_id, method, params, modern=False)
+
+    def _modern(self, request_id: RequestId, method: str, params: Mapping[str, object]) -> None:
+        if method == "initialize":
+            data: Message = {"supported": list(wire.MODERN_VERSIONS)}
+            if isinstance(params.get("protocolVersion"), str):
+                data["requested"] = params["protocolVersion"]
+            raise Refused(
+                wire.UNSUPPORTED_VERSION,
+                "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
+                data,
+            )
+        check_envelope(params)
+        if method == "server/discover":
+            self.send(wire.response(request_id, wire.discovered()))
+        else:
+            self._either(request_id, method, params, modern=True)
+
+    def _either(
+        self, request_id: RequestId, method: str, params: Mapping[str, object], *, modern: bool
+    ) -> None:
+        if not isinstance(params.get("_meta", {}), Mapping):
+            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+        match method:
+            case "tools/list":
+                if not isinstance(params.get("cursor"), str | None):
+                    raise Refused(wire.INVALID_PARAMS, INVALID, "")
+                offered = self._tools.offered(self._peer.caller)
+                self.send(wire.response(request_id, wire.listed(offered, modern=modern)))
+            case "tools/call":
+                self._call(request_id, params, modern=modern)
+            case _:
+                raise Refused(wire.METHOD_NOT_FOUND, "Method not found", method)
+
+    def _call(self, request_id: RequestId, params: Mapping[str, object], *, modern: bool) -> None:
+        name, meta = params.get("name"), meta_of(params)
+        if not isinstance(name, str):
+            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+        if request_id in self._calls:
+            raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
+        if len(self._calls) >= self._most:
+            raise Refused(
+                wire.INVALID_REQUEST,
+                f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
+            )
+        peer = self._peer
+        session = session_of(meta) or peer.session
+        # Whose session it is matters only where this machine could bring it back.
+        program = "" if peer.holds is None else program_of(meta) or peer.program
+        if session is None and program in CONTINUED:
+            # It cannot be brought back by itself, and a person can be told how to.
+            pass
+        elif not is_resumable(program, session):
+            program = ""
+        elif peer.holds is not None and session is not None:
+            peer.holds(program, session)
+        asker = Asker(
+            caller=peer.caller,
+            session=session or peer.caller.name,
+            named_session=session is not None,
+            door=PIPE,
+            request_key=request_key_of(meta),
+            workspace=peer.workspace,
+            thread=thread_of(meta),
+            wait=peer.wait,
+            program=program,
+            client=peer.client,
+            client_name=client_in(meta.get(CLIENT_INFO)) or self._client,
+        )
+        call = _Call(self, request_id, progress_token_of(meta), modern=modern)
+        call.arguments = params.get("arguments")
+        self._calls[request_id] = call
+        call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
+
+    async def _serve(self, call: "_Call", name: str, asker: Asker) -> None:
+        watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
+        try:
+            told = still_known(
+                await self._tools.call(name, call.taken(), asker, watching), self._peer.identify
+            )
+        except Exception:
+            # A call that gets no reply keeps its agent waiting for ever.
+            log.exception("a call of %r could not be served", name)
+            self.send(wire.error(call.request_id, wire.INTERNAL_ERROR, "Internal error"))
+            return
+        finally:
+            self._calls.pop(call.request_id, None)
+        self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
+        if told.collectable is not None:
+            peer = self._peer
+            self._tools.evidence.handed(peer.connection, call.request_id, told.collectable, peer.caller)
+            if asker.program and peer.handed is not None and peer.caller.run is None:
+                await peer.handed(told.collectable)
+
+
+class _Call:
+    """A tool call under way."""
+
+    __slots__ = ("arguments", "conversation", "inquiry", "modern", "request_id", "task", "token")
+
+    def __init__(
+        self, conversation: Conversation, request_id: RequestId, token: str | int | None, *, modern: bool
+    ) -> None:
+        self.conversation = conversation
+        self.request_id = request_id
+        self.token = token
+        self.modern = modern
+        self.arguments: object = None
+        self.inquiry: Inquiry | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    def taken(self) -> object:
+        """The arguments, which are not kept beyond this: a call may wait for long."""
+        arguments, self.arguments = self.arguments, None
+        return arguments
+
+    def opened(self, inquiry: Inquiry) -> None:
+        """Tell the pipe what its call became: it can then name the question even when we are gone."""
+        self.inquiry = inquiry
+        self.conversation.asked(inquiry.id)
+        self.conversation.send(
+            {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
+        )
+
+    def progress(self, count: int, sentence: str) -> None:
+        """Show a sign of life."""
+        self.conversation.send(wire.progress(cast("str | int", self.token), count, sentence))
+
+    def cancel(self) -> None:
+        """Detach: no reply, and the question stays open."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def park(self) -> None:
+        """Detach with a typed result."""
+        self.cancel()
+        if self.inquiry is None:
+            told = failure(
+                "shutting_down", "Upcall is shutting down", "start it with `upcall up` and ask again"
+            )
+        else:
+            told = result(self.inquiry)
+        self.conversation.send(wire.response(self.request_id, wire.called(told, modern=self.modern)))

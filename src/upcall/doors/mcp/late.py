@@ -1,0 +1,98 @@
+"""The HTTP doors of MCP, opened by the first who knocks.
+
+The SDK behind them takes most of a second to import, which nobody should wait for who only wants to ask from a
+shell or through a pipe.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from upcall.access.tokens import Access
+from upcall.doors.bearer import Guarded
+from upcall.doors.mcp.secret_path import secret_routes
+from upcall.doors.mcp.sticky import Sticky, messages_path
+from upcall.doors.mcp.tools import Tools
+
+
+class LateDoor:
+    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        access: Access,
+        *,
+        replica: str = "",
+        token_in_path: bool = False,
+        sessions: int = 500,
+    ) -> None:
+        self._sessions = sessions
+        self._replica = replica
+        self._messages = messages_path(replica)
+        self._tools = tools
+        self._access = access
+        self._token_in_path = token_in_path
+        self._wanted = asyncio.Event()
+        self._opened: asyncio.Future[dict[str, Route]] = asyncio.get_running_loop().create_future()
+
+    def routes(self) -> list[Route]:
+        """Where clients knock."""
+        # Strangers are turned away before anything is imported for them.
+        streamable: ASGIApp = _Knock(self, "/mcp")
+        if self._replica:
+            streamable = Sticky(streamable, self._replica)
+        older = {path: Guarded(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        secret = secret_routes(self._access, older) if self._token_in_path else []
+        plain = {"/mcp": Guarded(self._access, streamable)} | older
+        return [*(Route(path, door) for path, door in plain.items()), *secret]
+
+    @asynccontextmanager
+    async def lifespan(self, app: object = None) -> AsyncIterator[None]:
+        """Be ready to open."""
+        # The SDK wants to be entered and left by one task, and that cannot be a request's.
+        keeper = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+
+    async def route(self, path: str) -> Route:
+        """The real door behind a path."""
+        self._wanted.set()
+        # One who leaves before it is open must not close it for the others.
+        return (await asyncio.shield(self._opened))[path]
+
+    async def _keep(self) -> None:
+        await self._wanted.wait()
+        try:
+            # In a thread, so that requests to other doors are served meanwhile.
+            await asyncio.to_thread(import_module, "upcall.doors.mcp.server")
+            # At the top it would cost everybody what this module exists to save.
+            from upcall.doors.mcp.server import McpDoor  # noqa: PLC0415
+
+            door = McpDoor(self._tools, self._access, messages=self._messages, most_sessions=self._sessions)
+            async with door.lifespan():
+                self._opened.set_result({route.path: route for route in door.routes()})
+                await asyncio.get_running_loop().create_future()
+        except Exception as error:
+            if not self._opened.done():
+                self._opened.set_exception(error)
+            raise
+
+
+class _Knock:
+    """An ASGI application that waits for the door to open and passes the request on."""
+
+    def __init__(self, door: LateDoor, path: str) -> None:
+        self._door = door
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = await self._door.route(self._path)
+        await route.app(scope, receive, send)

@@ -1,0 +1,393 @@
+"""MCP over HTTP on the official SDK: streamable HTTP at `/mcp`, the older SSE at `/sse`, both protocol eras.
+
+The only module that imports the SDK, which costs most of a second. What the tools do is in `tools`; who may call
+is decided here, by bearer token, before the SDK sees a request.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    JSONRPCMessage,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+from typing_extensions import override
+
+from upcall import __version__
+from upcall.access.connected import is_resumable
+from upcall.access.tokens import Access
+from upcall.domain.errors import Unauthenticated
+from upcall.domain.roles import Caller
+from upcall.doors.bearer import Guarded, caller_of, header_of, respond, token_of
+from upcall.doors.mcp import wire
+from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
+from upcall.doors.mcp.meta import (
+    Meta,
+    meta_of,
+    program_of,
+    progress_token_of,
+    request_key_of,
+    session_of,
+    thread_of,
+    wait_of,
+)
+from upcall.doors.mcp.replay import Replay
+from upcall.doors.mcp.tools import Asker, Tools, Watching, still_known
+
+RAW_ARGUMENTS = "upcall/arguments"
+"""Where arguments that are no object travel, so that their sender gets an error it can learn from."""
+
+SESSION_IDLE = 12 * 3600.0
+"""An agent may work for hours between two questions, and a session that is gone is one that cannot ask."""
+
+KEPT_ALIVE = 75.0
+"""Seconds after which an idle connection has been closed; its port may then be somebody else's."""
+
+MOST_SESSIONS = 500
+"""Sessions that one token may have open."""
+
+RETRY_MS = 1000
+"""How soon a client whose stream broke should come back for the rest."""
+
+Context = ServerRequestContext[Any, Any]
+_replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
+
+
+@dataclass(slots=True)
+class _Held:
+    """The sessions that a caller has open, each with when it was last used, and the token that opened the latest."""
+
+    secret: str = ""
+    used: dict[str, float] = field(default_factory=dict)
+
+
+class McpDoor:
+    """The HTTP doors of one broker. Put `routes()` into an application whose lifespan enters `lifespan()`."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        access: Access,
+        *,
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] = (),
+        session_idle: float = SESSION_IDLE,
+        messages: str = "/messages/",
+        most_sessions: int = MOST_SESSIONS,
+    ) -> None:
+        self.most_sessions = most_sessions
+        self._held: dict[Caller, _Held] = {}
+        self._tools = tools
+        self._access = access
+        self._session_idle = session_idle
+        self._listed: dict[tuple[str, ...], ListToolsResult] = {}
+        self._schemas = {definition.name: definition.schema for definition in tools.definitions}
+        # Off unless asked for: the application checks Host and Origin for every route.
+        self._security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=allowed_hosts is not None,
+            allowed_hosts=list(allowed_hosts or ()),
+            allowed_origins=list(allowed_origins),
+        )
+        self.server: Server[Any] = Server(
+            wire.NAME,
+            version=__version__,
+            title=wire.TITLE,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            get_tool_input_schema=self._schemas.get,
+        )
+        # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
+        self.server.middleware[:] = [self._observe]
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._messages = messages
+        self._sse = SseServerTransport(messages, security_settings=self._security)
+        self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> list[Route]:
+        """`/mcp`, `/sse` and the path that clients of the latter post to."""
+        return [
+            Route("/mcp", Guarded(self._access, self._streamable, self._mark)),
+            Route("/sse", Guarded(self._access, self._older_sse, self._mark)),
+            Route(self._messages, Guarded(self._access, self._sse.handle_post_message, self._mark)),
+        ]
+
+    @asynccontextmanager
+    async def lifespan(self, app: object = None) -> AsyncIterator[None]:
+        """What must be running while requests are served."""
+        self._manager = StreamableHTTPSessionManager(
+            self.server,
+            event_store=_Replaying(),
+            security_settings=self._security,
+            retry_interval=RETRY_MS,
+            session_idle_timeout=self._session_idle,
+            max_sessions=None,
+        )
+        async with self._manager.run():
+            yield
+
+    def _mark(self, scope: Scope, caller: Caller) -> None:
+        """Tell the SDK who it is: it then keeps a session for the token that opened it."""
+        # All runs of an agent have its name, and none may go on with a session of another.
+        run = None if caller.run is None else f"run-{caller.run}"
+        scope["user"] = AuthenticatedUser(
+            AccessToken(token="", client_id=caller.name, scopes=[], subject=run)
+        )
+
+    async def _streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._manager is not None, "enter lifespan() first"
+        version = header_of(scope, b"mcp-protocol-version")
+        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            # This era has no sessions, hence nothing to replay.
+            await self._manager.handle_request(scope, receive, send)
+            return
+        session = header_of(scope, b"mcp-session-id")
+        replay = self._sessions.get(session) if session is not None else Replay[JSONRPCMessage]()
+        before = _replay.set(replay)
+        try:
+            if session is None and replay is not None:
+                await self._let_go()
+                held = self._held.get(caller_of(scope))
+                if held is not None and len(held.used) >= self.most_sessions:
+                    await _refuse_session(send, self.most_sessions)
+                    return
+                send = _noting_session(partial(self._opened, scope, replay), send)
+            elif session is not None:
+                self._touch(scope, session)
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            _replay.reset(before)
+
+    def _opened(self, scope: Scope, replay: "Replay[JSONRPCMessage]", session: str) -> None:
+        """A request has opened a session. Its tasks hold the replay; once they end it is gone."""
+        self._sessions[session] = replay
+        held = self._held.setdefault(caller_of(scope), _Held())
+        held.secret = token_of(scope)
+        held.used[session] = time.monotonic()
+
+    async def _let_go(self) -> None:
+        """Forget the sessions that are over, and end those of tokens that are not valid any more, such as a run's."""
+        oldest = time.monotonic() - self._session_idle
+        for caller, held in list(self._held.items()):
+            for name in [name for name, at in held.used.items() if at < oldest or name not in self._sessions]:
+                self._forget(caller, held, name)
+            try:
+                self._access.identify(held.secret)
+            except Unauthenticated:
+                for name in list(held.used):
+                    self._forget(caller, held, name)
+                    await self._end(name, caller)
+            if not held.used:
+                self._held.pop(caller, None)
+
+    def _forget(self, caller: Caller, held: _Held, session: str) -> None:
+        held.used.pop(session, None)
+        # Nothing that the session was given can be proved by it any more.
+        self._tools.evidence.gone((caller.name, session))
+
+    async def _end(self, session: str, caller: Caller) -> None:
+        """End a session as its client would."""
+        assert self._manager is not None, "enter lifespan() first"
+        headers = [(b"mcp-session-id", session.encode("latin-1"))]
+        scope: Scope = {
+            "type": "http",
+            "method": "DELETE",
+            "path": "/mcp",
+            "query_string": b"",
+            "headers": headers,
+        }
+        self._mark(scope, caller)
+        await self._manager.handle_request(scope, _nothing_more, _unheard)
+
+    def _touch(self, scope: Scope, session: str) -> None:
+        held = self._held.get(caller_of(scope))
+        if held is None:
+            return
+        if scope["method"] == "DELETE" and session in held.used:
+            self._forget(caller_of(scope), held, session)
+        elif session in held.used:
+            held.used[session] = time.monotonic()
+
+    async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            await respond(send, 405, {}, [(b"allow", b"GET")])
+            return
+        async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
+            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+
+    async def _list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        caller = caller_of(cast("Request", ctx.request).scope)
+        offered = self._tools.offered(caller)
+        names = tuple(definition.name for definition in offered)
+        if names not in self._listed:
+            self._listed[names] = _listed(offered)
+        return self._listed[names]
+
+    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        meta = meta_of(ctx.params)
+        asker = _asker(ctx, meta)
+        arguments: object = params.arguments
+        if params.arguments is not None and RAW_ARGUMENTS in params.arguments:
+            arguments = params.arguments[RAW_ARGUMENTS]
+        watching = Watching(progress=None if progress_token_of(meta) is None else self._progress(ctx))
+        known = partial(self._access.identify, token_of(cast("Request", ctx.request).scope))
+        told = still_known(await self._tools.call(params.name, arguments, asker, watching), known)
+        if told.collectable is not None:
+            connection, good_for = _connection(ctx)
+            if connection is not None:
+                self._tools.evidence.handed(
+                    connection, ctx.request_id, told.collectable, asker.caller, good_for=good_for
+                )
+        return CallToolResult(
+            content=[TextContent(type="text", text=told.text)],
+            structured_content=wire.structured(told) if told.structured else None,
+            is_error=told.is_error,
+        )
+
+    def _progress(self, ctx: Context) -> Callable[[int, str], None]:
+        pending: set[asyncio.Task[None]] = self._sending
+        under_way: list[asyncio.Task[None]] = []
+
+        def show(count: int, sentence: str) -> None:
+            # A client that does not read gets no second sign of life before it has taken the first.
+            if under_way and not under_way[0].done():
+                return
+            task = asyncio.get_running_loop().create_task(
+                ctx.session.report_progress(count, message=sentence)
+            )
+            under_way[:] = [task]
+            pending.add(task)
+            task.add_done_callback(pending.discard)
+
+        return show
+
+    async def _observe(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Every message passes here: it may be evidence, and its arguments may need help to get through."""
+        connection, _ = _connection(ctx)
+        params = ctx.params or {}
+        if connection is not None:
+            if ctx.method == "notifications/cancelled":
+                self._tools.evidence.missed(connection, cast("Hashable", params.get("requestId")))
+            else:
+                self._tools.evidence.heard(connection)
+        if ctx.method == "tools/call":
+            arguments = params.get("arguments")
+            if arguments is not None and not isinstance(arguments, Mapping):
+                ctx = replace(ctx, params={**params, "arguments": {RAW_ARGUMENTS: arguments}})
+        return await call_next(ctx)
+
+
+class _Replaying(EventStore):
+    """The SDK's side of `Replay`: finds the session's by the context that its tasks run in."""
+
+    @override
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        replay = _replay.get()
+        return "0" if replay is None else replay.keep(stream_id, message)
+
+    @override
+    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+        replay = _replay.get()
+        found = None if replay is None else replay.after(last_event_id)
+        if found is None:
+            return None
+        stream, messages = found
+        for event_id, message in messages:
+            await send_callback(EventMessage(message, event_id))
+        return stream
+
+
+def _listed(offered: Sequence[Definition]) -> ListToolsResult:
+    return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
+
+
+def _noting_session(opened: Callable[[str], None], send: Send) -> Send:
+    """Find out which session a request opened."""
+
+    async def noting(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            for name, value in message.get("headers", ()):
+                if name.lower() == b"mcp-session-id":
+                    opened(value.decode("latin-1"))
+        await send(message)
+
+    return noting
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(message: Message) -> None:
+    """Take a response that has no reader."""
+
+
+async def _refuse_session(send: Send, most: int) -> None:
+    error = {
+        "code": "rate_limited",
+        "message": f"this token has {most} MCP sessions open, and may have no more",
+        "hint": "end one with DELETE, use the modern protocol without sessions, or raise `caps.mcp_sessions`",
+    }
+    await respond(send, 429, {"error": error})
+
+
+def _asker(ctx: Context, meta: Meta) -> Asker:
+    request = cast("Request", ctx.request)
+    caller = caller_of(request.scope)
+    session, program = session_of(meta), program_of(meta)
+    return Asker(
+        caller=caller,
+        session=session or caller.name,
+        named_session=session is not None,
+        door="mcp",
+        request_key=request_key_of(meta),
+        thread=thread_of(meta),
+        wait=wait_of(request.headers.get("upcall-wait")),
+        program=program if is_resumable(program, session) else "",
+        client=request.headers.get("mcp-session-id", ""),
+    )
+
+
+def _connection(ctx: Context) -> tuple[Hashable | None, float | None]:
+    """What tells this client from others, and for how long if not for good.
+
+    A session where there is one. Without, only the network connection itself will do: a token may be shared by
+    many agents, and what one of them says proves nothing about another.
+    """
+    request = cast("Request | None", ctx.request)
+    if request is None:
+        return None, None
+    caller = caller_of(request.scope)
+    session = request.headers.get("mcp-session-id") or request.query_params.get("session_id")
+    if session is None:
+        session = session_of(meta_of(ctx.params))
+    if session is not None:
+        return (caller.name, session), None
+    if request.client is None or not request.client.port:
+        return None, None
+    return (caller.name, request.client.host, request.client.port), KEPT_ALIVE

@@ -1,0 +1,367 @@
+"""What the tools do, whichever way they are called. Knows the broker; knows neither MCP's SDK nor any transport.
+
+A call always comes back with a result: an outcome that a model can act upon, or an error that teaches it the
+right form. Cancelling a call only detaches it; the question stays open.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from upcall.broker.broker import Broker
+from upcall.broker.repeats import Scope
+from upcall.broker.threads import Threads
+from upcall.domain.answer.outcome import outcome
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownAgent, UnknownInquiry, UpcallError
+from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Kind, Origin, Rejected
+from upcall.domain.inquiry.limits import weight
+from upcall.domain.records import Effects, Happening
+from upcall.domain.roles import Caller
+from upcall.domain.run.resume import RESUME
+from upcall.domain.text.redaction import redact
+from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
+from upcall.doors.mcp.catalogue import (
+    ASK,
+    CONFIRM,
+    NOTIFY,
+    PERMIT,
+    WAIT,
+    Definition,
+    definitions,
+    permission_tool,
+)
+from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.progress import Beat
+from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
+from upcall.ports.unhurried import LIGHT, unhurried
+
+SLICE = 50.0
+"""How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
+
+PIPE = "mcp-pipe"
+"""The door of those who come through `upcall mcp`."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who is calling: the credentials, and what the connection says about itself.
+
+    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when it is unknown.
+    """
+
+    caller: Caller
+    session: str
+    door: str
+    named_session: bool = False
+    request_key: str | None = None
+    workspace: str | None = None
+    thread: str | None = None
+    wait: float | None = None
+    program: str = ""
+    client: str = ""
+    client_name: str = ""
+
+    @property
+    def scope(self) -> str:
+        """Within what the same words are the same question; empty where nothing tells this client from another."""
+        return self.session if self.named_session else self.client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call came to. `collectable` is the inquiry whose end it tells; `structured` may be empty."""
+
+    text: str
+    structured: Fields
+    is_error: bool = False
+    collectable: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What a connection wants to hear of a call while it waits."""
+
+    opened: Callable[[Inquiry], None] | None = None
+    progress: Callable[[int, str], None] | None = None
+
+
+UNWATCHED = Watching()
+
+
+class BlockTimeout(UpcallError):
+    """Nobody answered while the call waited, and the policy calls that an error."""
+
+    code = "timeout"
+
+
+class Closed(UpcallError):
+    """Upcall was closed while the call waited, and the policy calls that an error."""
+
+    code = "closed"
+
+
+class ApprovalLapsed(UpcallError):
+    """An approval was given, but its time has passed since."""
+
+    code = "approval_lapsed"
+
+
+class Tools:
+    """The tools of one broker. One per process, shared by every connection."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        slice_seconds: float = SLICE,
+        aliases: Sequence[str] = (),
+        desk_for: DeskFor | None = None,
+        runner: str = "",
+        resumes_all: bool = False,
+        beat: Beat | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.evidence = Handed(self._collect)
+        self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
+        self._with_permissions = (*self.definitions, permission_tool())
+        self._desk_for = desk_for
+        self._runner = runner
+        self._resumes_all = resumes_all
+        self._broker = broker
+        self._slice = slice_seconds
+        self._beat = beat or Beat()
+        self._threads = Threads(broker)
+        self._asking = frozenset({ASK, CONFIRM, *aliases})
+        self._clock = clock or broker.now
+        self._does: dict[str, Callable[[Fields, Asker], Awaitable[Inquiry | ToolResult]]] = {
+            **dict.fromkeys((ASK, *aliases), self._ask),
+            CONFIRM: self._confirm,
+            WAIT: self._wait,
+            NOTIFY: self._notify,
+        }
+
+    def offered(self, caller: Caller) -> Sequence[Definition]:
+        """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
+        return self._with_permissions if self._may_prompt(caller) else self.definitions
+
+    def _runner_of(self, asker: Asker) -> str:
+        """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
+        return self._runner if asker.door == PIPE or (asker.program and self._resumes_all) else ""
+
+    async def leave_in_peace(self, inquiry: str) -> None:
+        """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
+        await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
+
+    async def _collect(self, inquiry: str, caller: Caller, evidence: str) -> None:
+        settled = await self._broker.collect(inquiry, caller, evidence)
+        if isinstance(settled.inquiry.state, Rejected):
+            # There is nothing to collect in a no, but it has been heard, and brings nobody back.
+            await self.leave_in_peace(inquiry)
+
+    async def call(
+        self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
+    ) -> ToolResult:
+        """Do what a tool says. Never raises, except when it is cancelled."""
+        try:
+            if name == PERMIT and self._desk_for is not None and self._may_prompt(asker.caller):
+                return await self._permit(arguments, asker, self._desk_for, watching)
+            begun = await self._begin(name, arguments, asker)
+            if isinstance(begun, ToolResult):
+                return begun
+            # Thousands may wait from here on: what was sent is stored by now and need not be held as well.
+            arguments = None
+            return await self._until_settled(begun, asker, watching, named=name == WAIT)
+        except UpcallError as error:
+            if asker.thread is not None and name in self._asking:
+                await self._threads.refused(_origin(asker, ""), error)
+            return failure(error.code, error.message, error.hint)
+        except Exception:
+            log.exception("the tool %s failed", name)
+            return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
+
+    def _may_prompt(self, caller: Caller) -> bool:
+        return self._desk_for is not None and caller.run is not None
+
+    async def _permit(
+        self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watching
+    ) -> ToolResult:
+        """Decide a permission prompt. Whoever calls this understands nothing but a yes or a no."""
+        call = call_in(arguments, cwd=asker.workspace)
+        if isinstance(call, Call):
+            desk = desk_for(
+                caller=asker.caller, session=asker.session, door=asker.door, workspace=asker.workspace
+            )
+            leave = self._show_life("Waiting for a human to decide", watching)
+            try:
+                call = await decide(call, desk, self._patience(asker))
+            finally:
+                leave()
+        return ToolResult(text=permission_text(call), structured={})
+
+    async def _begin(self, name: str, arguments: object, asker: Asker) -> Inquiry | ToolResult:
+        """What is to be waited for, or the result where there is nothing to wait for."""
+        does = self._does.get(name)
+        if does is None:
+            raise InvalidRequest(
+                f"there is no tool {name[:100]!r}", hint=f"the tools are {', '.join(self._does)}"
+            )
+        fields = fields_of(arguments)
+        _check_agent(fields.pop("agent_id", None), asker.caller)
+        return await does(fields, asker)
+
+    async def _ask(self, fields: Fields, asker: Asker) -> Inquiry:
+        limits = self._broker.policy.limits
+        added = await self._broker.ask(
+            await unhurried(weight(fields, LIGHT), lambda: draft(fields, limits)),
+            _origin(asker, self._runner_of(asker)),
+            named_session=asker.named_session,
+            scope=Scope(name=asker.scope, has_reached=self.evidence.has_given) if asker.scope else None,
+        )
+        return added.inquiry
+
+    async def _confirm(self, fields: Fields, asker: Asker) -> Inquiry:
+        return await self._ask(approval_in(fields, self._broker.policy.limits), asker)
+
+    async def _wait(self, fields: Fields, asker: Asker) -> Inquiry:
+        name = name_in(fields)
+        inquiry = await self._broker.get(name, asker.caller)
+        if not asker.caller.asked(inquiry):
+            raise UnknownInquiry(name)
+        if inquiry.kind is Kind.APPROVAL:
+            self._check_approval(inquiry, name, asker)
+        return inquiry
+
+    async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
+        message = message_in(fields, self._broker.policy.limits)
+        masked = redact(message)
+        await self._broker.notify(masked.text, _origin(asker, self._runner_of(asker)))
+        note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
+        return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
+
+    async def _until_settled(
+        self, inquiry: Inquiry, asker: Asker, watching: Watching, *, named: bool
+    ) -> ToolResult:
+        if watching.opened is not None:
+            watching.opened(inquiry)
+        quiet = watching if inquiry.is_open else UNWATCHED
+        leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
+        try:
+            patience = await self._after_line(inquiry, asker)
+            inquiry = await self._broker.wait(inquiry, patience)
+        finally:
+            leave()
+        if inquiry.is_approved:
+            await self._use(inquiry, asker, named=named)
+        policy = self._broker.policy
+        waited = patience >= policy.block_timeout and not inquiry.is_queued
+        blocked_to_the_end = waited and not self._broker.closing.is_set()
+        if inquiry.is_open and self._broker.closing.is_set() and policy.on_block_end == "error":
+            raise Closed(
+                f"Upcall was closed while the question was open as {inquiry.id} (ref {inquiry.ref})",
+                hint="stop and report that nobody could be asked",
+            )
+        if not (inquiry.is_open and blocked_to_the_end):
+            return result(inquiry)
+        if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
+            # Whoever has the run reads the log, and ends it.
+            data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}
+            await self._broker.store.record(
+                Happening(type="block_ended", at=self._clock(), data=data, inquiry=inquiry.id)
+            )
+        if policy.on_block_end == "error":
+            raise BlockTimeout(
+                f"nobody answered within {patience:g} seconds",
+                hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
+            )
+        return result(inquiry)
+
+    async def _use(self, inquiry: Inquiry, asker: Asker, *, named: bool) -> None:
+        """A yes is for one call: the one that asked last, or one that names the inquiry."""
+        if named:
+            await self._broker.repeats.tell(inquiry)
+        elif not await self._broker.repeats.use(inquiry, asker.request_key):
+            raise ApprovalLapsed(f"the yes to {inquiry.ref} belongs to another call", hint="ask again")
+
+    async def _after_line(self, inquiry: Inquiry, asker: Asker) -> float:
+        """How long to wait once it is the turn of an inquiry: while it waits in line, no block has begun."""
+        if not inquiry.is_queued:
+            return self._patience(asker)
+        can_wait = self._slice if asker.wait is None else asker.wait
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await self._broker.wait_in_line(inquiry, None if math.isinf(can_wait) else can_wait)
+        return min(max(can_wait - (loop.time() - began), 0), self._broker.policy.block_timeout)
+
+    def _patience(self, asker: Asker) -> float:
+        wait = self._slice if asker.wait is None else asker.wait
+        return min(wait, self._broker.policy.block_timeout)
+
+    def _show_life(self, sentence: str, watching: Watching) -> Callable[[], None]:
+        progress = watching.progress
+        if progress is None:
+            return lambda: None
+        return self._beat.join(lambda count: progress(count, sentence))
+
+    def _check_approval(self, inquiry: Inquiry, name: str, asker: Asker) -> None:
+        """A yes belongs to the session that asked, and to its time."""
+        if asker.named_session and inquiry.origin.session != asker.session:
+            raise UnknownInquiry(name)
+        match inquiry.state:
+            case Answered(closing=closing) if closing.at < inquiry.expires_at <= self._clock():
+                raise ApprovalLapsed(
+                    f"the decision about {inquiry.ref} was made, but its time has passed", hint="ask again"
+                )
+            case _:
+                pass
+
+
+def result(inquiry: Inquiry) -> ToolResult:
+    """What an asker is told of an inquiry as it stands; one that is open is parked."""
+    told = outcome(inquiry)
+    structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
+    if told.answers is not None:
+        structured["answers"] = [list(values) for values in told.answers]
+    collectable = told.id if isinstance(inquiry.state, Answered | Rejected) else None
+    return ToolResult(text=told.text, structured=structured, collectable=collectable)
+
+
+def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
+    """An error that a model can read and act upon."""
+    text = f"Error: {message}." + (f" {hint[:1].upper()}{hint[1:]}." if hint else "")
+    structured: Fields = {"error": {"code": code, "message": message, "hint": hint}}
+    return ToolResult(text=text, structured=structured, is_error=True)
+
+
+def still_known(told: ToolResult, identify: Callable[[], object] | None) -> ToolResult:
+    """What is told to somebody who came with a token: hours later it may not be good any more."""
+    try:
+        if identify is not None:
+            identify()
+    except Unauthenticated as error:
+        return failure(error.code, error.message, error.hint)
+    return told
+
+
+def _origin(asker: Asker, runner: str) -> Origin:
+    return Origin(
+        agent=asker.caller.name,
+        session=asker.session,
+        door=asker.door,
+        workspace=asker.workspace,
+        thread=asker.thread,
+        run=asker.caller.run,
+        program=asker.program,
+        runner=asker.caller.runner or runner,
+        request_key=asker.request_key,
+        client=asker.client_name,
+    )
+
+
+def _check_agent(sent: object, caller: Caller) -> None:
+    if sent not in (None, "", caller.name):
+        raise UnknownAgent(str(sent)[:100])

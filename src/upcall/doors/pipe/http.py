@@ -1,0 +1,147 @@
+"""`POST /v1/pipe`: the door for pipes on other machines, on the same footing as a connection on loopback.
+
+The body is two lines, the pipe's introduction and one MCP message. The reply is lines, among them empty ones as
+signs of life, until the message has been answered. Losing the connection only detaches; the pipe sends the message
+again under the same key.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from upcall.access.tokens import Access
+from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.domain.roles import Caller
+from upcall.doors.bearer import token_of
+from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.meta import client_in, wait_of
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.mcp.wire import encoded
+from upcall.doors.pipe.server import LONGEST_LINE, greeting, hello_of, name_of, refusal
+from upcall.http.gate import KNOWN
+from upcall.ports.json_reading import NotJson, read_json
+
+SIGN_OF_LIFE = 15.0
+PATH = "/v1/pipe"
+
+
+class PipeDoor:
+    """The remote pipes' end in the daemon."""
+
+    def __init__(self, tools: Tools, access: Access, *, sign_of_life: float = SIGN_OF_LIFE) -> None:
+        self._tools = tools
+        self._access = access
+        self._sign_of_life = sign_of_life
+
+    def routes(self) -> list[Route]:
+        """The one path."""
+        return [Route(PATH, self)]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one message."""
+        try:
+            if scope["method"] != "POST":
+                raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
+            token = token_of(scope)
+            caller = await self._access.admit(token)
+            scope[KNOWN] = True
+            hello, message = _two_lines(await _body(receive))
+        except UpcallError as problem:
+            status = 401 if isinstance(problem, Unauthenticated) else 400
+            await _start(send, status)
+            await send({"type": "http.response.body", "body": encoded(refusal(problem))})
+            return
+        await _start(send, 200)
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
+        conversation = Conversation(
+            self._tools,
+            _peer(caller, hello, partial(self._access.identify, token)),
+            lines.put_nowait,
+            initialized=hello.get("initialized") is True,
+        )
+        lines.put_nowait(encoded(greeting()))
+        conversation.receive(message)
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await self._pass_on(conversation, lines, gone, send)
+        finally:
+            gone.cancel()
+            conversation.detach()
+
+    async def _pass_on(
+        self,
+        conversation: Conversation,
+        lines: "asyncio.Queue[bytes]",
+        gone: "asyncio.Task[None]",
+        send: Send,
+    ) -> None:
+        while not gone.done() and (conversation.busy or not lines.empty()):
+            line = asyncio.ensure_future(lines.get())
+            try:
+                await asyncio.wait(
+                    {line, gone}, timeout=self._sign_of_life, return_when=asyncio.FIRST_COMPLETED
+                )
+                body = line.result() if line.done() else b"\n"
+            finally:
+                line.cancel()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], object]) -> Peer:
+    return Peer(
+        caller=caller,
+        connection=("pipe", caller.name, name_of(hello.get("pipe"))),
+        session=name_of(hello.get("session")),
+        workspace=name_of(hello.get("workspace")),
+        wait=wait_of(hello.get("wait")),
+        client=name_of(hello.get("pipe")) or "",
+        client_name=client_in(hello.get("client")),
+        identify=identify,
+    )
+
+
+def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:
+    first, _, rest = body.partition(b"\n")
+    hello, message = hello_of(first), rest.strip()
+    try:
+        read_json(message)
+    except NotJson:
+        raise InvalidRequest("the second line is no JSON", hint="send one MCP message") from None
+    except InvalidRequest:
+        # The conversation refuses it by its id.
+        pass
+    return hello, message
+
+
+async def _body(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequest("the connection was lost")
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > LONGEST_LINE:
+            raise InvalidRequest(f"a message has at most {LONGEST_LINE} bytes")
+        if not message.get("more_body"):
+            return b"".join(chunks)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _start(send: Send, status: int) -> None:
+    headers = [
+        (b"content-type", b"application/x-ndjson"),
+        (b"cache-control", b"no-cache, no-transform"),
+        # Proxies that gather what they pass on would gather our signs of life.
+        (b"x-accel-buffering", b"no"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -1,0 +1,325 @@
+"""Brings sessions back: claims the resume jobs of this machine and starts what has ended without its answer.
+
+A job is there from the answer's own transaction until there is evidence that the agent has it. Whatever happens in
+between, somebody looks at it again: a live process is left alone, a dead one is started once, and attempts are counted
+before they are made.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, replace
+
+from upcall.access.connected import session_name
+from upcall.domain.errors import DamagedRow, StorageError, UpcallError
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.records import Effects, Happening, Job, Record
+from upcall.domain.run.api_errors import MOST_REFUSALS, waiting_for
+from upcall.domain.run.program import SESSION_GONE
+from upcall.domain.run.resume import GRACE, RESUME, message, needs_delivery, subject
+from upcall.domain.run.run import Run, RunState
+from upcall.ports.background import Background
+from upcall.ports.store import Revise
+from upcall.runs.affairs import Affairs
+from upcall.runs.book import Step
+from upcall.runs.forwarding import WAITING
+from upcall.runs.process.started import Told
+
+MOST_ATTEMPTS = 3
+LEASE = 60.0
+LOOK_AGAIN = 30.0
+"""Seconds after which a run that is alive, and may still ask for its answer, is looked at again. Its end is sooner."""
+
+STARTED_WITHIN = 60.0
+"""Seconds after which an attempt is looked at again whose daemon may have been killed before it started anything."""
+
+PAUSES = (0.0, 5.0, 30.0)
+"""Seconds before each attempt, counted from the end of the one before it."""
+
+REUNION = 10.0
+"""Seconds after a daemon's start in which pipes find it again, and no session is taken to have ended."""
+
+LONGEST_NAP = 30.0
+AT_ONCE = 20
+PAGE = 200
+
+log = logging.getLogger("upcall.runs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """How sessions are brought back, and whether one may be."""
+
+    begin: Callable[[int, Told], Awaitable[bool]]
+    """Starts a process of a run."""
+    adopt: Callable[[Inquiry], Awaitable[Run]]
+    """Makes a run of a session that was started by somebody else."""
+    rested_at: Callable[[Run], float]
+    """From when on the session of a run may be resumed."""
+    is_kept: Callable[[int], bool]
+    """Whether somebody has the session of a run, by its number."""
+    held: Container[str]
+    """The sessions that a pipe speaks for."""
+    room: Callable[[], AbstractAsyncContextManager[bool]]
+    """Says whether one more may work now; nobody else begins to while that is being used."""
+
+
+class Resuming:
+    """One per daemon; only the machine that has a session takes its jobs.
+
+    `given_up` hears of every run that will not get its answer; `template` are the owner's own words for one that does.
+    """
+
+    def __init__(
+        self,
+        affairs: Affairs,
+        sessions: Sessions,
+        given_up: Callable[[Run], Awaitable[None]],
+        *,
+        template: str,
+    ) -> None:
+        self._store = affairs.store
+        self._book = affairs.book
+        self._deliveries = affairs.deliveries
+        self._runner = affairs.runner
+        self._clock = affairs.clock
+        self._sessions = sessions
+        self._given_up = given_up
+        self._template = template
+        self._without_room: set[str] = set()
+        self._began = 0.0
+        self._woken = asyncio.Event()
+        self._working = Background("looking for sessions to resume", self._work, log)
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        self._began = time.monotonic()
+        self._working.start()
+
+    async def close(self) -> None:
+        """Stop; what was claimed is somebody's again when its lease ends."""
+        await self._working.close()
+
+    @property
+    def without_room(self) -> int:
+        """How many sessions are to be resumed as soon as there is room."""
+        return len(self._without_room)
+
+    async def room_made(self) -> None:
+        """Somebody stopped working: those who waited for that are due."""
+        for about in list(self._without_room):
+            if not await self._store.hasten(RESUME, about, self._clock()):
+                self._without_room.discard(about)
+        if self._without_room:
+            self.wake()
+
+    def wake(self) -> None:
+        """There may be something to do sooner than it seemed."""
+        self._woken.set()
+
+    async def ended(self, run: Run) -> None:
+        """A process has ended: what it did not get is due now, or after a pause if that is what it was started for."""
+        for job in await self._store.jobs(RESUME, subject(run.number)):
+            # How long the service of the model is left alone is decided, and told, when the job is looked at.
+            pause = 0.0 if run.refusals else PAUSES[min(job.attempts, len(PAUSES) - 1)]
+            await self._store.hasten(RESUME, job.subject, self._clock() + pause)
+        self.wake()
+
+    async def let_go(self, name: str) -> None:
+        """The last pipe of a session is gone: what it did not get is due, once a restart of the agent had its chance."""
+        await self._store.hasten(RESUME, f"session:{name}", self._clock() + GRACE)
+        self.wake()
+
+    async def again(self, run: Run) -> bool:
+        """Try once more what was given up, or at once what waits; False when there is nothing of the kind."""
+        if run.next_try is not None:
+            await self._book.change(run.number, lambda current: Step(run=replace(current, refused_at=None)))
+            found = await self._store.hasten(RESUME, subject(run.number), self._clock())
+            self.wake()
+            return bool(found)
+        failed = [record async for record in self._failed() if record.body.get("run") == run.number]
+        for record in failed:
+            job = Job(
+                id=f"{RESUME}:{record.key}",
+                kind=RESUME,
+                subject=subject(run.number),
+                due=self._clock(),
+                runner=run.runner,
+                body={"inquiry": record.key, "run": run.number},
+            )
+            forgotten = Effects(forgotten=((RESUME, record.key),), jobs=(job,))
+            await self._store.revise(RESUME, record.key, _writing(forgotten))
+        self.wake()
+        return bool(failed)
+
+    async def _failed(self) -> AsyncIterator[Record]:
+        cursor: str | None = None
+        while True:
+            page = await self._store.records(RESUME, state="failed", cursor=cursor, limit=PAGE)
+            for record in page.items:
+                yield record
+            cursor = page.next
+            if cursor is None:
+                return
+
+    async def _work(self) -> None:
+        self._woken.clear()
+        jobs = await self._store.claim(
+            [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
+        )
+        for job in jobs:
+            await self._consider_alone(job)
+        if not jobs:
+            await self._nap()
+
+    async def _nap(self) -> None:
+        due = await self._store.next_due([RESUME], self._runner)
+        left = LONGEST_NAP if due is None else min(max(due - self._clock(), 0), LONGEST_NAP)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await self._woken.wait()
+
+    async def _consider_alone(self, job: Job) -> None:
+        """Whatever is wrong with one session is no reason to forget all others."""
+        try:
+            await self._consider(job)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot think about %s; looking at it again later", job.id)
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+
+    async def _consider(self, job: Job) -> None:
+        try:
+            inquiry = await self._store.get(str(job.body["inquiry"]))
+            if job.body["run"] is None:
+                await self._consider_stranger(job, inquiry)
+                return
+            run = await self._book.get(int(str(job.body["run"])))
+        except (StorageError, DamagedRow):
+            raise
+        except UpcallError:
+            await self._store.settle(job)
+            return
+        if not needs_delivery(inquiry) or run.ending or run.state is RunState.CANCELLED:
+            await self._store.settle(job)
+        elif run.alive or self._is_taken(run):
+            # Parked but alive: it gets the answer when it asks again, and is never started a second time.
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+        elif not run.session:
+            await self._give_up(
+                job, run, inquiry, "the agent never told its session, so it cannot be resumed"
+            )
+        elif run.refusals and await self._is_put_off(job, run, inquiry):
+            return
+        elif job.attempts >= MOST_ATTEMPTS or (job.attempts and run.reason == SESSION_GONE):
+            await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
+        elif self._clock() < (rested_at := self._sessions.rested_at(run)):
+            await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
+        else:
+            async with self._sessions.room() as is_free:
+                if is_free:
+                    self._without_room.discard(job.subject)
+                    await self._resume(job, run, inquiry)
+                    return
+                self._without_room.add(job.subject)
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+
+    async def _is_put_off(self, job: Job, run: Run, inquiry: Inquiry) -> bool:
+        """Whether it is too early to try the service of the model again, or too late: then that is written down."""
+        trouble = waiting_for(run.agent, run.reason) or run.reason
+        if run.refusals > MOST_REFUSALS:
+            await self._give_up(job, run, inquiry, f"{trouble}, tried {run.refusals} times")
+            return True
+        again = run.next_try
+        if again is None or again <= self._clock():
+            return False
+        # The program was there and did what it could: its attempts are counted anew.
+        later = replace(job, attempts=0, due=again)
+        told = replace(later, attempts=run.refusals)
+        note = self._note(WAITING, told, inquiry, trouble)
+        await self._store.settle(job, Effects(jobs=(later,), records=(note,)))
+        return True
+
+    async def _consider_stranger(self, job: Job, inquiry: Inquiry) -> None:
+        """A session that was not started by us: when its pipe is gone, it becomes a run of ours and is resumed as such."""
+        origin = inquiry.origin
+        if not needs_delivery(inquiry):
+            await self._store.settle(job)
+        elif (left := self._began + REUNION - time.monotonic()) > 0:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
+        elif session_name(origin.program, origin.session) in self._sessions.held:
+            await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
+        else:
+            run = await self._sessions.adopt(inquiry)
+            body = {**job.body, "run": run.number}
+            mine = replace(job, subject=subject(run.number), due=self._clock(), body=body)
+            await self._store.settle(job, Effects(jobs=(mine,)))
+
+    def _is_taken(self, run: Run) -> bool:
+        """Whether somebody else has the session: a person who took it over, or a pipe that speaks for it."""
+        name = session_name(run.agent, run.session)
+        return self._sessions.is_kept(run.number) or name in self._sessions.held
+
+    async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
+        attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
+        effects = Effects(
+            jobs=(attempt,),
+            records=(self._note("started", attempt, inquiry),),
+        )
+        if not await self._store.settle(job, effects):
+            return
+        for kept in await self._store.jobs(RESUME, attempt.subject):
+            if kept.id == attempt.id:
+                # Under our name: if we die before the start, it is due as soon as that is known.
+                await self._store.renew(kept, attempt.due)
+        now = self._clock()
+        await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
+        undelivered = await self._deliveries.undelivered(run)
+        if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
+            # The call itself is waiting for its decision, which its hook gets when it asks again.
+            await self._sessions.begin(run.number, Told(resumes=True))
+            return
+        told = Told(
+            resumes=True,
+            message=message(undelivered, await self._deliveries.open(run), template=self._template),
+            delivers=tuple(each.id for each in undelivered),
+        )
+        await self._sessions.begin(run.number, told)
+
+    async def _give_up(self, job: Job, run: Run, inquiry: Inquiry, error: str) -> None:
+        log.warning("run %s cannot be resumed with the answer to %s: %s", run.number, inquiry.ref, error)
+        effects = Effects(
+            records=(self._note("failed", job, inquiry, error),),
+            happenings=(self._said("resume_failed", run, inquiry, error=error),),
+        )
+        if await self._store.settle(job, effects):
+            reason = f"resume_failed: {error}"
+            now = self._clock()
+            await self._book.change(
+                run.number,
+                lambda current: (
+                    None
+                    if current.alive
+                    else Step(
+                        run=replace(current, state=RunState.FAILED, reason=reason, ended_at=now),
+                        event="run_failed",
+                    )
+                ),
+            )
+            await self._given_up(run)
+
+    def _note(self, state: str, job: Job, inquiry: Inquiry, error: str | None = None) -> Record:
+        body = {"run": job.body["run"], "attempts": job.attempts, "error": error}
+        return Record(kind=RESUME, key=inquiry.id, state=state, at=self._clock(), body=body)
+
+    def _said(self, event: str, run: Run, inquiry: Inquiry, **more: object) -> Happening:
+        data: dict[str, object] = {"run": run.number, "agent": run.agent, "ref": inquiry.ref, **more}
+        return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+
+
+def _writing(effects: Effects) -> Revise:
+    return lambda _: effects

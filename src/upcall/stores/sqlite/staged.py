@@ -1,0 +1,114 @@
+"""What a transaction will write: held in memory until its end, then written with a handful of statements.
+
+Every call into SQLite lets go of the interpreter and has to win it back from a busy event loop; a statement for many
+rows does so once.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.thread.thread import ITEM
+from upcall.stores import codec
+from upcall.stores.tail import Logged
+
+Row = tuple[object, ...]
+Request = tuple[str, str, str, str]
+"""By what a request is recognised when it comes again: session, purpose, key and agent."""
+
+MOST_ROWS = 64
+"""How many rows a statement may have. Their number is a power of two, so that few statements are ever prepared."""
+
+# What is put into these statements is a constant of ours; values are always bound.
+_INSERT = f"INSERT INTO inquiry (number, {codec.COLUMNS}) VALUES {{rows}}"  # noqa: S608
+# What identifies an inquiry (id, ref, kind, origin) and what it asks never change: only the rest is written again.
+_UPDATE = """
+    UPDATE inquiry SET state = column2, expires_at = column3, closed_at = column4, outcome = column5
+    FROM (VALUES {rows}) WHERE number = column1
+"""
+_APPEND = "INSERT INTO event (seq, type, inquiry, at, data) VALUES {rows}"
+_LIST = "INSERT INTO thread_item (seq, thread) VALUES (?, ?)"
+_ATTACH = "INSERT INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
+
+
+class Kept(NamedTuple):
+    """An inquiry, its number and about how long its text is."""
+
+    number: int
+    inquiry: Inquiry
+    size: int
+
+
+class Staged:
+    """New and changed inquiries, as the rest of their transaction has to see them."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Kept] = {}
+        self._by_ref: dict[str, str] = {}
+        self._by_request: dict[Request, str] = {}
+        self._new: list[Row] = []
+        self._changed: dict[int, Row] = {}
+        self._files: list[Row] = []
+
+    def add(self, kept: Kept, row: Row, blobs: Sequence[bytes]) -> None:
+        """Take in a new inquiry."""
+        inquiry = kept.inquiry
+        self._by_id[inquiry.id] = kept
+        self._by_ref[inquiry.ref] = inquiry.id
+        request = request_of(inquiry)
+        if request is not None:
+            self._by_request[request] = inquiry.id
+        self._new.append((kept.number, *row))
+        self._files += [(inquiry.id, position, content) for position, content in enumerate(blobs)]
+
+    def change(self, kept: Kept, outcome: Row) -> None:
+        """Take in what became of an inquiry; of several steps the last one counts."""
+        self._by_id[kept.inquiry.id] = kept
+        self._changed[kept.number] = (kept.number, *outcome)
+
+    def get(self, name: str) -> Kept | None:
+        """The inquiry with this id, or the new one with this ref."""
+        return self._by_id.get(name) or self._by_id.get(self._by_ref.get(name, ""))
+
+    def requested(self, request: Request) -> Inquiry | None:
+        """The latest new inquiry of a request."""
+        name = self._by_request.get(request)
+        return None if name is None else self._by_id[name].inquiry
+
+    def write(self, db: sqlite3.Connection, log: Sequence[Logged]) -> None:
+        """Write everything, with these events."""
+        _write(db, _INSERT, self._new)
+        _write(db, _UPDATE, list(self._changed.values()))
+        if self._files:
+            db.executemany(_ATTACH, self._files)
+        events = [(event.seq, event.type, event.inquiry, event.at, data) for event, data, _ in log]
+        _write(db, _APPEND, events)
+        items = [(event.seq, str(event.data["thread"])) for event, _, _ in log if event.type == ITEM]
+        if items:
+            db.executemany(_LIST, items)
+
+
+def request_of(inquiry: Inquiry) -> Request | None:
+    """What an inquiry was requested by, if it is to be recognised."""
+    origin = inquiry.origin
+    if origin.request_key is None:
+        return None
+    return origin.session, origin.purpose, origin.request_key, origin.agent
+
+
+def _write(db: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
+    start = 0
+    while start < len(rows):
+        count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+        some = rows[start : start + count]
+        db.execute(_for_many(statement, count, len(some[0])), tuple(chain.from_iterable(some)))
+        start += count
+
+
+@lru_cache
+def _for_many(statement: str, rows: int, columns: int) -> str:
+    row = f"({', '.join('?' * columns)})"
+    return statement.format(rows=", ".join([row] * rows))

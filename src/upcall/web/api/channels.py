@@ -1,0 +1,98 @@
+"""Channels and the people who answer in them, over HTTP. Who may answer is for administrators to say."""
+
+from starlette.responses import Response
+
+from upcall.broker.broker import Broker
+from upcall.dispatch.people import CODE_SECONDS, People, Person
+from upcall.dispatch.service import Dispatch
+from upcall.domain.document import timestamp
+from upcall.domain.errors import InvalidRequest, UnknownChannel
+from upcall.domain.roles import require_admin, require_person
+from upcall.web import fields
+from upcall.web.call import Call, Json
+
+EXAMPLE = '{"name": "ana"}'
+
+
+class PeopleHandlers:
+    """The handlers of everything under `/v1/people`."""
+
+    def __init__(self, broker: Broker, dispatch: Dispatch | None) -> None:
+        self._broker = broker
+        self._dispatch = dispatch
+        self._people = People(broker.store, broker.now)
+
+    async def list(self, call: Call) -> Response:
+        """Everybody who may answer in channels."""
+        require_admin(call.caller, "list people")
+        call.query()
+        return Json({"items": [_person(person) for person in await self._people.all()], "next": None})
+
+    async def add(self, call: Call) -> Response:
+        """Let somebody answer, by a code that they send to the app or by an id that is known already."""
+        require_admin(call.caller, "add people")
+        body = await call.body()
+        name = fields.required_text(body, "name", example=EXAMPLE)
+        channel, user = fields.text(body, "channel"), fields.text(body, "user")
+        if (channel is None) != (user is None):
+            raise InvalidRequest(
+                "channel and user go together", hint='for example {"channel": "slack", "user": "U0123456789"}'
+            )
+        identities = []
+        if channel is not None and user is not None:
+            user = user if self._dispatch is None else self._dispatch.spelled(channel, user)
+            identities = [(channel, user)]
+        code = await self._people.add(name, identities)
+        expires_at = timestamp(self._broker.now() + CODE_SECONDS)
+        return Json({"name": name, "code": code, "expires_at": expires_at}, 201)
+
+    async def remove(self, call: Call) -> Response:
+        """Let somebody answer no more."""
+        require_admin(call.caller, "remove people")
+        await self._people.remove(call.name)
+        return Json({"name": call.name, "removed": True})
+
+
+class ChannelHandlers:
+    """The handlers of everything under `/v1/channels`."""
+
+    def __init__(self, dispatch: Dispatch | None) -> None:
+        self._dispatch = dispatch
+
+    async def list(self, call: Call) -> Response:
+        """The channels that are set up, where routes lead in them, and what does not work about them."""
+        require_person(call.caller, "list channels")
+        call.query()
+        items = (
+            []
+            if self._dispatch is None
+            else [await _channel(self._dispatch, name) for name in self._dispatch.names]
+        )
+        return Json({"items": items, "next": None})
+
+    async def test(self, call: Call) -> Response:
+        """Check a channel and, where it is well, ask a question there."""
+        require_admin(call.caller, "test channels")
+        body = await call.body()
+        place = fields.text(body, "place")
+        if self._dispatch is None:
+            raise UnknownChannel(call.name)
+        findings = await self._dispatch.check(call.name)
+        place = place or next(iter(self._dispatch.places(call.name)), None)
+        inquiry = None
+        if place is not None and all(finding.ok for finding in findings):
+            inquiry = (await self._dispatch.ask_itself(call.name, place, call.caller.name)).id
+        found = [
+            {"ok": finding.ok, "text": finding.text, "hint": finding.hint or None} for finding in findings
+        ]
+        return Json({"findings": found, "place": place, "inquiry": inquiry})
+
+
+async def _channel(dispatch: Dispatch, name: str) -> dict[str, object]:
+    faults = [fault.document(name) for fault in await dispatch.faults(name)]
+    return {"name": name, "places": dispatch.places(name), "faults": faults}
+
+
+def _person(person: Person) -> dict[str, object]:
+    identities = [{"channel": channel, "user": user} for channel, user in person.identities]
+    return {"name": person.name, "added_at": timestamp(person.added_at), "identities": identities}

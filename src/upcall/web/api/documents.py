@@ -1,0 +1,92 @@
+"""Inquiries as the JSON that is sent, remembered for as long as they are likely to be asked for again.
+
+An answer is shown at least twice: to the person who gave it and to the agent that waited for it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from upcall.broker.broker import Settled
+from upcall.domain.document import document
+from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.ports.store import Page
+from upcall.web.call import Json, encode
+
+REMEMBERED, LARGEST_REMEMBERED = 1024, 16 * 1024
+"""How many documents are remembered, and how many bytes one of them may have: agents decide how large they are."""
+
+Resumed = Callable[[str], Awaitable[Mapping[str, object] | None]]
+"""How far the resume of an inquiry's session is, by the inquiry's id."""
+
+
+Shown = Callable[[str], Awaitable[Sequence[Mapping[str, object]]]]
+"""Where an inquiry was shown, by its id. There is none where there are no channels."""
+
+
+class Fate(Protocol):
+    """Tells where an answer goes."""
+
+    async def __call__(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        """For an inquiry that was settled just now, and for which a call waited until then or not."""
+        ...
+
+
+async def _never(inquiry: str) -> None:
+    return None
+
+
+async def _unknown(inquiry: Inquiry, *, awaited: bool) -> None:
+    return None
+
+
+class Documents:
+    """Writes inquiries; each is written once while it stays the same value."""
+
+    def __init__(self, resumed: Resumed = _never, shown: Shown | None = None, fate: Fate = _unknown) -> None:
+        self._resumed = resumed
+        self._fate = fate
+        self._shown = shown
+        # By identity, which is safe because the value is held here too, and cheap because it is not compared.
+        self._written: OrderedDict[int, tuple[Inquiry, bytes]] = OrderedDict()
+
+    async def one(self, inquiry: Inquiry, status: int = 200) -> Json:
+        """An inquiry."""
+        return Json(await self._text(inquiry), status)
+
+    async def settled(self, settled: Settled, *, awaited: bool | None = None) -> Json:
+        """An inquiry, whether the request that it replies to has settled it, and where its answer goes then."""
+        told = None
+        if settled.accepted and awaited is not None:
+            told = await self._fate(settled.inquiry, awaited=awaited)
+        return Json(
+            b'{"accepted":%b,"inquiry":%b,"told":%b}'
+            % (encode(settled.accepted), await self._text(settled.inquiry), encode(told))
+        )
+
+    async def page(self, page: Page) -> Json:
+        """A page of inquiries."""
+        items = b",".join([await self._text(inquiry) for inquiry in page.items])
+        return Json(b'{"items":[%b],"next":%b}' % (items, encode(page.next)))
+
+    async def _text(self, inquiry: Inquiry) -> bytes:
+        origin = inquiry.origin
+        if not inquiry.is_open and (origin.run is not None or origin.program):
+            # What becomes of its session goes on while the inquiry stays as it is.
+            shown = [] if self._shown is None else await self._shown(inquiry.id)
+            resume = await self._resumed(inquiry.id)
+            return encode(document(inquiry) | {"resume": resume, "delivery": shown})
+        if self._shown is not None:
+            # So does what becomes of its messages.
+            return encode(document(inquiry) | {"delivery": await self._shown(inquiry.id)})
+        key = id(inquiry)
+        kept = self._written.get(key)
+        if kept is not None:
+            return kept[1]
+        text = encode(document(inquiry))
+        if len(text) > LARGEST_REMEMBERED:
+            return text
+        self._written[key] = (inquiry, text)
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
+        return text

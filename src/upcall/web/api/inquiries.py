@@ -1,0 +1,278 @@
+"""Inquiries over HTTP: ask, list, read, answer, reject, cancel, snooze, extend, collect."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import cast
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from upcall.broker.broker import Broker, Reply, Settled
+from upcall.broker.threads import Threads
+from upcall.domain.approval.actions import action_in, approval
+from upcall.domain.approval.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
+from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
+from upcall.domain.inquiry.asking import Draft, draft
+from upcall.domain.inquiry.inquiry import Kind, Origin
+from upcall.domain.inquiry.limits import weight
+from upcall.domain.roles import Caller, Role
+from upcall.domain.text.forms import kind_of
+from upcall.ports.store import Added, Query
+from upcall.ports.unhurried import LIGHT, unhurried
+from upcall.web import fields
+from upcall.web.api.documents import Documents
+from upcall.web.call import Body, Call
+from upcall.web.errors import NotFound
+
+PAGE, LARGEST_PAGE = 50, 200
+LONGEST_SEARCH = 500
+PURPOSES = ("question", "permission")
+ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
+# Anything else could run, or be taken for a page, in the browser of the person who opens it.
+_SHOWN_AS = re.compile(r"image/(png|jpeg|gif|webp)")
+_TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
+
+
+class Inquiries:
+    """The handlers of everything under `/v1/inquiries` that answers at once."""
+
+    def __init__(self, broker: Broker, documents: Documents, threads: Threads) -> None:
+        self._broker = broker
+        self._documents = documents
+        self._threads = threads
+
+    async def ask(self, call: Call) -> Response:
+        """Put a question; 200 instead of 201 when it is one that was put before."""
+        body = await call.body()
+        origin, named_session = _origin(body, call.caller)
+        try:
+            added = await self._ask(body, origin, call.caller, named_session=named_session)
+        except UpcallError as error:
+            if origin.thread is not None:
+                await self._threads.refused(origin, error)
+            raise
+        return await self._documents.one(added.inquiry, 201 if added.created else 200)
+
+    async def list(self, call: Call) -> Response:
+        """A page of inquiries."""
+        sent = call.query("state", "agent", "workspace", "run", "kind", "q", "limit", "cursor")
+        agent = sent.get("agent") or None
+        if agent is not None and call.caller.is_agent and agent != call.caller.name:
+            raise UnknownAgent(agent)
+        run = _run(sent)
+        if call.caller.run is not None and run not in {None, call.caller.run}:
+            raise UnknownRun(run)
+        query = Query(
+            state=sent.get("state") or None,
+            agent=agent,
+            workspace=sent.get("workspace") or None,
+            run=run,
+            kind=_kind(sent.get("kind")),
+            text=_words(sent.get("q", "")),
+            limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),
+            cursor=sent.get("cursor") or None,
+        )
+        page = await self._broker.find(query, call.caller)
+        return await self._documents.page(page)
+
+    async def get(self, call: Call) -> Response:
+        """One inquiry."""
+        return await self._documents.one(await self._broker.get(call.name, call.caller))
+
+    async def attachment(self, call: Call) -> Response:
+        """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
+        inquiry = await self._broker.get(call.name, call.caller)
+        number = call.params["number"]
+        index = (
+            int(number)
+            if number.isascii() and number.isdigit() and len(number) < 4
+            else len(inquiry.attachments)
+        )
+        if index >= len(inquiry.attachments):
+            raise NotFound(
+                f"inquiry {inquiry.ref!r} has no attachment {number[:40]!r}",
+                hint=f"it has {len(inquiry.attachments)}, counted from 0",
+            )
+        file = inquiry.attachments[index]
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+            "Content-Security-Policy": "default-src 'none'; sandbox",
+        }
+        content = await self._broker.store.attachment(inquiry.id, index)
+        return Response(content, headers=headers, media_type=_served_as(file.media_type))
+
+    async def answer(self, call: Call) -> Response:
+        """Take a person's answer."""
+        body = await call.body()
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        settled = await self._broker.receive(call.name, _reply(body), call.caller)
+        return await self._documents.settled(settled, awaited=awaited)
+
+    async def reject(self, call: Call) -> Response:
+        """Decline to answer."""
+        body = await call.body()
+        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        return await self._end(call, body, self._broker.reject, awaited=awaited)
+
+    async def cancel(self, call: Call) -> Response:
+        """Withdraw a question."""
+        return await self._end(call, await call.body(), self._broker.cancel)
+
+    async def snooze(self, call: Call) -> Response:
+        """Keep quiet about a question for a while."""
+        span = self._span(await call.body())
+        return await self._documents.settled(await self._broker.snooze(call.name, call.caller, span))
+
+    async def extend(self, call: Call) -> Response:
+        """Give a question more time."""
+        span = self._span(await call.body())
+        return await self._documents.settled(await self._broker.extend(call.name, call.caller, span))
+
+    async def collect(self, call: Call) -> Response:
+        """Let the asker acknowledge that it has its answer."""
+        return await self._documents.settled(
+            await self._broker.collect(call.name, call.caller, "acknowledged")
+        )
+
+    async def _ask(self, body: Body, origin: Origin, caller: Caller, *, named_session: bool) -> Added:
+        if body.get("ttl") is not None:
+            fields.seconds(body["ttl"], "ttl")
+        limits = self._broker.policy.limits
+        make = partial(_approval, body) if "action" in body else partial(draft, body, limits)
+        drafted = await unhurried(weight(body, LIGHT), make)
+        if origin.thread is not None:
+            await self._threads.go_on(origin.thread, caller)
+        return await self._broker.ask(drafted, origin, named_session=named_session)
+
+    async def _end(
+        self, call: Call, body: Body, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
+    ) -> Response:
+        settled = await end(
+            call.name,
+            call.caller,
+            reason=fields.text(body, "reason", most=self._broker.policy.limits.reason),
+            via=fields.via(body),
+            key=fields.text(body, "key"),
+        )
+        return await self._documents.settled(settled, awaited=awaited)
+
+    def _span(self, body: Body) -> float:
+        for name in ("for", "seconds"):
+            if body.get(name) is not None:
+                return fields.seconds(body[name], name)
+        if body.get("until") is not None:
+            return fields.seconds(fields.moment(body["until"], "until") - self._broker.now(), "until")
+        raise InvalidRequest(
+            "for: missing", hint='for example {"for": "1h"} or {"until": "2030-01-31T09:00:00Z"}'
+        )
+
+
+def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
+    named = fields.text(body, "agent") or fields.text(body, "agent_id")
+    if named is not None and named != caller.name and caller.role is not Role.ADMIN:
+        raise UnknownAgent(named)
+    session = fields.text(body, "session")
+    agent = named or caller.name
+    purpose = fields.text(body, "purpose") or PURPOSES[0]
+    if purpose not in PURPOSES:
+        raise InvalidRequest(f"purpose: one of {', '.join(PURPOSES)}, got {purpose!r}")
+    origin = Origin(
+        agent=agent,
+        session=session or agent,
+        door="http",
+        run=caller.run,
+        runner=caller.runner,
+        workspace=fields.text(body, "workspace", most=1000),
+        thread=fields.text(body, "thread"),
+        purpose=purpose,
+        request_key=fields.text(body, "request_key"),
+    )
+    return origin, session is not None
+
+
+def _reply(body: Body) -> Reply:
+    given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
+    if len(given) != 1:
+        problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
+        raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
+    text = body.get("text")
+    if text is not None and not isinstance(text, str):
+        raise InvalidRequest(f"text: text, got {kind_of(text)}", hint='for example {"text": "yes"}')
+    choices = body.get("choices")
+    return Reply(
+        text=text,
+        answers=_answers(body.get("answers")),
+        choices=None
+        if choices is None
+        else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
+        via=fields.via(body),
+        key=fields.text(body, "key"),
+        force=fields.flag(body, "force"),
+        remember=_remember(body.get("remember")),
+    )
+
+
+def _remember(sent: object) -> Remember | None:
+    if sent is None:
+        return None
+    example = '{"remember": {"as": "exact", "for": "30d"}}'
+    if not isinstance(sent, dict):
+        raise InvalidRequest(f"remember: an object, got {kind_of(sent)}", hint=f"for example {example}")
+    wanted = cast("Body", sent)
+    named = fields.required_text(wanted, "as", example=example)
+    way = way_named(named)
+    if way is None:
+        raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
+    span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")
+    return Remember(way=way, seconds=span, prefix=fields.text(wanted, "prefix", most=2000))
+
+
+def _approval(body: Body) -> Draft:
+    """The approval of an action; everything that is shown of it is made from the action itself."""
+    more = sorted(body.keys() & {"question", "questions", "options", "context", "attachments", "default"})
+    if more or body.get("kind") not in (None, "approval"):
+        named = ", ".join(more) or "kind"
+        raise InvalidRequest(f"{named}: not beside an action, which is shown as it is")
+    drafted = approval(action_in(body["action"]))
+    return drafted if body.get("ttl") is None else replace(drafted, ttl=fields.seconds(body["ttl"], "ttl"))
+
+
+def _answers(sent: object) -> list[list[str]] | None:
+    if sent is None:
+        return None
+    example = '{"answers": [["Redis"]]}: one list of texts for each question'
+    if not isinstance(sent, list):
+        raise InvalidRequest(f"answers: a list of lists, got {kind_of(sent)}", hint=f"for example {example}")
+    return [
+        list(fields.strings(values, f"answers[{number}]", example=example))
+        for number, values in enumerate(cast("list[object]", sent))
+    ]
+
+
+def _run(sent: Mapping[str, str]) -> int | None:
+    return fields.integer(sent, "run", default=0, least=1, most=2**53) if sent.get("run") else None
+
+
+def _words(sent: str) -> str:
+    if len(sent) > LONGEST_SEARCH:
+        raise InvalidRequest(f"q: at most {LONGEST_SEARCH} characters, got {len(sent)}", hint="?q=redis")
+    return sent
+
+
+def _kind(sent: str | None) -> Kind | None:
+    if not sent:
+        return None
+    try:
+        return Kind(sent)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in Kind)
+        raise InvalidRequest(f"kind: one of {kinds}, got {sent[:40]!r}") from None
+
+
+def _served_as(media_type: str) -> str:
+    wanted = media_type.lower().partition(";")[0].strip()
+    if _SHOWN_AS.fullmatch(wanted):
+        return wanted
+    return "text/plain" if _TEXT.fullmatch(wanted) else "application/octet-stream"

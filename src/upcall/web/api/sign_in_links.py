@@ -1,0 +1,32 @@
+"""Sign-in links over HTTP: whoever holds a person's token gets a link that lets their browser in, once."""
+
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from upcall.access.tokens import CODE_SECONDS, Access
+from upcall.domain.roles import require_person
+from upcall.web.call import Call, Json
+from upcall.web.settings import WebSettings
+
+
+def sign_in_path(code: str) -> str:
+    """Where a one-time code is redeemed."""
+    return f"/sign-in?code={quote(code, safe='')}"
+
+
+class SignInLinks:
+    """The handler of `/v1/sign-in-links`."""
+
+    def __init__(self, access: Access, settings: WebSettings) -> None:
+        self._access = access
+        self._settings = settings
+
+    async def create(self, call: Call) -> Response:
+        """A link for the caller's own browser."""
+        require_person(call.caller, "sign in")
+        call.query()
+        code = await self._access.codes.issue(call.caller)
+        # Whoever came through a tunnel has to go the same way again.
+        base = self._settings.public_url or f"http://{call.header(b'host')}"
+        return Json({"url": f"{base}{sign_in_path(code)}", "expires_in": int(CODE_SECONDS)}, 201)

@@ -1,0 +1,62 @@
+"""Tokens over HTTP: who am I, and, for administrators, make, list and revoke."""
+
+from starlette.responses import Response
+
+from upcall.access.tokens import Access
+from upcall.domain.document import timestamp
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.roles import Role, require_admin
+from upcall.web import fields
+from upcall.web.call import Call, Json
+from upcall.web.errors import UnknownToken
+
+EXAMPLE = '{"name": "laptop", "role": "agent"}'
+
+
+class Tokens:
+    """The handlers of `/v1/me` and of everything under `/v1/tokens`."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def me(self, call: Call) -> Response:
+        """Whose token this is."""
+        return Json({"name": call.caller.name, "role": call.caller.role.value})
+
+    async def create(self, call: Call) -> Response:
+        """Make a token. Its secret is in this response and nowhere else."""
+        require_admin(call.caller, "make tokens")
+        body = await call.body()
+        name = fields.required_text(body, "name", example=EXAMPLE)
+        role = _role(fields.required_text(body, "role", example=EXAMPLE))
+        secret = await self._access.create(name, role)
+        return Json({"name": name, "role": role.value, "token": secret}, 201)
+
+    async def list(self, call: Call) -> Response:
+        """Every token, without its secret."""
+        require_admin(call.caller, "list tokens")
+        call.query()
+        items = [
+            {"name": token.name, "role": token.role.value, "created_at": timestamp(token.created_at)}
+            for token in await self._access.tokens()
+        ]
+        return Json({"items": items, "next": None})
+
+    async def revoke(self, call: Call) -> Response:
+        """Make a token worthless, at once."""
+        require_admin(call.caller, "revoke tokens")
+        if not await self._access.revoke(call.name):
+            raise UnknownToken(
+                f"there is no token {call.name[:64]!r}", hint="`upcall tokens list` shows them"
+            )
+        return Json({"name": call.name, "revoked": True})
+
+
+def _role(sent: str) -> Role:
+    try:
+        return Role(sent)
+    except ValueError:
+        roles = ", ".join(role.value for role in Role)
+        raise InvalidRequest(
+            f"role: one of {roles}, got {sent[:40]!r}", hint=f"for example {EXAMPLE}"
+        ) from None
