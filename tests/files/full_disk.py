@@ -12,7 +12,7 @@ from tests.files.news import put_task, response
 
 async def main(small: Path, roomy: Path) -> None:
     lines: asyncio.Queue[str] = asyncio.Queue()
-    log = logging.getLogger("upcall.doors.file_group")
+    log = logging.getLogger("upcall.doors.files.group")
 
     def listen(record: logging.LogRecord) -> bool:
         lines.put_nowait(record.getMessage())
