@@ -11,7 +11,7 @@ from typing import NamedTuple
 from upcall.cli.command import Command
 from upcall.home.files import Home, default_home
 
-LABEL = "upcall.daemon.process"
+LABEL = "upcall.daemon"
 PROGRAM = ("-P", "-m", "upcall", "up")
 """Nothing in the current folder is taken for a module."""
 
