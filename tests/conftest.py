@@ -27,9 +27,11 @@ def require(found: object, what: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    """The daemon runs on asyncio, so tests do too."""
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The event loop of the daemon. (A server of the standard library's loop in Python 3.11 leaks a connection
+    that it accepts while it is closed.)
+    """
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="session")

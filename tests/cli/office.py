@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import uvloop
+
 from tests.cli.conftest import TIMEOUT, Done, Program
 from tests.web.house import CHOICE, House, serving
 from tests.web.runs import MemoryRuns
@@ -72,7 +74,7 @@ def an_office(folder: Path) -> Iterator[Office]:
             opened.set()
             await closing.wait()
 
-    thread = threading.Thread(target=lambda: asyncio.run(live()), daemon=True)
+    thread = threading.Thread(target=lambda: uvloop.run(live()), daemon=True)
     thread.start()
     assert opened.wait(TIMEOUT)
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import uvicorn
+import uvloop
 from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
@@ -71,7 +72,7 @@ class House:
     def start(self, *, announced: bool = True) -> None:
         self._announced = announced
         ready: Future[None] = Future()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._live(ready)), daemon=True)
+        self._thread = threading.Thread(target=lambda: uvloop.run(self._live(ready)), daemon=True)
         self._thread.start()
         ready.result(PATIENCE)
 
