@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.errors import UnknownChannel
 from upcall.ports.channel import Callback
 from upcall.web.errors import TooLarge

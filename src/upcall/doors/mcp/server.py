@@ -44,7 +44,7 @@ from upcall.domain.errors import Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.bearer import Guarded, caller_of, header_of, respond, token_of
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
+from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,
