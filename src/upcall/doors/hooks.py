@@ -17,8 +17,9 @@ from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
+from upcall.domain.run.program import Verdict
 from upcall.doors.bearer import Guarded, caller_of, respond, token_of
-from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+from upcall.doors.native import Call, DeskFor, Fields, call_in, decide, denied
 from upcall.ports.json_reading import read_json
 
 PATH = "/hooks/claude"
@@ -71,7 +72,7 @@ class HookDoor:
         if body is None:
             return
         sent = _object(body)
-        if isinstance(sent, Decision):
+        if isinstance(sent, Verdict):
             await respond(send, 200, _pre_tool_use(sent))
             return
         event = sent.get("hook_event_name", PRE_TOOL_USE)
@@ -109,7 +110,7 @@ class HookDoor:
         session = sent.get("session_id")
         if isinstance(call, Call) and not (isinstance(session, str) and 0 < len(session) <= 1000):
             call = denied("`session_id` is missing")
-        if isinstance(call, Decision):
+        if isinstance(call, Verdict):
             return _told(sent, call)
         if call.tool.startswith(OURS):
             # Asking is what it is for; whether it may is Claude Code's own business.
@@ -123,10 +124,10 @@ class HookDoor:
             return _told(sent, await decide(call, desk, wait))
         with self._turns.taken(session, call.key) as turn:
             if not turn.is_first:
-                return _told(sent, Decision(allowed=False, reason=ONE_AT_A_TIME))
-            decision = await decide(call, desk, wait)
-            if not decision.open:
-                return _told(sent, decision)
+                return _told(sent, Verdict(allowed=False, reason=ONE_AT_A_TIME))
+            verdict = await decide(call, desk, wait)
+            if not verdict.open:
+                return _told(sent, verdict)
             turn.defer()
             return _output(PRE_TOOL_USE, {"permissionDecision": "defer"})
 
@@ -203,14 +204,12 @@ def _may_defer(sent: Fields, caller: Caller) -> bool:
     )
 
 
-def _told(sent: Fields, decision: Decision) -> Reply:
+def _told(sent: Fields, verdict: Verdict) -> Reply:
     if sent.get("hook_event_name") != PERMISSION_REQUEST:
-        return _pre_tool_use(decision)
-    if decision.allowed:
-        return _output(
-            PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": decision.input}}
-        )
-    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
+        return _pre_tool_use(verdict)
+    if verdict.allowed:
+        return _output(PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": verdict.input}})
+    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": verdict.reason}})
 
 
 def _is_allowed(reply: Reply) -> bool:
@@ -218,11 +217,11 @@ def _is_allowed(reply: Reply) -> bool:
     return cast("Fields", output.get("decision", {})).get("behavior") == "allow"
 
 
-def _pre_tool_use(decision: Decision) -> Reply:
-    if decision.allowed:
-        allow = {"permissionDecision": "allow", "updatedInput": decision.input}
+def _pre_tool_use(verdict: Verdict) -> Reply:
+    if verdict.allowed:
+        allow = {"permissionDecision": "allow", "updatedInput": verdict.input}
         return _output(PRE_TOOL_USE, allow)
-    deny = {"permissionDecision": "deny", "permissionDecisionReason": decision.reason}
+    deny = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
     return _output(PRE_TOOL_USE, deny)
 
 
@@ -234,7 +233,7 @@ def _error(problem: InvalidRequest) -> Reply:
     return {"error": {"code": problem.code, "message": problem.message, "hint": problem.hint}}
 
 
-def _object(body: bytes) -> Fields | Decision:
+def _object(body: bytes) -> Fields | Verdict:
     try:
         sent = read_json(body, "what the hook sent")
     except InvalidRequest as problem:
