@@ -42,7 +42,7 @@ class Database:
         return (await broker.ask(draft({"question": "Which cache?", **more}), origin)).inquiry
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     store: Store
     if request.param == "sqlite":
