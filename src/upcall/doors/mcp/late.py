@@ -13,10 +13,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access.tokens import Access
-from upcall.doors.bearer import Guarded
 from upcall.doors.mcp.secret_path import secret_routes
 from upcall.doors.mcp.sticky import Sticky, messages_path
 from upcall.doors.mcp.tools import Tools
+from upcall.http.bearer import RequiresToken
 
 
 class LateDoor:
@@ -46,9 +46,9 @@ class LateDoor:
         streamable: ASGIApp = _Knock(self, "/mcp")
         if self._replica:
             streamable = Sticky(streamable, self._replica)
-        older = {path: Guarded(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        older = {path: RequiresToken(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
         secret = secret_routes(self._access, older) if self._token_in_path else []
-        plain = {"/mcp": Guarded(self._access, streamable)} | older
+        plain = {"/mcp": RequiresToken(self._access, streamable)} | older
         return [*(Route(path, door) for path, door in plain.items()), *secret]
 
     @asynccontextmanager

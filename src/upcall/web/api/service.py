@@ -9,9 +9,10 @@ from starlette.responses import Response
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import require_admin, require_person
+from upcall.http.body import Json
 from upcall.web import fields
 from upcall.web.api.openapi import openapi
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 PATH_LENGTH = 4096

@@ -14,9 +14,9 @@ from upcall.broker.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Question
+from upcall.http.errors import STATUSES, MethodNotAllowed
 from upcall.http.gate import KNOWN
 from upcall.ports.unhurried import unhurried
-from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
 from upcall.web.pages.sightings import first_shown
