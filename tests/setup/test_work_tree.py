@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from upcall.setup.faults import UnusableFile
+from upcall.setup.errors import UnusableFile
 from upcall.setup.work_tree import NAMES, WorkTree
 
 TREE = WorkTree("poietai", "http://127.0.0.1:7391")

@@ -10,7 +10,7 @@ from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.http.errors import NotFound
 from upcall.http.guard import Guard
@@ -18,11 +18,11 @@ from upcall.runs.service import Runs
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.daemon import Service
 from upcall.web.api.documents import Documents
 from upcall.web.api.inquiries import Inquiries
 from upcall.web.api.rules import Rules
 from upcall.web.api.runs import RunHandlers
-from upcall.web.api.service import Service
 from upcall.web.api.sign_in_links import SignInLinks
 from upcall.web.api.stream import Live
 from upcall.web.api.threads import ThreadHandlers

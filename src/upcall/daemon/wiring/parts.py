@@ -27,8 +27,8 @@ from upcall.config.settings import AgentSettings, Config
 from upcall.daemon.wiring.channels import channel_routing, channels_at_work, follow_up, subscriptions
 from upcall.daemon.wiring.store import is_postgres, open_store
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.forgetting import forget
-from upcall.dispatch.service import Dispatch
 from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting

@@ -43,7 +43,7 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
+from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,

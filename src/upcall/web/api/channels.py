@@ -3,8 +3,8 @@
 from starlette.responses import Response
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import CODE_SECONDS, People, Person
-from upcall.dispatch.service import Dispatch
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest, UnknownChannel
 from upcall.domain.roles import require_admin, require_person
