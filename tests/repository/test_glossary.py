@@ -7,9 +7,28 @@ from pathlib import Path
 import pytest
 
 TERMS = frozenset(
-    "inquiry question answer outcome asker person channel delivery evidence run session keeper lease fence thread prompt rule preset".split()
+    [
+        "inquiry",
+        "question",
+        "answer",
+        "outcome",
+        "asker",
+        "person",
+        "channel",
+        "delivery",
+        "evidence",
+        "run",
+        "session",
+        "keeper",
+        "lease",
+        "fence",
+        "thread",
+        "prompt",
+        "rule",
+        "preset",
+    ]
 ) | {"resume job"}
-ROW = re.compile(r"^\| (?!term \||---)(.+?) \| (.+) \|$", re.M)
+ROW = re.compile(r"^\| (?!term \||---)(.+?) \| (.+) \|$", re.MULTILINE)
 
 
 @pytest.fixture
