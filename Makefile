@@ -9,7 +9,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Most tests wait for somebody else most of the time.
+# Most tests wait for another process most of the time.
 JOBS ?= 2
 
 VENV := .venv
