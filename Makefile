@@ -59,7 +59,7 @@ test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
 
 quick: $(DEV) ## run the tests that need no other program, within a minute
 	@$(BIN)/pytest --numprocesses 2 --dist loadfile --quiet -m "not system and not thorough" \
-		tests/domain tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
+		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check

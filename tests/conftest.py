@@ -14,9 +14,9 @@ settings.register_profile("upcall", settings.get_profile(settings.get_current_pr
 settings.load_profile("upcall")
 
 TESTS = Path(__file__).parent
-UNIT = frozenset({"config", "domain"})
+UNIT = frozenset({"config", "domain", "ports"})
 COMPONENT = frozenset(
-    {"approvals", "broker", "contracts", "dispatch", "doors", "files", "setup", "stores", "web"}
+    {"approvals", "broker", "contracts", "dispatch", "doors", "files", "presets", "setup", "stores", "web"}
 )
 
 
