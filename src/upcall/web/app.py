@@ -12,6 +12,8 @@ from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
+from upcall.http.errors import NotFound
+from upcall.http.guard import Guard
 from upcall.runs.service import Runs
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
@@ -27,8 +29,6 @@ from upcall.web.api.threads import ThreadHandlers
 from upcall.web.api.tokens import Tokens
 from upcall.web.call import Resource
 from upcall.web.callbacks import callback_routes
-from upcall.web.errors import NotFound
-from upcall.web.guard import Guard
 from upcall.web.pages.routes import page_routes
 from upcall.web.settings import WebSettings
 
@@ -58,7 +58,12 @@ def create_app(
         *page_routes(broker, access, runs, settings, links, dispatch, pushed),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
-    return Guard(router, settings)
+    return Guard(
+        router,
+        body_limit=settings.body_limit,
+        hosts=settings.allowed_hosts,
+        origins=settings.allowed_origins,
+    )
 
 
 def api_routes(

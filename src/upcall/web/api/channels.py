@@ -8,8 +8,9 @@ from upcall.dispatch.people import CODE_SECONDS, People, Person
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest, UnknownChannel
 from upcall.domain.roles import require_admin, require_person
+from upcall.http.body import Json
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 
 EXAMPLE = '{"name": "ana"}'
 

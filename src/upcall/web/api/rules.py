@@ -9,8 +9,9 @@ from upcall.broker.broker import Broker
 from upcall.domain.approval.rules import DEFAULT_SECONDS, Rule
 from upcall.domain.document import timestamp
 from upcall.domain.roles import require_person
+from upcall.http.body import Json
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST = 2000

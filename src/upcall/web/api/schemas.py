@@ -5,7 +5,7 @@ from upcall.domain.inquiry.asking import LONGEST_LABEL, MOST_LABELS
 from upcall.domain.inquiry.inquiry import STATE_NAMES, Kind, OnExpiry
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Role
-from upcall.web.errors import STATUSES
+from upcall.http.errors import STATUSES
 
 Schema = dict[str, object]
 

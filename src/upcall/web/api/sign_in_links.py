@@ -6,7 +6,8 @@ from starlette.responses import Response
 
 from upcall.access.tokens import CODE_SECONDS, Access
 from upcall.domain.roles import require_person
-from upcall.web.call import Call, Json
+from upcall.http.body import Json
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 
