@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun, UpcallError
 from upcall.domain.run.resume import needs_delivery
-from upcall.home.handed import Handovers
+from upcall.home.saved_environments import SavedEnvironments
 from upcall.ports.store import Store
 from upcall.runs.book import Book
 from upcall.runs.process.preparing import Premises
@@ -34,7 +34,7 @@ class Tidying:
             try:
                 await self.questions()
                 await self._runs()
-                handovers = Handovers(self._premises.home.path)
+                handovers = SavedEnvironments(self._premises.home.path)
                 await asyncio.to_thread(handovers.forget_unfinished, time.time() - EVERY)
             except UpcallError as problem:
                 log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
@@ -44,7 +44,7 @@ class Tidying:
 
     async def questions(self) -> None:
         """Remove what pipes have left for questions that are over."""
-        handovers = Handovers(self._premises.home.path)
+        handovers = SavedEnvironments(self._premises.home.path)
         for inquiry in await asyncio.to_thread(handovers.inquiries):
             try:
                 if await self._is_over(inquiry):

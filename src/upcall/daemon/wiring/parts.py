@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from upcall import __version__
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access, digest
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
@@ -214,7 +214,9 @@ def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> File
     return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
 
 
-def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:
+def supervised(
+    home: Home, config: Config, url: str, broker: Broker, access: Access, held: ConnectedSessions
+) -> Runs:
     """The runs of one home."""
 
     def permission(agent: str) -> Permission:
