@@ -26,7 +26,7 @@ from upcall.domain.run.program import (
     TurnTaken,
     Unreadable,
 )
-from upcall.doors.mcp.catalogue import PERMIT, definitions
+from upcall.doors.mcp.definitions import PERMIT, definitions
 from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import DOOR, SESSION, TOKEN, AgentContract, a_session, a_task, read
 

@@ -16,6 +16,7 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, Role, Token
 from upcall.home.files import flaw_of
+from upcall.ports.paging import each_record
 from upcall.ports.store import Ledger, Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
@@ -28,7 +29,6 @@ REVOKED = "revoked"
 SESSION_SECONDS = 30 * 86400.0
 CODE_SECONDS = 600.0
 CODE = "sign-in"
-PAGE = 200
 
 
 def digest(secret: str) -> str:
@@ -93,14 +93,9 @@ class Codes:
         return self._clock() < record.at + CODE_SECONDS
 
     async def _keys(self, wanted: Callable[[Record], bool]) -> tuple[tuple[str, str], ...]:
-        found: list[tuple[str, str]] = []
-        cursor: str | None = None
-        while True:
-            page = await self._store.records(CODE, cursor=cursor, limit=PAGE)
-            found += [(CODE, record.key) for record in page.items if wanted(record)]
-            cursor = page.next
-            if cursor is None:
-                return tuple(found)
+        return tuple(
+            [(CODE, record.key) async for record in each_record(self._store, CODE) if wanted(record)]
+        )
 
 
 class Access:

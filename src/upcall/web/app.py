@@ -11,12 +11,15 @@ from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
+from upcall.http.errors import NotFound
+from upcall.http.guard import Guard
 from upcall.runs.service import Runs
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.daemon import Service
 from upcall.web.api.documents import Documents
 from upcall.web.api.endpoint import resources
 from upcall.web.api.inquiries import Inquiries
@@ -24,14 +27,11 @@ from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
 from upcall.web.api.rules import Rules
 from upcall.web.api.runs import RunHandlers
-from upcall.web.api.service import Service
 from upcall.web.api.sign_in_links import SignInLinks
 from upcall.web.api.stream import Live
 from upcall.web.api.threads import ThreadHandlers
 from upcall.web.api.tokens import Tokens
 from upcall.web.callbacks import callback_routes
-from upcall.web.errors import NotFound
-from upcall.web.guard import Guard
 from upcall.web.pages.routes import page_routes
 from upcall.web.settings import WebSettings
 
@@ -61,7 +61,12 @@ def create_app(
         *page_routes(broker, access, runs, settings, links, dispatch, pushed),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
-    return Guard(router, settings)
+    return Guard(
+        router,
+        body_limit=settings.body_limit,
+        hosts=settings.allowed_hosts,
+        origins=settings.allowed_origins,
+    )
 
 
 def api_routes(

@@ -27,8 +27,8 @@ from upcall.config.settings import AgentSettings, Config
 from upcall.daemon.wiring.channels import channel_routing, channels_at_work, follow_up, subscriptions
 from upcall.daemon.wiring.store import is_postgres, open_store
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.forgetting import forget
-from upcall.dispatch.service import Dispatch
 from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
@@ -48,11 +48,13 @@ from upcall.home.files import Home
 from upcall.http.gate import Gate, most_connections
 from upcall.ports.background import Background
 from upcall.ports.store import Store
+from upcall.presets.label_cards import card_label
+from upcall.presets.token_in_path import token_routes
+from upcall.presets.work_tree_server import WorkTree, work_tree
 from upcall.runs.book import Book
 from upcall.runs.groups import GroupRuns
 from upcall.runs.process.preparing import Premises
 from upcall.runs.service import Runs, Terms
-from upcall.setup.work_tree import WorkTree
 from upcall.web.api.sign_in_links import sign_in_path
 from upcall.web.app import WebSettings, create_app
 
@@ -201,7 +203,7 @@ def _mcp(tools: Tools, access: Access, config: Config) -> LateDoor:
         tools,
         access,
         replica=config.replica,
-        token_in_path=config.token_in_path,
+        further=partial(token_routes, config, access),
         sessions=config.caps.mcp_sessions,
     )
 
@@ -225,11 +227,8 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
     def desk(run: Run) -> ApprovalDesk:
         return _desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
 
-    work_tree = WorkTree(config.work_tree_server, url)
-
     def furniture(agent: str) -> WorkTree | None:
-        adapter = config.agents.get(agent, AgentSettings()).adapter or agent
-        return work_tree if config.work_tree_server and adapter == "claude" else None
+        return work_tree(config, url, config.agents.get(agent, AgentSettings()).adapter or agent)
 
     premises = Premises(
         home=home,
@@ -296,7 +295,7 @@ def _web_settings(config: Config) -> WebSettings:
         allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
         public_url=config.public_url.rstrip("/"),
         version=__version__,
-        label_cards=config.label_cards,
+        card_label=card_label(config),
     )
 
 

@@ -40,11 +40,10 @@ from typing_extensions import override
 from upcall import __version__
 from upcall.access.connected import is_resumable
 from upcall.access.tokens import Access
-from upcall.domain.errors import Unauthenticated
+from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
-from upcall.doors.bearer import Guarded, caller_of, header_of, respond, token_of
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
+from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,
@@ -57,6 +56,8 @@ from upcall.doors.mcp.meta import (
 )
 from upcall.doors.mcp.replay import Replay
 from upcall.doors.mcp.tools import Asker, Tools, Watching, still_known
+from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
+from upcall.http.errors import MethodNotAllowed, failure
 
 RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
@@ -132,9 +133,9 @@ class McpDoor:
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
         return [
-            Route("/mcp", Guarded(self._access, self._streamable, self._mark)),
-            Route("/sse", Guarded(self._access, self._older_sse, self._mark)),
-            Route(self._messages, Guarded(self._access, self._sse.handle_post_message, self._mark)),
+            Route("/mcp", RequiresToken(self._access, self._streamable, self._mark)),
+            Route("/sse", RequiresToken(self._access, self._older_sse, self._mark)),
+            Route(self._messages, RequiresToken(self._access, self._sse.handle_post_message, self._mark)),
         ]
 
     @asynccontextmanager
@@ -174,7 +175,7 @@ class McpDoor:
                 await self._let_go()
                 held = self._held.get(caller_of(scope))
                 if held is not None and len(held.used) >= self.most_sessions:
-                    await _refuse_session(send, self.most_sessions)
+                    await failure(_too_many_sessions(self.most_sessions))(scope, receive, send)
                     return
                 send = _noting_session(partial(self._opened, scope, replay), send)
             elif session is not None:
@@ -235,7 +236,7 @@ class McpDoor:
 
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
-            await respond(send, 405, {}, [(b"allow", b"GET")])
+            await failure(MethodNotAllowed(scope["method"], "GET"))(scope, receive, send)
             return
         async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
             await self.server.run(incoming, outgoing, self.server.create_initialization_options())
@@ -347,13 +348,11 @@ async def _unheard(message: Message) -> None:
     """Take a response that has no reader."""
 
 
-async def _refuse_session(send: Send, most: int) -> None:
-    error = {
-        "code": "rate_limited",
-        "message": f"this token has {most} MCP sessions open, and may have no more",
-        "hint": "end one with DELETE, use the modern protocol without sessions, or raise `caps.mcp_sessions`",
-    }
-    await respond(send, 429, {"error": error})
+def _too_many_sessions(most: int) -> RateLimited:
+    return RateLimited(
+        f"this token has {most} MCP sessions open, and may have no more",
+        hint="end one with DELETE, use the modern protocol without sessions, or raise `caps.mcp_sessions`",
+    )
 
 
 def _asker(ctx: Context, meta: Meta) -> Asker:

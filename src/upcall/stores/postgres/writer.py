@@ -20,7 +20,7 @@ from upcall.domain.errors import StorageError
 from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
-from upcall.stores.postgres.faults import in_our_words, is_hopeless, is_lost
+from upcall.stores.postgres.errors import in_our_words, is_hopeless, is_lost
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.locked import begin

@@ -12,11 +12,12 @@ from upcall.broker.broker import Broker, Reply
 from upcall.domain.errors import DamagedRow, InvalidRequest, UnknownAgent, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry, Open
 from upcall.domain.roles import Caller
+from upcall.http.body import encode
 from upcall.ports.store import Event, Query
 from upcall.web import fields
 from upcall.web.api.documents import Documents
 from upcall.web.api.stream import EventStream, Live
-from upcall.web.call import Call, encode
+from upcall.web.call import Call
 
 LOOK_BACK = 50
 """Among how many of an agent's latest questions a reply is recognised by its key."""

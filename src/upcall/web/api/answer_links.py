@@ -7,8 +7,9 @@ from upcall.dispatch.answer_links import LINK_SECONDS, AnswerLinks
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import require_admin
+from upcall.http.body import Json
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 

@@ -3,12 +3,13 @@
 from starlette.responses import Response
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import CODE_SECONDS, People, Person
-from upcall.dispatch.service import Dispatch
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest, UnknownChannel
+from upcall.http.body import Json
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 
 EXAMPLE = '{"name": "ana"}'
 

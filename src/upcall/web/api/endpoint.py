@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access.tokens import Access
 from upcall.domain.roles import Caller, Role, require_admin, require_person
-from upcall.http.gate import KNOWN
+from upcall.http.bearer import admit
+from upcall.http.errors import MethodNotAllowed
 from upcall.web.api.schemas.words import Schema, ref
-from upcall.web.call import Call, Handler, bearer
-from upcall.web.errors import MethodNotAllowed
+from upcall.web.call import Call, Handler
 
 ANONYMOUS = Caller(name="", role=Role.AGENT)
 """The caller of a resource that asks for no token."""
@@ -115,8 +115,7 @@ class Resource:
         handler, allowed, known = found
         caller = ANONYMOUS
         if allowed.role is not None:
-            caller = await self._access.admit(bearer(scope))
-            scope[KNOWN] = True
+            caller = await admit(self._access, scope)
             allowed.check(caller)
         response = await handler(Call(scope, receive, caller, scope["path_params"], known))
         await response(scope, receive, send)

@@ -19,12 +19,12 @@ from upcall.domain.inquiry.inquiry import Kind, Origin
 from upcall.domain.inquiry.limits import weight
 from upcall.domain.roles import Caller, Role
 from upcall.domain.text.forms import kind_of
+from upcall.http.errors import NotFound
 from upcall.ports.store import Added, Query
 from upcall.ports.unhurried import LIGHT, unhurried
 from upcall.web import fields
 from upcall.web.api.documents import Documents
 from upcall.web.call import Body, Call
-from upcall.web.errors import NotFound
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST_SEARCH = 500

@@ -9,6 +9,7 @@ from functools import partial
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.daemon import Service
 from upcall.web.api.endpoint import (
     EVERY_TOKEN,
     PUBLIC,
@@ -27,7 +28,6 @@ from upcall.web.api.runs import RunHandlers
 from upcall.web.api.schemas.inquiries import KIND, STATE
 from upcall.web.api.schemas.runs import RUN_STATE
 from upcall.web.api.schemas.words import COUNT, DURATION, OBJECT, TEXT, Schema, ref, text
-from upcall.web.api.service import Service
 from upcall.web.api.sign_in_links import SignInLinks
 from upcall.web.api.stream import Live
 from upcall.web.api.threads import ThreadHandlers

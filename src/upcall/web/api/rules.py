@@ -8,8 +8,9 @@ from upcall.approvals.rulebook import Rulebook
 from upcall.broker.broker import Broker
 from upcall.domain.approval.rules import DEFAULT_SECONDS, Rule
 from upcall.domain.document import timestamp
+from upcall.http.body import Json
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST = 2000

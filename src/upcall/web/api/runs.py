@@ -12,13 +12,15 @@ from upcall.domain.roles import Caller, require_admin
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Order, Run, RunState
 from upcall.domain.text.forms import kind_of
+from upcall.http.bearer import token_of
+from upcall.http.body import Json
 from upcall.runs.book import RunPage
 from upcall.runs.keyed import LONGEST_KEY
 from upcall.runs.service import Runs
 from upcall.web import fields
 from upcall.web.api.run_documents import RunDocuments, command_document, log_document
 from upcall.web.api.stream import Presence
-from upcall.web.call import Body, Call, Json, bearer
+from upcall.web.call import Body, Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST_POLL = 300.0
@@ -91,7 +93,7 @@ class RunHandlers:
         async with Presence(call.receive, self._broker.closing) as presence:
             page = await presence.during(self._runs.log(number, after, wait, raw=raw))
         # Minutes later the token may not be good any more.
-        self._access.identify(bearer(call.scope))
+        self._access.identify(token_of(call.scope))
         if page is None:
             return Json({"lines": [], "next_after": after, "over": False})
         return Json(log_document(page))

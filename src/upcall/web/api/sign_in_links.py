@@ -5,7 +5,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from upcall.access.tokens import CODE_SECONDS, Access
-from upcall.web.call import Call, Json
+from upcall.http.body import Json
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 

@@ -18,10 +18,12 @@ from upcall.broker.broker import Broker
 from upcall.domain.document import Document, timestamp
 from upcall.domain.errors import DamagedRow, InvalidRequest, Unauthenticated, UnknownInquiry
 from upcall.domain.roles import Caller
+from upcall.http.bearer import token_of
+from upcall.http.body import Json, encode
 from upcall.ports.store import Event
 from upcall.web import fields
 from upcall.web.api.documents import Documents
-from upcall.web.call import Call, Json, bearer, encode
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 T = TypeVar("T")
@@ -133,7 +135,7 @@ class Live:
             async with Presence(call.receive) as presence:
                 inquiry = await presence.during(self._broker.wait(inquiry, timeout)) or inquiry
             # An hour later the token may not be good any more.
-            self._access.identify(bearer(call.scope))
+            self._access.identify(token_of(call.scope))
         return await self._documents.one(inquiry)
 
     async def events(self, call: Call) -> Response:
@@ -153,7 +155,7 @@ class Live:
                 found = await presence.during(self._broker.store.events(after, wait=left, limit=limit))
                 if not found:
                     break
-                self._access.identify(bearer(call.scope))
+                self._access.identify(token_of(call.scope))
                 reset = reset or is_behind(after, found)
                 items = [_document(event) for event in await self._visible(found, call.caller)]
                 after = found[-1].seq
@@ -206,7 +208,7 @@ class Live:
 
     def _is_known(self, scope: Scope) -> bool:
         try:
-            self._access.identify(bearer(scope))
+            self._access.identify(token_of(scope))
         except Unauthenticated:
             return False
         return True

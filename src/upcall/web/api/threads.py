@@ -14,11 +14,13 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.text.forms import kind_of
 from upcall.domain.thread.prompts import Document as Metadata
 from upcall.domain.thread.thread import POSTED_BY_AGENTS, ItemType
+from upcall.http.bearer import token_of
+from upcall.http.body import Json
 from upcall.web import fields
 from upcall.web.api.documents import Documents
 from upcall.web.api.stream import LATEST, Presence
 from upcall.web.api.thread_documents import ThreadDocuments
-from upcall.web.call import Body, Call, Json, bearer
+from upcall.web.call import Body, Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST_POLL = 300.0
@@ -82,7 +84,7 @@ class ThreadHandlers:
             async with Presence(call.receive, self._broker.closing) as presence:
                 work = self._threads.items(call.name, after=after, limit=limit, wait=wait)
                 found = await presence.during(work) or ()
-            self._access.identify(bearer(call.scope))
+            self._access.identify(token_of(call.scope))
         known = await self._threads.get(call.name, call.caller)
         shown = await self._documents.items(found, known)
         return Json({"items": shown, "next_after": found[-1].seq if found else after})

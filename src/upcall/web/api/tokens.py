@@ -6,9 +6,10 @@ from upcall.access.tokens import Access
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Role
+from upcall.http.body import Json
+from upcall.http.errors import UnknownToken
 from upcall.web import fields
-from upcall.web.call import Call, Json
-from upcall.web.errors import UnknownToken
+from upcall.web.call import Call
 
 EXAMPLE = '{"name": "laptop", "role": "agent"}'
 

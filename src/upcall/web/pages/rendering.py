@@ -18,7 +18,7 @@ from upcall.web.pages.markdown import preformatted, rendered
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
-    def __init__(self, *, label_cards: bool = False) -> None:
+    def __init__(self, *, card_label: str = "") -> None:
         self._templates = Environment(
             loader=PackageLoader("upcall.web", "templates"),
             autoescape=True,
@@ -31,7 +31,7 @@ class Rendering:
             "spans": tuple(SPANS),
             "other": OTHER,
             "languages": LANGUAGES,
-            "label_cards": label_cards,
+            "card_label": card_label,
         }
         self._templates.filters["iso"] = _iso
         self._templates.filters["size"] = _size

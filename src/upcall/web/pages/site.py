@@ -14,9 +14,9 @@ from upcall.broker.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Question
+from upcall.http.errors import STATUSES, MethodNotAllowed
 from upcall.http.gate import KNOWN
 from upcall.ports.unhurried import unhurried
-from upcall.web.errors import STATUSES, MethodNotAllowed
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
 from upcall.web.pages.sightings import first_shown
@@ -49,7 +49,7 @@ class Site:
         # Loading them takes as long as all the rest of a start, and most daemons are started by an agent.
         from upcall.web.pages.rendering import Rendering  # noqa: PLC0415
 
-        return Rendering(label_cards=self.settings.label_cards)
+        return Rendering(card_label=self.settings.card_label)
 
     def render(self, visit: Visit, template: str, status: int = 200, **values: object) -> Response:
         """A page for a visitor."""

@@ -1,6 +1,7 @@
 """The daemon itself, and whom it knows: tokens, links, rules, people, channels, errors."""
 
 from upcall.domain.roles import Role
+from upcall.http.errors import STATUSES
 from upcall.web.api.schemas.inquiries import WAY
 from upcall.web.api.schemas.words import (
     DURATION,
@@ -15,7 +16,6 @@ from upcall.web.api.schemas.words import (
     page_of,
     record,
 )
-from upcall.web.errors import STATUSES
 
 TOKEN: Schema = {"name": TEXT, "role": {"enum": [role.value for role in Role]}}
 

@@ -9,8 +9,10 @@ from starlette.responses import Response
 
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest
+from upcall.http.body import Json
+from upcall.ports.following import follow
 from upcall.web import fields
-from upcall.web.call import Call, Json
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 PATH_LENGTH = 4096
@@ -108,7 +110,7 @@ class Service:
         async with self._counting:
             if self._counted is None:
                 self._counted = await store.last_seq()
-            while events := await store.events(self._counted):
+            async for events in follow(store, self._counted):
                 self._counts.update(event.type for event in events)
                 self._counted = events[-1].seq
 

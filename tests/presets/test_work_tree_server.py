@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from upcall.setup.faults import UnusableFile
-from upcall.setup.work_tree import NAMES, WorkTree
+from upcall.config.presets.settings import PresetSettings
+from upcall.presets.work_tree_server import NAMES, WorkTree, work_tree
+from upcall.setup.errors import UnusableFile
 
 TREE = WorkTree("poietai", "http://127.0.0.1:7391")
 
@@ -49,3 +50,10 @@ def test_a_file_that_is_no_json_is_named_and_left_alone(tmp_path: Path) -> None:
         TREE.furnish(str(tmp_path), "secret-1")
     assert (tmp_path / ".mcp.json").read_text() == "{not json"
     assert not (tmp_path / ".claude").exists()
+
+
+def test_only_claude_code_gets_the_files_and_only_with_the_setting() -> None:
+    settings = PresetSettings(work_tree_server="poietai", token_in_path=True)
+    assert work_tree(settings, "http://127.0.0.1:7391", "claude") is not None
+    assert work_tree(settings, "http://127.0.0.1:7391", "codex") is None
+    assert work_tree(PresetSettings(), "http://127.0.0.1:7391", "claude") is None
