@@ -77,7 +77,7 @@ def test_the_source_archive_holds_every_file_of_the_project(published: list[Path
 
 def test_uvx_runs_the_demonstration(index: str, stranger: dict[str, str]) -> None:
     run = [
-        TOOLS / "uv",
+        str(TOOLS / "uv"),
         "tool",
         "run",
         "--no-config",
