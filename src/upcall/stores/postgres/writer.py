@@ -26,6 +26,7 @@ from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.locked import begin
 from upcall.stores.postgres.naming import Naming
 from upcall.stores.postgres.work import Adding, Work
+from upcall.stores.results import Result, release
 
 MAX_GROUP = 1024
 PATIENCE = 10.0
@@ -41,16 +42,10 @@ class _Task(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class _Result(NamedTuple):
-    future: asyncio.Future[Any]
-    result: object
-    error: BaseException | None
-
-
 class _CutOffError(Exception):
     """The connection was lost after COMMIT had been sent and before anything came back."""
 
-    def __init__(self, reason: Error, group: Group, results: list[_Result], number: int) -> None:
+    def __init__(self, reason: Error, group: Group, results: list[Result], number: int) -> None:
         super().__init__()
         self.reason = reason
         self.group = group
@@ -161,7 +156,7 @@ class Writer:
                 await pauses.pause()
                 continue
             await self._publish(group)
-            _release(results)
+            release(results)
             if self._complaint:
                 log.info("the database %s takes what is written again", self._link.where)
                 self._complaint = ""
@@ -187,7 +182,7 @@ class Writer:
             self._complaint = told.message
         _refuse(tasks, told)
 
-    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[_Result]]:
+    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[Result]]:
         if self._connection is None:
             self._connection = await self._link.connect()
         connection = self._connection
@@ -245,26 +240,13 @@ class Writer:
                 await connection.close()
 
 
-def _decided(group: Group, task: _Task) -> _Result:
+def _decided(group: Group, task: _Task) -> Result:
     try:
-        return _Result(task.future, group.run(task.work), None)
+        return Result(task.future, group.run(task.work), None)
     # Whatever a decision raises belongs to its caller; this task has to go on.
     except BaseException as error:  # noqa: BLE001 - a future carries it on
-        return _Result(task.future, None, error)
+        return Result(task.future, None, error)
 
 
 def _refuse(tasks: list[_Task], error: BaseException) -> None:
-    _release([_Result(task.future, None, error) for task in tasks])
-
-
-def _release(results: list[_Result]) -> None:
-    for future, result, error in results:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(result)
-        elif isinstance(error, StopIteration):
-            # asyncio forbids it as an outcome.
-            future.set_exception(RuntimeError("a decision raised StopIteration"))
-        else:
-            future.set_exception(error)
+    release([Result(task.future, None, error) for task in tasks])
