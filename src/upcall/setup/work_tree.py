@@ -7,7 +7,7 @@ when the process has ended.
 from pathlib import Path
 
 from upcall.setup.edits import Entry, Json
-from upcall.setup.plan import File, additions, apply, removals
+from upcall.setup.plan import File, additions, apply, read_file, removals
 
 NAMES = (".claude/settings.json", ".mcp.json")
 
@@ -33,17 +33,10 @@ class WorkTree:
         Raises:
             UnusableFile: as above.
         """
-        mine = [file for file in self._files(folder, token) if _has(file.path, token)]
+        mine = [file for file in self._files(folder, token) if token in (read_file(file.path) or "")]
         apply(removals(mine))
 
     def _files(self, folder: str, token: str) -> list[File]:
         entry = Entry(("mcpServers", self._server), {"type": "sse", "url": f"{self._url}/sse/{token}"})
         plain = Json(comments=False)
         return [File(path=Path(folder) / name, dialect=plain, edits=[entry]) for name in NAMES]
-
-
-def _has(path: Path, token: str) -> bool:
-    try:
-        return token in path.read_text("utf-8")
-    except FileNotFoundError:
-        return False
