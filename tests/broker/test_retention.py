@@ -7,7 +7,7 @@ import pytest
 
 from upcall.broker.retention import Retention
 from upcall.config.settings import load
-from upcall.daemon.wiring.parts import assembled
+from upcall.daemon.wiring.assembly import assembled
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.records import Happening
 from upcall.home.files import Home

@@ -14,10 +14,10 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
-from upcall.dispatch import service, worker
+from upcall.dispatch import dispatcher, worker
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
-from upcall.dispatch.service import Dispatch
 from upcall.domain.channel import degrading
 from upcall.domain.channel.routing import DEAL, Place, Route, Routing
 from upcall.domain.channel.showing import Reference, View
@@ -320,13 +320,13 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
         return await claim(store, kinds, **named)
 
     async def reading(store: SqliteStore, after: int, **named: Any) -> Sequence[Event]:
-        if named.get("wait") == service.READ_EVERY:
+        if named.get("wait") == dispatcher.READ_EVERY:
             fail_once("events")
         return await events(store, after, **named)
 
     monkeypatch.setattr(SqliteStore, "claim", claiming)
     monkeypatch.setattr(SqliteStore, "events", reading)
-    monkeypatch.setattr(service, "READ_EVERY", 29.5)
+    monkeypatch.setattr(dispatcher, "READ_EVERY", 29.5)
     async with a_hall(tmp_path, Route(places=(ONE,), escalate_after=0.05), Route(places=(TWO,))) as hall:
         for number in (1, 2):
             # The second one is seen in time only by those whom the log has woken.

@@ -14,7 +14,7 @@ from tests.cli.conftest import Program, ended
 from tests.docs.pages import ROOT, blocks, commands, rows, upcalls
 from upcall.config.settings import load
 from upcall.domain.inquiry.limits import Limits
-from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.definitions import definitions
 from upcall.home.files import Home
 
 PATIENCE = 60

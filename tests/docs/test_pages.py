@@ -23,7 +23,7 @@ from upcall.config.presets import NAMES
 from upcall.config.settings import agent_keys, keys as settings
 from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.wording import duration
-from upcall.web.errors import STATUSES
+from upcall.http.errors import STATUSES
 
 
 def parsed(arguments: list[str]) -> None:

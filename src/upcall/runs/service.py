@@ -102,7 +102,7 @@ class Runs:
         await self._supervisor.open()
         await self._listening.review()
         self._resuming.start()
-        self._listening.start(seen)
+        await self._listening.start(seen)
         _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
         await self._pump()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.setup.edits import Dialect, Edit
-from upcall.setup.faults import MalformedError, unusable
+from upcall.setup.errors import MalformedError, unusable
 
 BACKUP = ".before-upcall"
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"

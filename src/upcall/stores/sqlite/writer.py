@@ -42,7 +42,7 @@ class _Task(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class _Outcome(NamedTuple):
+class _Result(NamedTuple):
     future: asyncio.Future[Any]
     result: object
     error: BaseException | None
@@ -136,7 +136,7 @@ class Writer:
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            self._release([], [_Outcome(task.future, None, self._translate(error)) for task in group])
+            self._release([], [_Result(task.future, None, self._translate(error)) for task in group])
             return
         try:
             self._release(*self._commit(group))
@@ -144,7 +144,7 @@ class Writer:
             for task in group:
                 self._release(*self._alone(task))
 
-    def _alone(self, task: _Task) -> tuple[list[Logged], list[_Outcome]]:
+    def _alone(self, task: _Task) -> tuple[list[Logged], list[_Result]]:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             return self._commit([task])
@@ -154,13 +154,13 @@ class Writer:
             error = begin_failed
         if isinstance(error, sqlite3.Error):
             error = self._translate(error)
-        return [], [_Outcome(task.future, None, error)]
+        return [], [_Result(task.future, None, error)]
 
-    def _commit(self, group: list[_Task]) -> tuple[list[Logged], list[_Outcome]]:
+    def _commit(self, group: list[_Task]) -> tuple[list[Logged], list[_Result]]:
         log: list[Logged] = []
         try:
             self._transactions.begin()
-            outcomes = [self._attempt(task, log) for task in group]
+            results = [self._attempt(task, log) for task in group]
             self._transactions.finish(log)
             self._db.execute("COMMIT")
         except _SpoiltGroupError:
@@ -169,19 +169,19 @@ class Writer:
         except Exception as error:
             self._roll_back()
             raise _SpoiltGroupError from error
-        return log, outcomes
+        return log, results
 
-    def _attempt(self, task: _Task, log: list[Logged]) -> _Outcome:
+    def _attempt(self, task: _Task, log: list[Logged]) -> _Result:
         changes = self._db.total_changes
         try:
-            return _Outcome(task.future, task.work(log), None)
+            return _Result(task.future, task.work(log), None)
         except sqlite3.Error:
             raise
         # Whatever a decision raises belongs to its caller; this thread has to go on.
         except BaseException as error:
             if self._db.total_changes != changes:
                 raise _SpoiltGroupError from error
-            return _Outcome(task.future, None, error)
+            return _Result(task.future, None, error)
 
     def _roll_back(self) -> None:
         self._transactions.undo()
@@ -202,12 +202,12 @@ class Writer:
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         self._commits, self._copied = 0, self._db.total_changes
 
-    def _release(self, log: list[Logged], outcomes: list[_Outcome]) -> None:
-        self._call(self._announce, log, outcomes)
+    def _release(self, log: list[Logged], results: list[_Result]) -> None:
+        self._call(self._announce, log, results)
 
-    def _announce(self, log: list[Logged], outcomes: list[_Outcome]) -> None:
+    def _announce(self, log: list[Logged], results: list[_Result]) -> None:
         self._publish(log)
-        for future, result, error in outcomes:
+        for future, result, error in results:
             if future.done():
                 continue
             if error is None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from upcall.setup.faults import UnusableFile
+from upcall.config.presets.settings import PresetSettings
+from upcall.presets.work_tree_server import NAMES, WorkTree, work_tree
+from upcall.setup.errors import UnusableFile
 from upcall.setup.plan import LARGEST
-from upcall.setup.work_tree import NAMES, WorkTree
 
 TREE = WorkTree("poietai", "http://127.0.0.1:7391")
 
@@ -81,3 +82,10 @@ def test_what_an_agent_leaves_in_its_folder_is_an_error_and_holds_up_nothing(
     put_there(tmp_path / ".mcp.json")
     with pytest.raises(UnusableFile, match=r"\.mcp\.json"):
         TREE.clear(str(tmp_path), "secret-1")
+
+
+def test_only_claude_code_gets_the_files_and_only_with_the_setting() -> None:
+    settings = PresetSettings(work_tree_server="poietai", token_in_path=True)
+    assert work_tree(settings, "http://127.0.0.1:7391", "claude") is not None
+    assert work_tree(settings, "http://127.0.0.1:7391", "codex") is None
+    assert work_tree(PresetSettings(), "http://127.0.0.1:7391", "claude") is None

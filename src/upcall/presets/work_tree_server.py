@@ -1,19 +1,21 @@
-"""Files in a run's own folder by which its program finds us: an address that is good for this run alone.
+"""`work_tree_server`: files in the folder of a Claude Code run through which its program finds the daemon.
 
-Where programs look differs between versions, so it is in both places. What else is in these files stays, and our entry goes
-when the process has ended.
+The address in them is good for that run alone. Versions of the program look in different places, so both files have it.
+The rest of these files stays as it is, and the entry is removed when the process has ended.
 """
 
 from pathlib import Path
 
+from upcall.config.presets.settings import PresetSettings
 from upcall.setup.edits import Entry, Json
 from upcall.setup.plan import File, additions, apply, read_file, removals
 
 NAMES = (".claude/settings.json", ".mcp.json")
+ADAPTER = "claude"
 
 
 class WorkTree:
-    """Knows what our server is called there, and at which address the daemon is."""
+    """Writes and removes the entry. `server` is the name of our server in it, `url` the address of the daemon."""
 
     def __init__(self, server: str, url: str) -> None:
         self._server = server
@@ -23,12 +25,12 @@ class WorkTree:
         """Write the entry.
 
         Raises:
-            UnusableFile: if a file of that name cannot be read, or not be changed.
+            UnusableFile: if one of the files cannot be read or changed.
         """
         apply(additions(self._files(folder, token)))
 
     def clear(self, folder: str, token: str) -> None:
-        """Take the entry out, unless another run has put its own there meanwhile.
+        """Remove the entry, unless another run has replaced it with its own.
 
         Raises:
             UnusableFile: as above.
@@ -40,3 +42,10 @@ class WorkTree:
         entry = Entry(("mcpServers", self._server), {"type": "sse", "url": f"{self._url}/sse/{token}"})
         plain = Json(comments=False)
         return [File(path=Path(folder) / name, dialect=plain, edits=[entry]) for name in NAMES]
+
+
+def work_tree(settings: PresetSettings, url: str, adapter: str) -> WorkTree | None:
+    """The entry for runs of an adapter; None without the setting, or for programs that read other files."""
+    if not settings.work_tree_server or adapter != ADAPTER:
+        return None
+    return WorkTree(settings.work_tree_server, url)
