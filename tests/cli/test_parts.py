@@ -18,12 +18,12 @@ from upcall.cli.command import parser_of
 from upcall.cli.commands.service import launchd_agent, systemd_unit
 from upcall.cli.failures import Unreachable, line
 from upcall.cli.render.inquiries import answer_command
-from upcall.cli.render.times import moment, span
 from upcall.cli.table import commands, load
 from upcall.cli.wire import Wire
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.wording import age
+from upcall.domain.text.times import moment, span
 from upcall.home.files import Home
 
 HEAVY = {"asyncio", "email", "http.client", "pydantic", "shutil", "socket", "ssl", "starlette", "subprocess"}

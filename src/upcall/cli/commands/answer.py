@@ -12,10 +12,10 @@ from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_
 from upcall.cli.commands.replies import reply_values
 from upcall.cli.failures import CommandFailed
 from upcall.cli.naming import asked_by
+from upcall.cli.render.drawing import drawing_for
 from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import answer_command, given, resolution, takes_force, votes
-from upcall.cli.render.tasks import draws_tasks
-from upcall.cli.render.times import moment, span
+from upcall.domain.text.times import moment, span
 
 USAGE = 2
 LOST = 15
@@ -71,9 +71,7 @@ def _answer(args: Namespace) -> int:
 def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
     """The run's process has ended, so the answer starts another one."""
     number = run["number"]
-    tasks = draws_tasks(client)
-    what, dots = (f"task #{number}", "...") if tasks else (f"run #{number}", " …")
-    print(f"Resuming {what} with your answer{dots}", flush=True)
+    print(drawing_for(client).resuming(number), flush=True)
     if not wait:
         print(f"Follow it with: upcall log {number} -f", file=sys.stderr)
         return 0

@@ -12,9 +12,9 @@ from upcall.cli.command import Command, is_run, seconds, takes_json, takes_ref
 from upcall.cli.commands.ask_draft import draft, draft_arguments
 from upcall.cli.failures import CommandFailed, Refused, Unreachable
 from upcall.cli.render.inquiries import answer_command, is_denied
-from upcall.cli.render.times import span
 from upcall.domain.errors import UpcallError
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import span
 
 USAGE = 2
 INTERRUPTED = 130

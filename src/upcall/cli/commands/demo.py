@@ -16,9 +16,9 @@ from upcall.cli.command import Command
 from upcall.cli.commands.demo_person import at_the_terminal
 from upcall.cli.render.inquiries import given
 from upcall.cli.render.terminal import Paint, is_terminal, paint
-from upcall.cli.render.times import moment
 from upcall.domain.inquiry.inquiry import APPROVE
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import moment
 from upcall.home.files import Home
 from upcall.home.instance import stop_running
 from upcall.home.launch import ensure_running

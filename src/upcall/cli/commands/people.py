@@ -9,8 +9,8 @@ from urllib.parse import quote
 from upcall.cli.client import Client
 from upcall.cli.command import Command, takes_json
 from upcall.cli.render.terminal import paint
-from upcall.cli.render.times import since
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import since
 
 
 def _add(args: Namespace) -> int:

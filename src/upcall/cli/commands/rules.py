@@ -9,8 +9,8 @@ from urllib.parse import quote
 from upcall.cli.client import Client
 from upcall.cli.command import Command, seconds, takes_json
 from upcall.cli.render.terminal import paint
-from upcall.cli.render.times import moment, since, span
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import moment, since, span
 
 Rule = dict[str, Any]
 

@@ -9,10 +9,11 @@ from typing import Any
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, takes_json, takes_ref
 from upcall.cli.render.channel_health import channels_down, fault_lines
-from upcall.cli.render.inquiries import Status, status_lines, without_secrets
-from upcall.cli.render.tasks import draws_tasks
+from upcall.cli.render.drawing import drawing_for
+from upcall.cli.render.inquiries import without_secrets
+from upcall.cli.render.status import Status, status_lines
 from upcall.cli.render.terminal import paint, width
-from upcall.cli.render.times import midnight, moment
+from upcall.domain.text.times import moment
 
 PAGE = 200
 DONE_SHOWN = 20
@@ -23,7 +24,7 @@ def _status(args: Namespace) -> int:
     now = time.time()
     waiting, more = _waiting(client, everything=args.json)
     asking, running = _at_work(client)
-    done = _done_since(client, midnight(now), PAGE if args.json else DONE_SHOWN)
+    done = _done_since(client, _midnight(now), PAGE if args.json else DONE_SHOWN)
     status = Status(waiting, running, done, asking)
     down = channels_down(client)
     if args.json:
@@ -31,13 +32,19 @@ def _status(args: Namespace) -> int:
         shown = {"waiting": waiting, "running": running, "done": done, "channels": broken}
         print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
-    print("\n".join(status_lines(status, now, paint(), width(), tasks=draws_tasks(client))))
+    print("\n".join(status_lines(status, now, paint(), width(), drawing_for(client))))
     if down:
         print("\n" + paint().bold("CHANNELS THAT DO NOT WORK:"))
         print("\n".join(line for channel in down for line in fault_lines(channel, now, paint())))
     if more:
         print(f"\nThese are the oldest {len(waiting)} questions; `upcall status --json` has them all.")
     return 0
+
+
+def _midnight(now: float) -> float:
+    """When today began in the time zone of this machine."""
+    here = time.localtime(now)
+    return time.mktime((here.tm_year, here.tm_mon, here.tm_mday, 0, 0, 0, 0, 0, -1))
 
 
 def _at_work(client: Client) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
@@ -100,7 +107,7 @@ def _show_run(client: Client, args: Namespace) -> int:
         from upcall.cli.branch import branch_of
 
         run["branch"] = branch_of(run["cwd"])
-    print("\n".join(run_lines(run, asked, time.time(), paint(), width(), tasks=draws_tasks(client))))
+    print("\n".join(run_lines(run, asked, time.time(), paint(), width(), drawing_for(client))))
     return 0
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from upcall.cli.client import Client
 from upcall.cli.command import Command
 from upcall.cli.render.terminal import paint
-from upcall.cli.render.times import since
+from upcall.domain.text.times import since
 
 ROLES = ("agent", "person", "admin")
 

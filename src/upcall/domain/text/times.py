@@ -1,6 +1,4 @@
-"""Moments and spans of time as lists show them, without the weight of `datetime`."""
-
-import time
+"""Moments and spans of time in short words, without the weight of `datetime`."""
 
 
 def moment(text: str) -> float:
@@ -14,12 +12,6 @@ def moment(text: str) -> float:
     return days * 86400 + hour * 3600 + minute * 60 + second
 
 
-def midnight(now: float) -> float:
-    """When today began, where we are."""
-    here = time.localtime(now)
-    return time.mktime((here.tm_year, here.tm_mon, here.tm_mday, 0, 0, 0, 0, 0, -1))
-
-
 def span(seconds: float) -> str:
     """A length of time, roughly: `45s`, `12 min`, `2h`, `3d`; the clock may have gone backwards."""
     whole = max(int(seconds), 0)
@@ -28,11 +20,6 @@ def span(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min"
     return f"{whole // 3600}h" if whole < 2 * 86400 else f"{whole // 86400}d"
-
-
-def clock(text: str) -> str:
-    """The time of day of a moment, where we are."""
-    return time.strftime("%H:%M", time.localtime(moment(text)))
 
 
 def since(text: str, now: float) -> str:
