@@ -39,8 +39,8 @@ def parsed(arguments: list[str]) -> None:
         assert options.keys() <= {"--wait", "--ipc"}, rest
         assert wait == "block" or wait.isdigit(), rest
         return
-    module, summary = commands()[name]
-    command = load(name, module)
+    summary = commands()[name]
+    command = load(name)
     read(parser_of(name, summary, command), command, rest)
 
 
