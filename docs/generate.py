@@ -1,6 +1,6 @@
 """Writes `docs/commands.md` from the parsers themselves: `python docs/generate.py`.
 
-Not from their help texts, whose layout changes with the version of Python.
+Not from their help texts: the layout of those changes with the version of Python.
 """
 # ruff: noqa: INP001 - a script beside the pages, not a package
 

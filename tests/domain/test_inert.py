@@ -190,6 +190,7 @@ def test_an_invisible_character_is_shown_by_its_number(character: str) -> None:
     assert shown.count(f"{ord(character):04x}" if ord(character) > 0xFF else f"\\x{ord(character):02x}") == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("trust/16")
 def test_no_character_that_is_invisible_for_the_unicode_database_stays_in_an_action() -> None:
     everything = "".join(map(chr, range(0x20, 0x110000)))

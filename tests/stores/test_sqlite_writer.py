@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from upcall.domain.errors import StorageError
-from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.errors import in_our_words
 from upcall.stores.sqlite.writer import Work, Writer
 from upcall.stores.tail import Logged
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from upcall.web.errors import STATUSES
+from upcall.http.errors import STATUSES
 from upcall.web.pages.assets import assets
 from upcall.web.pages.locales import LANGUAGES, Words, chosen, sentences
 

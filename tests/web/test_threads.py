@@ -1,5 +1,6 @@
 """Threads over HTTP: who may do what in a conversation, in which order it comes, and what it refuses."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,7 @@ async def test_a_turn_confirms_nothing_that_is_yet_to_come(house: House) -> None
     assert [item["content"][0]["text"] for item in turn] == ["go on"]
 
 
-async def test_whatever_else_happens_does_not_make_an_agent_wait_longer_for_its_turn(
+async def test_other_events_do_not_make_an_agent_wait_longer_for_its_turn(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await begun(house)
@@ -195,6 +196,8 @@ async def test_whatever_else_happens_does_not_make_an_agent_wait_longer_for_its_
 
     async def slowly(name: str, *, after: int = 0, wait: float = 0) -> Sequence[Event]:
         waits.append(wait)
+        # The clock of the loop moves in milliseconds.
+        await asyncio.sleep(0.002)
         return await read(name, after=after, limit=1)
 
     monkeypatch.setattr(threads, "items", slowly)

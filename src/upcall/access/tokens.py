@@ -16,6 +16,7 @@ from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, Role, Token
 from upcall.home.files import flaw_of
+from upcall.ports.paging import each_record
 from upcall.ports.store import Ledger, Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
@@ -28,7 +29,6 @@ REVOKED = "revoked"
 SESSION_SECONDS = 30 * 86400.0
 CODE_SECONDS = 600.0
 CODE = "sign-in"
-PAGE = 200
 
 
 def digest(secret: str) -> str:
@@ -37,7 +37,7 @@ def digest(secret: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class BrowserSession:
     """A browser in which somebody has signed in."""
 
     name: str
@@ -93,14 +93,9 @@ class Codes:
         return self._clock() < record.at + CODE_SECONDS
 
     async def _keys(self, wanted: Callable[[Record], bool]) -> tuple[tuple[str, str], ...]:
-        found: list[tuple[str, str]] = []
-        cursor: str | None = None
-        while True:
-            page = await self._store.records(CODE, cursor=cursor, limit=PAGE)
-            found += [(CODE, record.key) for record in page.items if wanted(record)]
-            cursor = page.next
-            if cursor is None:
-                return tuple(found)
+        return tuple(
+            [(CODE, record.key) async for record in each_record(self._store, CODE) if wanted(record)]
+        )
 
 
 class Access:
@@ -113,7 +108,7 @@ class Access:
         self._clock = clock
         self._looks = self._latest = 0
         self._callers: dict[str, Caller] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, BrowserSession] = {}
         self._lent: dict[str, Caller] = {}
         self._withheld: set[str] = set()
         # Hashing a token is most of looking it up, and the same ones come all day. Holds only valid ones.
@@ -135,7 +130,7 @@ class Access:
             whose = SESSION.fullmatch(token.name)
             caller = Caller(name=whose[1] if whose else token.name, role=token.role)
             if whose:
-                self._sessions[token.digest] = Session(
+                self._sessions[token.digest] = BrowserSession(
                     name=token.name, caller=caller, opened_at=token.created_at
                 )
             else:
@@ -201,7 +196,7 @@ class Access:
         self._withheld.discard(hashed)
         self._seen.clear()
 
-    def session(self, secret: str) -> Session:
+    def session(self, secret: str) -> BrowserSession:
         """The session that a browser's cookie stands for.
 
         Raises:
@@ -221,7 +216,7 @@ class Access:
     def _is_open(self, name: str) -> bool:
         return any(each.name == name and not self._is_over(each) for each in self._sessions.values())
 
-    async def admit_session(self, secret: str) -> Session:
+    async def admit_session(self, secret: str) -> BrowserSession:
         """The session that a cookie stands for, which may have begun at another daemon. Raises as `session` does."""
         try:
             return self.session(secret)
@@ -242,7 +237,7 @@ class Access:
         assert self._learning is not None
         await asyncio.shield(self._learning)
 
-    def sessions(self, caller: Caller) -> Sequence[Session]:
+    def sessions(self, caller: Caller) -> Sequence[BrowserSession]:
         """The sessions that somebody may end, the newest first: their own, and an admin everybody's."""
         mine = [
             session
@@ -320,7 +315,7 @@ class Access:
         """Every token, without its secret."""
         return await self._store.tokens()
 
-    def _is_over(self, session: Session) -> bool:
+    def _is_over(self, session: BrowserSession) -> bool:
         return self._clock() >= session.opened_at + SESSION_SECONDS
 
 

@@ -16,7 +16,8 @@ from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Change, Closing
 from upcall.domain.records import NOTHING, Effects, Job, Record
 from upcall.ports.background import Background, each_alone
-from upcall.ports.store import Decide, Query, Revise, Store, Updated
+from upcall.ports.paging import each_page
+from upcall.ports.store import Decide, Page, Query, Revise, Store, Updated
 
 LEASE = 15.0
 """Seconds after which a daemon that is not heard of counts as dead."""
@@ -173,13 +174,13 @@ async def end_the_past(store: Store, update: Update, on_restart: str) -> None:
     closing = Closing(by=lifecycle.POLICY, via="restart", at=store.now(), reason="worker_restart")
     # Those first that wait for their turn, so that none of them is called up by the end of another.
     for state in ("queued", "open"):
-        cursor: str | None = None
-        while True:
-            page = await store.find(Query(state=state, limit=AT_ONCE, cursor=cursor))
-            await _end_each(update, [inquiry.id for inquiry in page.items], partial(end, closing=closing))
-            cursor = page.next
-            if cursor is None:
-                break
+        query = Query(state=state, limit=AT_ONCE)
+        async for inquiries in each_page(partial(_found, store, query)):
+            await _end_each(update, [inquiry.id for inquiry in inquiries], partial(end, closing=closing))
+
+
+async def _found(store: Store, query: Query, cursor: str | None) -> Page:
+    return await store.find(replace(query, cursor=cursor))
 
 
 async def _end_each(update: Update, names: Sequence[str], end: Decide) -> int:

@@ -15,11 +15,11 @@ from upcall.domain.inquiry.inquiry import Inquiry, Kind, Origin
 from upcall.domain.thread import prompts, thread
 from upcall.domain.thread.thread import QUEUE, THREAD, Thread, ThreadRules, thread_in
 from upcall.ports.background import Background
+from upcall.ports.paging import each_record
 from upcall.ports.store import Decide, Store, Updated
 
 LOOK_EVERY = 5.0
 """Seconds after which somebody's turn is called that was left uncalled, or that an answer was in the way of."""
-AT_ONCE = 200
 
 Update = Callable[[str, Decide], Awaitable[Updated]]
 """Takes a step of an inquiry, with everything that follows from it."""
@@ -115,14 +115,8 @@ class Turns:
 
     async def look(self) -> None:
         """Call up whoever is next in every thread that has somebody waiting."""
-        cursor = None
-        while True:
-            page = await self._store.records(QUEUE, cursor=cursor, limit=AT_ONCE)
-            for name in {record.state for record in page.items}:
-                await self._advance_alone(name)
-            if page.next is None:
-                return
-            cursor = page.next
+        for name in {record.state async for record in each_record(self._store, QUEUE)}:
+            await self._advance_alone(name)
 
     async def _advance_alone(self, name: str) -> None:
         """A thread that cannot be read holds up no other."""
@@ -157,13 +151,7 @@ class Turns:
 
     async def _first_in_line(self, name: str) -> str | None:
         """Who was asked first; ids are in that order."""
-        first, cursor = None, None
-        while True:
-            page = await self._store.records(QUEUE, state=name, cursor=cursor, limit=AT_ONCE)
-            first = min((record.key for record in page.items), default=first)
-            if page.next is None:
-                return first
-            cursor = page.next
+        return min([record.key async for record in each_record(self._store, QUEUE, name)], default=None)
 
     async def _turn(self) -> None:
         await asyncio.sleep(LOOK_EVERY)

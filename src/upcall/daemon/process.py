@@ -73,7 +73,7 @@ def serve(home: Home, start: Start) -> int:
 def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
     # Only whoever has become the daemon pays for importing one.
     from upcall.daemon.server import run  # noqa: PLC0415 - see above
-    from upcall.doors.mcp.catalogue import definitions  # noqa: PLC0415 - see above
+    from upcall.doors.mcp.definitions import definitions  # noqa: PLC0415 - see above
     from upcall.doors.mcp.wire import first_replies  # noqa: PLC0415 - see above
 
     log_format.install(config.log_level.upper())

@@ -34,11 +34,15 @@ from upcall.domain.channel.showing import Reference, View
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
+from upcall.ports.background import Background
 from upcall.ports.channel import Finds, Refused, SignedOut, Unavailable
 from upcall.ports.store import Store
 
 CALL_SECONDS = 30.0
 """How long a channel may take for one thing before it counts as unavailable."""
+
+GRACE_SECONDS = 2.0
+"""How long a message that is on its way may take when the daemon stops."""
 
 LEASE = 2 * CALL_SECONDS
 LONGEST_NAP = 30.0
@@ -84,6 +88,7 @@ class Worker:
         # What an earlier daemon left unfinished is ours at once, if there is no other daemon that may be at it.
         self._hurry = Hurry(clock() + (LEASE if alone else CALL_SECONDS))
         self._stopped = asyncio.Event()
+        self._working = Background(f"the worker of {post.name}", self._turn, log)
         self._duties: dict[str, Callable[[Job, Inquiry], Awaitable[None]]] = {
             f"refresh:{post.name}": self._refresh,
             f"show:{post.name}": self._show,
@@ -100,26 +105,21 @@ class Worker:
         self._hurry.begin(self._clock() + CALL_SECONDS)
         self._woken.set()
 
-    def stop(self) -> None:
+    def start(self) -> None:
+        """Begin to do what is due. A job that fails comes again when its lease ends, and the others do not wait for that."""
+        self._working.start()
+
+    async def close(self) -> None:
         """End after the job at hand, so that nothing is done twice because of an ordinary restart."""
         self._stopped.set()
         self._woken.set()
+        await self._working.close(GRACE_SECONDS)
 
-    async def work(self) -> None:
-        """Do what is due, until it is stopped."""
-        while not self._stopped.is_set():
-            try:
-                self._woken.clear()
-                self._hurry.look()
-                if not await self._one():
-                    await self._nap()
-            except StorageError:
-                log.exception("cannot look for what %s has to do; trying again in a second", self._post.name)
-                await asyncio.sleep(1)
-            except Exception:
-                # Its job comes again when the lease ends, and the others do not wait for that.
-                log.exception("the worker of %s failed; it goes on in a second", self._post.name)
-                await asyncio.sleep(1)
+    async def _turn(self) -> None:
+        self._woken.clear()
+        self._hurry.look()
+        if not await self._one():
+            await self._nap()
 
     async def _one(self) -> bool:
         for kind, duty in self._duties.items():

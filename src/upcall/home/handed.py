@@ -54,6 +54,10 @@ class Handovers:
         except (OSError, ValueError, TypeError):
             return None
 
+    def has(self, inquiry: str) -> bool:
+        """Whether something was left for a question."""
+        return self._file(inquiry).exists()
+
     def forget(self, inquiry: str) -> None:
         """Remove it."""
         self._file(inquiry).unlink(missing_ok=True)

@@ -102,8 +102,8 @@ class Runs:
         await self._supervisor.open()
         await self._listening.review()
         self._resuming.start()
-        self._listening.start(seen)
-        _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
+        await self._listening.start(seen)
+        await self._tidying.start(seen)
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
@@ -113,6 +113,7 @@ class Runs:
         await self._resuming.close()
         await self._supervisor.close(end=end)
         await self._listening.close()
+        await self._tidying.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:
@@ -366,14 +367,9 @@ class Runs:
         await self._pump()
 
     def _let_go(self, session: str) -> None:
-        _ = self._chores.add(self._after_session(session), f"what follows {session}")
-
-    async def _after_session(self, session: str) -> None:
-        await self._resuming.let_go(session)
-        await self._tidying.questions()
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
 
     async def _heard(self) -> None:
-        await self._tidying.questions()
         self._resuming.wake()
         await self._resuming.room_made()
         await self._pump()

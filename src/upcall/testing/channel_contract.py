@@ -316,25 +316,26 @@ class ChannelContract:
 class DirectChannelContract(ChannelContract):
     """The same, and what people write to the app alone. Override `vendor` with a `DirectVendor`."""
 
-    async def test_bare_words_answer_the_only_question_that_somebody_was_asked_alone(
+    async def answered_by_bare_words(self, vendor: DirectVendor, house: House) -> None:
+        """Ask, and answer in words that reply to nothing."""
+        inquiry = await house.ask(kind="text", question="What is the name?")
+        await self.shown(vendor)
+        await vendor.write(vendor.known, "Ada Lovelace")
+        assert await house.answers(inquiry) == [["Ada Lovelace"]]
+
+    async def test_bare_words_answer_the_only_question_of_a_direct_message(
         self, vendor: DirectVendor, tmp_path: Path
     ) -> None:
         """They reply to nothing and name nothing: where they stand says what they are about."""
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:
-            inquiry = await house.ask(kind="text", question="What is the name?")
-            await self.shown(vendor)
-            await vendor.write(vendor.known, "Ada Lovelace")
-            assert await house.answers(inquiry) == [["Ada Lovelace"]]
+            await self.answered_by_bare_words(vendor, house)
 
     async def test_bare_words_delivered_twice_answer_no_other_question(
         self, vendor: DirectVendor, tmp_path: Path
     ) -> None:
         """Not even after a restart, when nothing is known by heart."""
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:
-            inquiry = await house.ask(kind="text", question="What is the name?")
-            await self.shown(vendor)
-            await vendor.write(vendor.known, "Ada Lovelace")
-            assert await house.answers(inquiry) == [["Ada Lovelace"]]
+            await self.answered_by_bare_words(vendor, house)
             another = await house.ask(kind="text", question="And the other one?")
             await vendor.until(lambda: len(vendor.messages()) == 2)
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:

@@ -13,9 +13,9 @@ from starlette.applications import Starlette
 
 from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
-from upcall.dispatch.service import Dispatch
 from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin

@@ -26,7 +26,7 @@ from upcall.domain.records import Happening
 from upcall.ports.store import Query, Store
 from upcall.testing.examples import DAY, HOUR, NOW, Clock, a_token, an_inquiry, answering
 from upcall.testing.store_harness import (
-    Refused,
+    DecisionFailed,
     StoreHarness,
     contents,
     everything,
@@ -199,7 +199,7 @@ class DecidingContract(StoreHarness):
     async def test_what_a_decision_raises_is_raised_and_nothing_changes(self, store: Store) -> None:
         """The rule's own error, not the store's."""
         added = (await store.add(an_inquiry())).inquiry
-        with pytest.raises(Refused):
+        with pytest.raises(DecisionFailed):
             await store.update(added.id, refusing)
         assert await store.get(added.id) == added
         assert await store.last_seq() == 1
@@ -211,7 +211,7 @@ class DecidingContract(StoreHarness):
             *[store.update(name, answering() if at % 3 else refusing) for at, name in enumerate(asked)],
             return_exceptions=True,
         )
-        assert [isinstance(result, Refused) for result in results] == [at % 3 == 0 for at in range(60)]
+        assert [isinstance(result, DecisionFailed) for result in results] == [at % 3 == 0 for at in range(60)]
         assert await store.count_open() == 20
         assert len(await everything(store)) == 60 + 40
 

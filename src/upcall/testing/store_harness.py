@@ -14,13 +14,13 @@ from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, rejecting
 
 
-class Refused(Exception):
+class DecisionFailed(Exception):
     """Stands for whatever a decision may raise."""
 
 
 def refusing(_: Inquiry) -> Change | None:
     """A decision that is none."""
-    raise Refused
+    raise DecisionFailed
 
 
 async def everything(store: Store) -> list[Event]:

@@ -14,7 +14,7 @@ from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports.store import Decide, Revise, Store
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
-from upcall.testing.store_harness import Refused, StoreHarness, everything
+from upcall.testing.store_harness import DecisionFailed, StoreHarness, everything
 
 LEASE = 60.0
 
@@ -106,11 +106,11 @@ class RecordsContract(StoreHarness):
         """Neither does one that fails."""
 
         def refuse(_: Record | None) -> Effects | None:
-            raise Refused
+            raise DecisionFailed
 
         await store.revise("run", "1", writing(Effects(records=(a_record(),))))
         assert await store.revise("run", "1", lambda _: None) == a_record()
-        with pytest.raises(Refused):
+        with pytest.raises(DecisionFailed):
             await store.revise("run", "1", refuse)
         assert await store.look_up("run", "1") == a_record()
         assert await everything(store) == []

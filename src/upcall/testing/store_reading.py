@@ -11,7 +11,7 @@ from upcall.domain.inquiry.inquiry import Kind
 from upcall.domain.records import Happening
 from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import HOUR, NOW, a_closing, an_inquiry, answering, rejecting
-from upcall.testing.store_harness import Refused, StoreHarness, everything, names, refusing
+from upcall.testing.store_harness import DecisionFailed, StoreHarness, everything, names, refusing
 
 
 class ListingContract(StoreHarness):
@@ -186,7 +186,7 @@ class LogContract(StoreHarness):
         asked = [(await store.add(an_inquiry())).inquiry.id for _ in range(10)]
         steps = [store.update(name, refusing if at % 2 else answering()) for at, name in enumerate(asked)]
         results = await asyncio.gather(*steps, return_exceptions=True)
-        assert sum(isinstance(result, Refused) for result in results) == 5
+        assert sum(isinstance(result, DecisionFailed) for result in results) == 5
         assert [event.seq for event in await everything(store)] == list(range(1, 16))
 
     async def test_a_waiting_reader_is_woken_by_the_write(self, store: Store) -> None:

@@ -87,11 +87,11 @@ class SearchContract(StoreHarness):
         [
             '"',
             "' OR 1=1 --",
-            "a:*",
+            "absent:*",
             "*",
             "(",
             "\\",
-            "NEAR(a b)",
+            "NEAR(absent words)",
             "{",
             "\0",
             "\ud800",

@@ -20,8 +20,8 @@ from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_se
 from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
 from upcall.daemon.wiring.store import is_postgres, open_store
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.forgetting import forget
-from upcall.dispatch.service import Dispatch
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files.door import FileDoor
 from upcall.doors.hooks import HookDoor

@@ -12,11 +12,11 @@ from upcall.channels.words import sentences
 from upcall.config.channels import QUIET, ChannelSettings, PushSettings, RouteSettings
 from upcall.config.settings import Config
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.listening import LEASE
 from upcall.dispatch.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, told_once, webhook
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
-from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.routing import Place, Quiet, Route, Routing
 from upcall.domain.consequences import FollowUp

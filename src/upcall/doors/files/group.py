@@ -22,7 +22,7 @@ from upcall.domain.roles import Caller, Role
 from upcall.doors.files import exchange as at
 from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, Refused
 from upcall.doors.files.pace import Pace
-from upcall.doors.mcp.catalogue import ASK, NOTIFY, WAIT
+from upcall.doors.mcp.definitions import ASK, NOTIFY, WAIT
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
 from upcall.doors.mcp.tools import Asker, ToolResult, Tools, Watching, failure, result
 

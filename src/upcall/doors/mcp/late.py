@@ -13,9 +13,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access.tokens import Access
-from upcall.doors.bearer import Guarded
 from upcall.doors.mcp.sticky import Sticky, messages_path
 from upcall.doors.mcp.tools import Tools
+from upcall.http.bearer import RequiresToken
 
 
 class LateDoor:
@@ -48,8 +48,8 @@ class LateDoor:
         streamable: ASGIApp = _Knock(self, "/mcp")
         if self._replica:
             streamable = Sticky(streamable, self._replica)
-        older = {path: Guarded(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
-        plain = {"/mcp": Guarded(self._access, streamable)} | older
+        older = {path: RequiresToken(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        plain = {"/mcp": RequiresToken(self._access, streamable)} | older
         return [*(Route(path, door) for path, door in plain.items()), *self._further(older)]
 
     @asynccontextmanager

@@ -23,7 +23,7 @@ from upcall.domain.roles import Caller
 from upcall.domain.run.resume import RESUME
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
-from upcall.doors.mcp.catalogue import (
+from upcall.doors.mcp.definitions import (
     ASK,
     CONFIRM,
     NOTIFY,

@@ -15,7 +15,7 @@ from psycopg import Error
 from upcall.domain.errors import StorageError
 from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.connection import Connection, News
-from upcall.stores.postgres.faults import in_our_words
+from upcall.stores.postgres.errors import in_our_words
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.reads import Reads

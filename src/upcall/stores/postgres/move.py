@@ -21,7 +21,7 @@ from upcall.domain.errors import StorageError
 from upcall.stores import codec
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
-from upcall.stores.postgres.faults import in_our_words
+from upcall.stores.postgres.errors import in_our_words
 from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.rows import keep, plain
 from upcall.stores.postgres.schema import migrate

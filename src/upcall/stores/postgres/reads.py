@@ -20,7 +20,7 @@ from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
-from upcall.stores.postgres.faults import in_our_words, is_lost
+from upcall.stores.postgres.errors import in_our_words, is_lost
 from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
 from upcall.stores.sqlite.reads import token_in

@@ -121,7 +121,7 @@ def _writes(group: Group) -> list[Statement]:
         rows = [[number, *encode(*each)] for number, each in group.added.items()]
         made.append((_INSERT, columns(rows)))
     if group.changed:
-        changes = [(number, *codec.outcome(after)) for number, after in group.changed.items()]
+        changes = [(number, *codec.state_columns(after)) for number, after in group.changed.items()]
         made.append((_UPDATE, columns(changes)))
     for name, position, content in group.blobs:
         made.append((_ATTACH, (keep(name), position, content)))

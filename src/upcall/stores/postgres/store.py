@@ -22,7 +22,7 @@ from upcall.stores import codec
 from upcall.stores.postgres import ledger
 from upcall.stores.postgres.book import prepared, refuse_broken_text
 from upcall.stores.postgres.clock import DatabaseClock
-from upcall.stores.postgres.faults import in_our_words
+from upcall.stores.postgres.errors import in_our_words
 from upcall.stores.postgres.follower import SAFETY, Follower
 from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.reads import Reads

@@ -23,7 +23,7 @@ from upcall.stores import codec
 from upcall.stores.sqlite import ledger, search
 from upcall.stores.sqlite.backup import copy
 from upcall.stores.sqlite.connections import connect
-from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.errors import in_our_words
 from upcall.stores.sqlite.reads import Reads
 from upcall.stores.sqlite.writer import MAX_GROUP, Writer
 from upcall.stores.sqlite.writes import Writes

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.text.display import one_line
 from upcall.web.pages.locales import Words
 

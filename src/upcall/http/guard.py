@@ -14,8 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upcall.domain.errors import InvalidRequest, UpcallError
-from upcall.web.errors import ForeignHost, ForeignOrigin, TooLarge, failure, http_failure, internal_failure
-from upcall.web.settings import WebSettings
+from upcall.http.errors import ForeignHost, ForeignOrigin, TooLarge, failure, http_failure, internal_failure
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +32,13 @@ ANSWER_LINKS = "/a/"
 class Guard:
     """Wraps the whole application."""
 
-    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
+    def __init__(
+        self, app: ASGIApp, *, body_limit: int, hosts: Iterable[str] = (), origins: Iterable[str] = ()
+    ) -> None:
         self._app = app
-        self._limit = settings.body_limit
-        self._hosts = LOOPBACK | {host.lower() for host in settings.allowed_hosts}
-        self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
+        self._limit = body_limit
+        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._origins = {origin.lower().rstrip("/") for origin in origins}
         # The same few names come with every request.
         self._is_ours = lru_cache(maxsize=64)(self._host_is_ours)
 

@@ -110,7 +110,7 @@ class TooLarge(UpcallError):
 
 
 def failure(error: UpcallError) -> Response:
-    """The response that tells an error."""
+    """The response for an error of ours."""
     headers = _HEADERS.get(error.code)
     if isinstance(error, MethodNotAllowed):
         headers = {"Allow": error.allowed}
@@ -134,7 +134,11 @@ def internal_failure() -> Response:
 def _response(
     status: int, code: str, message: str, hint: str | None, headers: dict[str, str] | None
 ) -> Response:
+    return Response(error_body(code, message, hint), status, headers, media_type="application/json")
+
+
+def error_body(code: str, message: str, hint: str | None) -> bytes:
+    """An error as a JSON document."""
     document = {"error": {"code": code, "message": message, "hint": hint}}
     # An error may quote what was sent, however broken it was.
-    body = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
-    return Response(body, status, headers, media_type="application/json")
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
