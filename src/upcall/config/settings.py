@@ -152,6 +152,14 @@ class Config(PresetSettings):
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
 
+    def agent(self, name: str) -> AgentSettings:
+        """The settings of an agent; those of one that has no table are empty."""
+        return self.agents.get(name, AgentSettings())
+
+    def permission_of(self, name: str) -> Literal["approval", "autonomous"]:
+        """The permission mode of an agent: its own, else the general one."""
+        return self.agent(name).permission or self.permission
+
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     """Read the settings of a home.

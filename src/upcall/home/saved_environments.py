@@ -55,6 +55,10 @@ class SavedEnvironments:
         except (OSError, ValueError, TypeError):
             return None
 
+    def has(self, inquiry: str) -> bool:
+        """Whether something was left for a question."""
+        return self._file(inquiry).exists()
+
     def forget(self, inquiry: str) -> None:
         """Remove the file of a question."""
         self._file(inquiry).unlink(missing_ok=True)

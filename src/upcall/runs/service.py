@@ -105,7 +105,7 @@ class Runs:
         await self._listening.review()
         self._resuming.start()
         await self._listening.start(seen)
-        _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
+        await self._tidying.start(seen)
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
@@ -115,6 +115,7 @@ class Runs:
         await self._resuming.close()
         await self._supervisor.close(end=end)
         await self._listening.close()
+        await self._tidying.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:
@@ -368,14 +369,9 @@ class Runs:
         await self._pump()
 
     def _let_go(self, session: str) -> None:
-        _ = self._chores.add(self._after_session(session), f"what follows {session}")
-
-    async def _after_session(self, session: str) -> None:
-        await self._resuming.let_go(session)
-        await self._tidying.questions()
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
 
     async def _heard(self) -> None:
-        await self._tidying.questions()
         self._resuming.wake()
         await self._resuming.room_made()
         await self._pump()

@@ -69,6 +69,8 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
     for number, question in enumerate(masked):
         # Labels that differed only in their secrets are the same by now.
         _refuse_equal(question.options, f"questions[{number}].")
+    if len({(_seen(question.header), _seen(question.text)) for question in masked}) < len(masked):
+        raise InvalidInquiry("questions", "two of them look the same", hint=EXAMPLE)
     if default is not None:
         default = redact(default).text
     return Draft(

@@ -2,17 +2,16 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from starlette.responses import Response
 
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.roles import require_admin, require_person
 from upcall.http.body import Json
 from upcall.ports.following import follow
 from upcall.web import fields
-from upcall.web.api.openapi import openapi
 from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
@@ -23,16 +22,16 @@ COUNTED = ("asked", "answered", "rejected", "cancelled", "expired", "failed", "c
 class Service:
     """The handlers that are about no inquiry in particular."""
 
-    def __init__(self, broker: Broker, settings: WebSettings) -> None:
+    def __init__(self, broker: Broker, settings: WebSettings, document: Mapping[str, object]) -> None:
         self._broker = broker
         self._settings = settings
-        self._openapi = Json(openapi(settings.version, broker.policy.limits))
+        self._openapi = Json(document)
         self._counts: Counter[str] = Counter()
         self._counted: int | None = None
         self._counting = asyncio.Lock()
 
     async def health(self, call: Call) -> Response:
-        """That the daemon runs and reads its database; nothing that needs a token."""
+        """Is it well."""
         await self._broker.store.next_expiry()
         stopping = self._broker.closing.is_set()
         return Json(
@@ -45,16 +44,18 @@ class Service:
         )
 
     async def alive(self, call: Call) -> Response:
-        """That the daemon itself runs, whatever has become of its database: to start it again would not help that."""
+        """Does it run.
+
+        The database is not read here: a supervisor that restarted the daemon would not mend it.
+        """
         return Json({"status": "ok", "service": "upcall", "version": self._settings.version})
 
     async def openapi(self, call: Call) -> Response:
-        """What this API offers."""
+        """What there is."""
         return self._openapi
 
     async def metrics(self, call: Call) -> Response:
-        """Numbers in Prometheus' text format."""
-        require_person(call.caller, "read metrics")
+        """Numbers to watch, in Prometheus' text format."""
         await self._count()
         lines = [
             *_metric(
@@ -92,8 +93,7 @@ class Service:
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def backup(self, call: Call) -> Response:
-        """Write a copy of everything to a file on the daemon's machine."""
-        require_admin(call.caller, "make backups")
+        """Copy everything to a file on the daemon's machine."""
         body = await call.body()
         path = fields.required_text(body, "path", most=PATH_LENGTH, example='{"path": "/backups/upcall.db"}')
         if not PurePosixPath(path).is_absolute() or "\0" in path:
