@@ -161,7 +161,7 @@ AGENT = "💶 ask @ana or /stop #now a@b.example and $USD, see https://evil.exam
 
 
 @pytest.mark.promise("trust/64")
-def test_whatever_an_agent_wrote_stands_in_code_where_telegram_finds_neither_names_nor_links() -> None:
+def test_agent_text_stands_in_code_where_telegram_finds_neither_names_nor_links() -> None:
     question = {"question": AGENT, "header": "evil.com", "options": ["@ana evil.com", "b"], "context": AGENT}
     inquiry = an_inquiry(**question)
     inquiry = replace(inquiry, origin=replace(inquiry.origin, agent="evil.com @ana"))

@@ -1,6 +1,6 @@
 """Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
 
-What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+An update is confirmed once it is kept, so an update that a crash interrupts is delivered again.
 """
 
 import asyncio
@@ -129,7 +129,7 @@ class Telegram:
             for update in updates:
                 if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
-                    raise Unavailable("what somebody did could not be kept")
+                    raise Unavailable("what a person did could not be kept")
                 offset = update.update_id + 1
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -157,7 +157,7 @@ class Telegram:
         problem_there = hook.last_error_message or ""
         called = Finding(
             ok=hook.url == self._url and not problem_there,
-            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            text=f"Telegram calls {hook.url or 'no address'}{f': {problem_there}' if problem_there else ''}",
             hint=f"it has to reach {self._url}",
         )
         return [signed_in, called]
@@ -167,7 +167,7 @@ class Telegram:
         await self._bot.session.close()
 
     async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = Heard(line="", accepted=False)
         try:
             match done:
@@ -183,13 +183,13 @@ class Telegram:
                 case None:
                     pass
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
         except StorageError:
-            log.exception("what somebody did could not be kept")
+            log.exception("an update could not be kept")
             return True
         except Exception:
-            # It would fail again, and whatever was done after it would wait for ever.
-            log.exception("what somebody did is left alone")
+            # It would fail again, and the updates after it would wait for ever.
+            log.exception("an update is left alone")
         return heard.again
 
     async def _press(self, press: Press, inbox: Inbox) -> Heard:
@@ -230,7 +230,7 @@ class Telegram:
         if view is None:
             return Heard(line=self._words["no_question"], accepted=False)
         if view.outcome is not None or len(view.questions) != len(draft.given):
-            # It is over: the message is brought up to date by whoever has settled it.
+            # It is over: the worker brings the message up to date.
             return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
         assert inbound.message is not None
         try:

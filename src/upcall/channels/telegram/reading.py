@@ -1,4 +1,4 @@
-"""What Telegram sends: presses and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Telegram sends: presses and messages, as what a person did. Words are passed on, never interpreted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from upcall.domain.channel.showing import Inbound, Odd
 Payload = Mapping[str, Any]
 
 COMMANDS = {"/start", "/id"}
-"""What one can say to any bot: the first when it is opened, the second to be told a chat's address."""
+"""The first opens a chat with any bot; the second asks for the address of a chat."""
 
 
 WORDLESS = {
@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A message that is for the bot and for nobody's question."""
+    """A message that is a command to the bot, and about no question."""
 
     name: str
     user: str
@@ -63,7 +63,7 @@ class Command:
 
 
 def understood(update: Payload) -> Press | Note | Command | None:
-    """What somebody did; None for everything that is not about us."""
+    """What a person did; None for an update that is not about us."""
     if "callback_query" in update:
         return _press(update)
     if "message_reaction" in update:
@@ -121,7 +121,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
             return Command(name=name, user=user, place=_place(message))
         words = rest.strip()
     replied = message.get("reply_to_message")
-    # Whatever stands in a topic is a reply to its first message as well.
+    # In a topic, every message is also a reply to the first one of the topic.
     if replied is not None and not replied.get("from", {}).get("is_bot"):
         replied = None
     if replied is None and chat.get("type") != "private":
