@@ -142,8 +142,11 @@ def test_options_of_which_a_form_shows_only_the_beginning_are_listed_whole_in_th
 def test_a_form_has_a_list_for_each_question_and_words_of_ones_own_where_they_fit(
     count: int, fields: list[str]
 ) -> None:
-    question = {"question": "Which of them, " + "x" * 60, "options": ["a", "b", "c"], "multiSelect": True}
-    form = messages.form(shown(questions=[question] * count), WORDS)
+    questions = [
+        {"question": f"Which of them, {number}" + "x" * 60, "options": ["a", "b", "c"], "multiSelect": True}
+        for number in range(count)
+    ]
+    form = messages.form(shown(questions=questions), WORDS)
     kinds = {3: "select", 4: "text"}
     made = [each["component"] for each in form["components"]]
     said = [

@@ -164,9 +164,9 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What came of it: the line to show to that person, if any, and whether what they did counts.
+    """The result of an act: the line to show to that person, if any, and whether the act counts.
 
-    `again` means that it could not be kept: whoever has delivered it may deliver it once more.
+    `again` means that it could not be stored, and the channel may deliver it once more.
     """
 
     line: str
