@@ -200,12 +200,13 @@ async def ask(office: Office, fields: dict[str, object], key: str = "q-1") -> as
 async def test_a_native_question_is_never_refused_for_its_length(office: Office) -> None:
     long = "Which one? " * 1000
     options = [{"label": f"{number} " + "x" * 500, "description": "y" * 5000} for number in range(30)]
-    asking = await ask(
-        office, {"questions": [{"question": long, "header": "h" * 99, "options": options}] * 6}
-    )
+    questions = [
+        {"question": f"{number}. {long}", "header": "h" * 99, "options": options} for number in range(6)
+    ]
+    asking = await ask(office, {"questions": questions})
     (inquiry,) = await office.waiting()
     assert len(inquiry.questions) == 6
-    assert inquiry.questions[0].text == long.strip()
+    assert inquiry.questions[0].text == f"0. {long}".strip()
     await office.broker.receive(
         inquiry.id, Reply(answers=[[options[3]["label"]] for _ in inquiry.questions]), ANA
     )

@@ -32,7 +32,7 @@ def index(published: list[Path], tmp_path_factory: pytest.TempPathFactory) -> st
     """The address of a package index that holds the wheel and the packages of the lock file, and nothing else."""
     folder = tmp_path_factory.mktemp("index")
     interpreter = Path(sys.base_prefix) / "bin" / "python3"
-    download = [interpreter, "-m", "pip", "download", "--quiet", "--require-hashes", "--no-deps"]
+    download = [str(interpreter), "-m", "pip", "download", "--quiet", "--require-hashes", "--no-deps"]
     lock = ROOT / "requirements" / "runtime.txt"
     fetched = subprocess.run(
         [*download, "-d", folder / "files", "-r", lock], check=False, capture_output=True
@@ -77,7 +77,7 @@ def test_the_source_archive_holds_every_file_of_the_project(published: list[Path
 
 def test_uvx_runs_the_demonstration(index: str, stranger: dict[str, str]) -> None:
     run = [
-        TOOLS / "uv",
+        str(TOOLS / "uv"),
         "tool",
         "run",
         "--no-config",
@@ -96,7 +96,7 @@ def test_uvx_runs_the_demonstration(index: str, stranger: dict[str, str]) -> Non
 
 @pytest.mark.promise("doorway/18")
 def test_pipx_installs_the_command(index: str, stranger: dict[str, str], tmp_path: Path) -> None:
-    install = [TOOLS / "pipx", "install", "--index-url", index, "upcall"]
+    install = [str(TOOLS / "pipx"), "install", "--index-url", index, "upcall"]
     done = subprocess.run(install, env=stranger, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     program = tmp_path / ".local" / "bin" / "upcall"

@@ -284,6 +284,25 @@ def test_labels_that_look_the_same_are_refused(one: str, other: str) -> None:
         draft({"question": "Which?", "options": [one, other]})
 
 
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    (
+        ("Which cache?", "Which cache?"),
+        ("Which cache?", "Which\u200b cache?"),
+        ("Is password=hunter22 good?", "Is password=hunter23 good?"),
+    ),
+)
+def test_questions_that_look_the_same_are_refused(one: str, other: str) -> None:
+    with pytest.raises(InvalidInquiry, match="look the same"):
+        draft({"questions": [{"question": one}, {"question": "On which port?"}, {"question": other}]})
+
+
+def test_questions_that_differ_in_their_headers_are_taken() -> None:
+    asked = [{"header": name, "question": "Which framework?"} for name in ("Page", "Server")]
+    assert len(draft({"questions": asked}).questions) == 2
+
+
 def test_labels_that_differ_in_case_or_in_a_symbol_are_taken() -> None:
     assert (
         len(draft({"question": "Which?", "options": ["a", "A", "❤", "❤\ufe0f!"]}).questions[0].options) == 4
