@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.approvals.conftest import AGENT, ANA, BEN, CWD, Office, a_command
-from upcall.approvals.ending import deny_open
+from upcall.approvals.abandoned import deny_open
 from upcall.broker.broker import Reply
 from upcall.domain.approval.rules import Remember
 from upcall.domain.document import document

@@ -33,7 +33,7 @@ async def test_everything_too_old_goes_however_much_it_is(store: SqliteStore, cl
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (StorageError("no"), "cannot forget what is old: no"),
+        (StorageError("no"), "forgetting what is old: no"),
         (OSError("a disk of its own"), "forgetting what is old failed"),
     ],
 )

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from tests.channels.changing import Changing
 from tests.channels.slack_limits import every, problem_with
-from upcall.channels.slack.app import SCOPES
+from upcall.channels.slack.app import OPTIONAL_SCOPES, SCOPES
 from upcall.channels.slack.channel import Slack
 from upcall.testing.channel_house import Message
 
@@ -54,6 +54,8 @@ class FakeSlack(Changing):
         self.refusing: dict[str, str] = {}
         """What is said to each call of these methods."""
         self.takes_blocks = True
+        self.scopes: Sequence[str] = (*SCOPES, *OPTIONAL_SCOPES)
+        """The scopes with which the app was installed."""
         self._failing: str | None = None
         self._busy = 0
         self.silent = False
@@ -186,19 +188,27 @@ class FakeSlack(Changing):
                 return _no("invalid_auth")
             if method in self.refusing:
                 return _no(self.refusing[method])
-            return self._done(method, sent)
+            done = self._done(method, sent)
         finally:
             self._changed.set()
+        if method == "chat.postMessage":
+            await self._may_reply()
+        return done
 
     def _done(self, method: str, sent: Json) -> web.Response:
         match method:
             case "auth.test":
-                return _yes({"x-oauth-scopes": ",".join(SCOPES)}, user="upcall", team="Acme", user_id=BOT)
+                scopes = {"x-oauth-scopes": ",".join(self.scopes)}
+                return _yes(scopes, user="upcall", team="Acme", user_id=BOT)
             case "chat.postMessage" | "chat.update":
                 return self._message(method, sent)
             case "chat.postEphemeral":
                 self._lines.append((sent["user"], _read(sent["text"])))
                 return _yes(message_ts=self._ts())
+            case "conversations.open":
+                if "im:write" not in self.scopes:
+                    return _no("missing_scope")
+                return _yes(channel={"id": f"D{sent['users']}"})
             case "conversations.history":
                 return self._history(sent)
             case "views.open":
@@ -236,6 +246,8 @@ class FakeSlack(Changing):
         return _yes(channel=channel, ts=ts)
 
     def _history(self, sent: Json) -> web.Response:
+        if not sent["channel"].startswith(("C", "D", "G")):
+            return _no("channel_not_found")
         found = [
             {"ts": name.partition("/")[2], "metadata": posted.get("metadata") or {}}
             for name, posted in self._posted.items()

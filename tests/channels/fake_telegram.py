@@ -154,7 +154,15 @@ class FakeTelegram(Changing):
                 name=name, text=posted["text"], answerable=bool(keyboard(posted)) or _asks(posted["text"])
             )
             for name, posted in self._posted.items()
-            if "reply_parameters" not in posted
+            if "reply_parameters" not in posted and name not in self.announced()
+        ]
+
+    def announced(self) -> Sequence[str]:
+        """The names of messages with nothing to press that say they are not complete yet, the oldest first."""
+        return [
+            name
+            for name, posted in self._posted.items()
+            if not keyboard(posted) and re.search(r"\n\n⏳ [^\n]*$", posted["text"])
         ]
 
     def told(self, user: str) -> Sequence[str]:
@@ -253,9 +261,12 @@ class FakeTelegram(Changing):
         if method == "getUpdates":
             return await self._get_updates(int(sent.get("offset", 0)))
         try:
-            return self._done(method, sent)
+            done = self._done(method, sent)
         finally:
             self._changed.set()
+        if method == "sendMessage":
+            await self._may_reply()
+        return done
 
     def _done(self, method: str, sent: Json) -> web.Response:
         match method:

@@ -28,6 +28,9 @@ class BareInbox:
         """Whatever it was."""
         return True
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Nothing is adopted."""
+
     async def say(self, line: Line) -> None:
         """Nothing is said."""
 

@@ -119,6 +119,17 @@ def test_no_backticks_of_an_action_leave_its_fence(count: int) -> None:
     assert sent["content"].count("```") == 4
 
 
+def test_options_of_which_a_form_shows_only_the_beginning_are_listed_whole_in_the_message() -> None:
+    begin = "🌍" * 60
+    questions = [{"question": "Where?", "options": [f"{begin}A", f"{begin}B"]}, {"question": "What name?"}]
+    seen = shown(questions=questions)
+    content = read(messages.content(seen))
+    assert f"1. {begin}A\n2. {begin}B" in content
+    (field, _, _) = messages.form(seen, WORDS)["components"]
+    assert [option["label"] for option in field["component"]["options"]] == ["1", "2"]
+    assert problem_with(messages.message(seen, WORDS)) is None
+
+
 @pytest.mark.parametrize(
     ("count", "fields"),
     [

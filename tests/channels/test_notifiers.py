@@ -162,6 +162,19 @@ async def test_what_an_agent_wrote_is_barred_and_links_nothing_where_it_is_only_
         assert "\n│ see https://evil.example or evil.com" in sent["message"].replace("\u200b", "")
 
 
+async def test_labels_that_begin_alike_and_are_too_long_for_a_button_are_pressed_by_number() -> None:
+    begin = "Deploy to the production cluster in Frankfurt with configuration"
+    async with served() as service:
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        await ntfy.show(shown(ntfy.capabilities, options=[f"{begin} A", f"{begin} B"]), "topic")
+        await ntfy.show(shown(ntfy.capabilities, options=["Redis", "Memcached"]), "topic")
+        await ntfy.close()
+    long, short = service.taken
+    assert [action["label"] for action in long["actions"]] == ["1", "2", "Answer"]
+    assert f"│ 1. {begin} A\n│ 2. {begin} B" in long["message"]
+    assert [action["label"] for action in short["actions"]] == ["Redis", "Memcached", "Answer"]
+
+
 @pytest.mark.promise("trust/63")
 async def test_what_ntfy_refuses_with_buttons_is_sent_without_them() -> None:
     async with served() as service:

@@ -275,6 +275,8 @@ async def test_a_box_that_is_ticked_while_it_is_settled_leaves_nothing_to_press(
 ) -> None:
     channel = calling.channel()
     shown = await channel.show(seen("several choices", CAPABILITIES), calling.place)
+    await channel.refresh(shown, seen("several choices", CAPABILITIES))
+    calling.calls.clear()
     update = {"update_id": 1, **calling.prepared(calling.known, shown.message, "tests")}
     headers = {"x-telegram-bot-api-secret-token": SECRET}
     body = json.dumps(update).encode()

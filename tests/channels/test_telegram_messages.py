@@ -10,7 +10,16 @@ from tests.channels.fake_telegram import problem_with
 from tests.channels.looks import WORDS, seen
 from tests.domain.test_degrading import an_inquiry
 from upcall.channels.telegram.draft import Draft, Pressed, read, written
-from upcall.channels.telegram.messages import CAPABILITIES, QUOTED, Content, TooLong, excerpt, line, message
+from upcall.channels.telegram.messages import (
+    CAPABILITIES,
+    QUOTED,
+    Content,
+    TooLong,
+    announcement,
+    excerpt,
+    line,
+    message,
+)
 from upcall.channels.telegram.reading import Note, understood
 from upcall.channels.words import LANGUAGES, sentences
 from upcall.domain.channel.degrading import view
@@ -105,6 +114,16 @@ Or reply to this message in your own words.
 @pytest.mark.parametrize("name", LOOKS)
 def test_every_sort_of_question_looks_as_it_is_written_down(name: str) -> None:
     assert drawn(message(seen(name, CAPABILITIES), WORDS)) == LOOKS[name]
+
+
+@pytest.mark.promise("trust/86")
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_message_that_is_not_on_record_yet_shows_the_question_and_nothing_to_press(name: str) -> None:
+    content = announcement(seen(name, CAPABILITIES), WORDS)
+    assert content.rows == ()
+    assert content.text.endswith(f"\n\n{WORDS['announced']}")
+    assert seen(name, CAPABILITIES).questions[0].text in content.text
+    assert problem_with(sent(content)) is None
 
 
 def test_the_second_question_shows_what_was_said_to_the_first() -> None:

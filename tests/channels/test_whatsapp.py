@@ -16,7 +16,7 @@ from tests.channels.fake_whatsapp import APP_SECRET, NUMBER, TOKEN, URL, VERIFY_
 from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
 from upcall.broker.broker import Reply
-from upcall.channels.whatsapp import channel as channel_module
+from upcall.channels.whatsapp import receipts as receipts_module
 from upcall.channels.whatsapp.channel import WhatsApp
 from upcall.domain.channel.showing import Inbound, Reference
 from upcall.domain.inquiry.inquiry import Answered
@@ -272,7 +272,7 @@ async def test_a_rate_limit_is_waited_for_and_nothing_is_lost(
 async def test_without_a_receipt_that_it_was_taken_has_to_do(
     whatsapp: FakeWhatsApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(channel_module, "RECEIPT_SECONDS", 0.01)
+    monkeypatch.setattr(receipts_module, "RECEIPT_SECONDS", 0.01)
     channel = whatsapp.channel()
     sent = await channel.show(seen("text", channel.capabilities), whatsapp.place)
     await channel.close()

@@ -156,7 +156,7 @@ def test_choices_are_one_numbered_line() -> None:
         (Rejected(closing=BY_ANA), "✗ Declined — by Ana"),
         (Rejected(closing=replace(BY_ANA, reason="not mine")), "✗ Declined — by Ana: not mine"),
         (Cancelled(closing=replace(BY_ANA, by="bot", reason="turn over")), "✗ Cancelled — by bot: turn over"),
-        (Expired(closing=BY_POLICY), "✗ Expired: nobody answered in time"),
+        (Expired(closing=BY_POLICY), "✗ Expired: no answer came in time"),
         (Failed(closing=replace(BY_POLICY, reason="no route")), "✗ Failed: no route"),
         (Failed(closing=replace(BY_POLICY, reason=None)), "✗ Failed"),
     ),
@@ -199,10 +199,10 @@ def test_the_model_is_told_several_answers_line_by_line() -> None:
 def test_the_model_is_told_when_nobody_answered_and_a_policy_did() -> None:
     by_policy = answered(("Deny",), closing=BY_POLICY)
     assert answer_text(replace(an_inquiry(), state=by_policy)) == (
-        "Nobody answered in time; by policy the answer is: Deny"
+        "No answer came in time; by policy the answer is: Deny"
     )
     both = replace(an_inquiry(TARGET, TARGET), state=answered(("a",), ("a",), closing=BY_POLICY))
-    assert answer_text(both).splitlines()[0] == "Nobody answered in time; by policy the answers are:"
+    assert answer_text(both).splitlines()[0] == "No answer came in time; by policy the answers are:"
 
 
 def test_without_an_answer_the_model_is_told_how_it_ended() -> None:

@@ -21,8 +21,8 @@ from typing_extensions import override
 from tests.cli.conftest import Program
 from tests.files.news import until
 from upcall.broker.broker import Policy
-from upcall.cli.branch import branch_of
 from upcall.cli.client import Client
+from upcall.cli.commands.show import branch_of
 from upcall.config.settings import Config, load
 from upcall.dispatch.notifying import Notice, bell
 from upcall.home.files import Home

@@ -19,19 +19,17 @@ from upcall.dispatch.worker import Worker
 from upcall.domain.channel import delivery
 from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.channel.showing import Finding
-from upcall.domain.errors import StorageError, UnknownChannel
+from upcall.domain.errors import UnknownChannel
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.inquiry.lifecycle import ACTIVATED
 from upcall.domain.records import TAKEN_OVER, Effects, Record
 from upcall.ports.channel import Callback, CallbackReply, Called
+from upcall.ports.following import Follower
+from upcall.ports.store import Event
 
 WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
-
-READ_EVERY = 30.0
-GRACE_SECONDS = 2.0
-"""How long a message that is on its way may take when the daemon stops."""
 
 CLOSE_WITHIN = 10.0
 """Seconds that a channel may take to let go of its connections."""
@@ -78,8 +76,8 @@ class Dispatch:
             for post in posts
         ]
         self._escalation = Escalation(broker, routing, self._wake)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._working: list[asyncio.Task[None]] = []
+        self._following = Follower("following the log for channels", broker.store, self._heed, log)
+        self._started = False
 
     @property
     def names(self) -> Sequence[str]:
@@ -100,29 +98,22 @@ class Dispatch:
         """Begin to work and to listen."""
         if not self._posts:
             return
-        after = await self._broker.store.last_seq()
-        self._tasks = [
-            asyncio.create_task(self._follow(after)),
-            asyncio.create_task(self._escalation.work()),
-            *(asyncio.create_task(teller.work()) for teller in self._tellers.values()),
-            *(asyncio.create_task(listener.listen()) for listener in self._listeners),
-        ]
-        self._working = [asyncio.create_task(worker.work()) for worker in self._workers.values()]
+        self._started = True
+        await self._following.start()
+        for part in self._parts:
+            part.start()
 
     async def close(self) -> None:
         """Stop; what is being sent is let finish for a moment, and else done again by the next daemon."""
-        tasks, self._tasks = self._tasks, []
-        for worker in self._workers.values():
-            worker.stop()
-        working, self._working = self._working, []
-        if working:
-            await asyncio.wait(working, timeout=GRACE_SECONDS)
-        tasks += working
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if tasks:
-            await asyncio.gather(*map(_closed, self._posts.values()))
+        if not self._started:
+            return
+        self._started = False
+        await asyncio.gather(self._following.close(), *(part.close() for part in self._parts))
+        await asyncio.gather(*map(_closed, self._posts.values()))
+
+    @property
+    def _parts(self) -> Sequence[Worker | Teller | Listener | Escalation]:
+        return [self._escalation, *self._tellers.values(), *self._listeners, *self._workers.values()]
 
     async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
         """Where an inquiry was shown, the latest first."""
@@ -180,23 +171,10 @@ class Dispatch:
         for worker in self._workers.values():
             worker.wake()
 
-    async def _follow(self, after: int) -> None:
+    async def _heed(self, event: Event) -> None:
         """Let workers know as soon as the log says that there may be something to do."""
-        while True:
-            try:
-                events = await self._broker.store.events(after, wait=READ_EVERY)
-            except StorageError:
-                log.exception("cannot read the log; trying again in a second")
-                await asyncio.sleep(1)
-                continue
-            except Exception:
-                log.exception("following the log failed; it goes on in a second")
-                await asyncio.sleep(1)
-                continue
-            if events:
-                after = events[-1].seq
-            if any(event.type in WAKES for event in events):
-                self._wake()
+        if event.type in WAKES:
+            self._wake()
 
 
 async def _closed(post: Post) -> None:

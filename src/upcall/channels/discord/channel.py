@@ -16,8 +16,10 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
+from upcall.channels import findings
 from upcall.channels.addresses import guarded
 from upcall.channels.discord import messages, reading
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import plain
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, View
@@ -84,17 +86,17 @@ class Discord:
         once = {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
         path = "/channels/{channel_id}/messages"
         sent = await self._write(view, "POST", path, once, channel_id=channel)
-        return Reference(place=place, message=reading.name_of(channel, str(sent["id"])))
+        return Reference(place=place, message=message_name(channel, str(sent["id"])))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
-        channel, message = reading.whereabouts(reference.message)
+        channel, message = conversation_and_id(reference.message)
         path = "/channels/{channel_id}/messages/{message_id}"
         await self._write(view, "PATCH", path, {}, channel_id=channel, message_id=message)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
-        await self._say(*reading.whereabouts(reference.message), line)
+        await self._say(*conversation_and_id(reference.message), line)
 
     async def listen(self, inbox: Inbox) -> None:
         """Listen on the gateway; the library takes a lost connection up again, if that works at once. Else what was written is missed."""
@@ -120,8 +122,7 @@ class Discord:
         try:
             client = await self._signed_in()
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+            return [findings.refused("bot_token", problem)]
         found = [Finding(ok=True, text=f"signed in as {client.user}")]
         flags = None if client.application is None else client.application.flags
         if flags is None or not (flags.gateway_message_content or flags.gateway_message_content_limited):
@@ -147,7 +148,7 @@ class Discord:
             return
         message = ""
         if interaction.message is not None and channel:
-            message = reading.name_of(channel, str(interaction.message.id))
+            message = message_name(channel, str(interaction.message.id))
         inbound = reading.inbound(
             what, interaction=str(interaction.id), user=str(interaction.user.id), message=message
         )
@@ -187,7 +188,7 @@ class Discord:
                 # A press can be replied to for a quarter of an hour; after that it is said beside the question.
                 if not to["beside"]:
                     raise
-        await self._say(*reading.whereabouts(to["beside"]), line)
+        await self._say(*conversation_and_id(to["beside"]), line)
 
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
         """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
@@ -205,7 +206,7 @@ class Discord:
             id=f"message:{message.id}",
             user=str(message.author.id),
             place=channel,
-            message=None if replied is None else reading.name_of(channel, str(replied)),
+            message=None if replied is None else message_name(channel, str(replied)),
             words=words.strip(),
             # A sticker, a voice message or a picture: without words it says nothing.
             odd=None if words.strip() else Odd.MESSAGE,
@@ -213,7 +214,7 @@ class Discord:
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            to = {"beside": reading.name_of(channel, str(message.id))}
+            to = {"beside": message_name(channel, str(message.id))}
             await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def notice(self, reaction: discord.RawReactionActionEvent, inbox: Inbox) -> None:
@@ -223,12 +224,12 @@ class Discord:
             id=f"reaction:{message}:{reaction.user_id}:{reaction.emoji}",
             user=str(reaction.user_id),
             place=channel,
-            message=reading.name_of(channel, message),
+            message=message_name(channel, message),
             odd=Odd.REACTION,
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            to = {"beside": reading.name_of(channel, message)}
+            to = {"beside": message_name(channel, message)}
             await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def _open(

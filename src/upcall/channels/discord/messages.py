@@ -69,7 +69,9 @@ def content(view: View) -> str:
     if view.context.strip():
         parts.append(fenced(view.context))
     for number, question in enumerate(view.questions, 1):
-        parts.append(_question(question, number if len(view.questions) > 1 else None, listed=not view.form))
+        # A form's lists show no more than a hundred characters of an option.
+        listed = question.numbered or not view.form
+        parts.append(_question(question, number if len(view.questions) > 1 else None, listed=listed))
     if view.more:
         parts += [_with_link(line) for line in view.more.split("\n")]
     if view.outcome is not None:

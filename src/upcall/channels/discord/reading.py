@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.discord.messages import FORM, LIST, OWN, PICK, SEND
+from upcall.channels.naming import conversation_and_id
 from upcall.domain.channel.showing import Given, Inbound
 
 Json = Mapping[str, Any]
@@ -17,17 +18,6 @@ class Pressed:
     inquiry: str
     given: tuple[Given, ...] | None = None
     own: bool = False
-
-
-def name_of(channel: str, message: str) -> str:
-    """What a message is called."""
-    return f"{channel}/{message}"
-
-
-def whereabouts(name: str) -> tuple[str, str]:
-    """The channel and the id of a message."""
-    channel, _, message = name.partition("/")
-    return channel, message
 
 
 def pressed(data: Json) -> Pressed | None:
@@ -67,7 +57,7 @@ def inbound(what: Pressed, *, interaction: str, user: str, message: str) -> Inbo
     return Inbound(
         id=f"interaction:{interaction}",
         user=user,
-        place=whereabouts(message)[0],
+        place=conversation_and_id(message)[0],
         message=message or None,
         inquiry=what.inquiry,
         given=what.given,

@@ -70,7 +70,7 @@ class Email:
         """Send a letter; the same question to the same address is always a letter of the same name."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
-        name = letters.name_of(view.inquiry, place, self._domain)
+        name = letters.letter_name(view.inquiry, place, self._domain)
         text = letters.question(view, self._words)
         message = letters.letter(self._address, place, view.heading, text, name=name)
         await self._send(await self._answerable(message, view.inquiry, place))
@@ -165,7 +165,7 @@ class Email:
                 user=letter.sender,
                 place=letter.sender,
                 inquiry=tag.inquiry if tag is not None and proven else None,
-                message=letters.name_of(tag.inquiry, letter.sender, self._domain)
+                message=letters.letter_name(tag.inquiry, letter.sender, self._domain)
                 if tag is not None and proven
                 else None,
                 words=letter.words,

@@ -19,6 +19,7 @@ from upcall.channels.email.quoting import LONGEST, written
 
 TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
 NOBODY = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+PLAIN, HTML = "text/plain", "text/html"
 _POINTED = re.compile(r"<([^<>]*)>")
 _BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
 _UNSEEN = {"blockquote", "style", "script", "head", "title"}
@@ -100,19 +101,38 @@ def _header(message: Message, name: str) -> str:
 
 
 def _text(message: Message) -> str:
-    """The first part that is text, or else the first that is HTML, as text."""
-    parts = [part for part in message.walk() if not part.is_multipart() and not _is_file(part)]
-    for kind in ("text/plain", "text/html"):
-        for part in parts:
-            if part.get_content_type() == kind:
-                text = _decoded(part)
-                return text if kind == "text/plain" else _without_markup(text)
-    return ""
+    """The text of a letter: its first part that has any, HTML without its markup.
+
+    What follows that part was added by a mail server, or is attached.
+    """
+    part = _text_part(message)
+    if part is None:
+        return ""
+    text = _decoded(part)
+    return text if part.get_content_type() == PLAIN else _without_markup(text)
+
+
+def _text_part(part: Message) -> Message | None:
+    kind = part.get_content_type()
+    if not part.is_multipart():
+        return part if kind in {PLAIN, HTML} and not _is_file(part) else None
+    if part.get_content_maintype() != "multipart":
+        # An attached letter was written by its own sender.
+        return None
+    found = [text for each in _parts(part) if (text := _text_part(each)) is not None]
+    if kind == "multipart/alternative":
+        found.sort(key=lambda text: text.get_content_type() != PLAIN)
+    return found[0] if found else None
+
+
+def _parts(message: Message) -> list[Message]:
+    payload = message.get_payload()
+    return [part for part in payload if isinstance(part, Message)] if isinstance(payload, list) else []
 
 
 def _is_file(part: Message) -> bool:
     try:
-        return bool(part.get_filename())
+        return bool(part.get_filename()) or part.get_content_disposition() == "attachment"
     except (ValueError, LookupError):
         # It has a name, in a character set that is none.
         return True

@@ -7,9 +7,11 @@ so a restart neither repeats nor misses anything.
 import logging
 from collections.abc import Mapping, Sequence
 
+from upcall.channels import findings
 from upcall.channels.addresses import guarded
 from upcall.channels.matrix import messages, reading
 from upcall.channels.matrix.api import HINTS, Homeserver, Synced
+from upcall.channels.naming import message_name
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Reference, View
 from upcall.ports.channel import Inbox, Line, Refused, Unavailable
@@ -41,18 +43,18 @@ class Matrix:
         except (Refused, Unavailable) as problem:
             # The question is there, and people can react without them: no other question waits for these.
             log.info("reactions are left out: %s", problem)
-        return Reference(place=place, message=reading.name_of(room, event))
+        return Reference(place=place, message=message_name(room, event))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Edit a message: one event. Reactions stay below it; one that comes late is told how the question ended."""
         await self._home.sign_in()
-        room, event = reading.whereabouts(reference.message)
+        room, event = reading.room_and_event(reference.message)
         await self._home.send(room, messages.edit(view, event, self._words), event, view.stage)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
         await self._home.sign_in()
-        room, event = reading.whereabouts(reference.message)
+        room, event = reading.room_and_event(reference.message)
         await self._home.send(room, messages.line(line, event))
 
     async def listen(self, inbox: Inbox) -> None:
@@ -82,8 +84,7 @@ class Matrix:
             await self._home.sign_in()
             rooms = await self._home.rooms()
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"access_token: {said}", hint=hint)]
+            return [findings.refused("access_token", problem)]
         signed_in = Finding(ok=True, text=f"signed in as {self._home.user}")
         if not rooms:
             return [signed_in, Finding(ok=False, text="in no room", hint=HINTS["M_FORBIDDEN"])]
@@ -116,7 +117,7 @@ class Matrix:
             line = heard.line
         if not line:
             return
-        about = reading.whereabouts(inbound.message)[1] if inbound.message else ""
+        about = reading.room_and_event(inbound.message)[1] if inbound.message else ""
         to = {
             "room": done.room,
             "event": about if done.key else done.id,

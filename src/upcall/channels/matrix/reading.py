@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.matrix.messages import ABOUT, INQUIRY, KEYS, MARK
+from upcall.channels.naming import message_name
 from upcall.domain.channel.showing import Given, Inbound, Odd
 
 Event = Mapping[str, Any]
@@ -49,12 +50,7 @@ class Mark:
     about: str = ""
 
 
-def name_of(room: str, event: str) -> str:
-    """What a message is called."""
-    return f"{room}/{event}"
-
-
-def whereabouts(name: str) -> tuple[str, str]:
+def room_and_event(name: str) -> tuple[str, str]:
     """The room and the event of a message; an event's id begins with a dollar sign, a room's has none."""
     room, _, event = name.partition("/$")
     return room, f"${event}"
@@ -123,7 +119,7 @@ def inbound(done: Done, event: str, found: Mark) -> Inbound:
         id=f"event:{done.id}",
         user=done.user,
         place=done.room,
-        message=name_of(done.room, event),
+        message=message_name(done.room, event),
         inquiry=found.inquiry,
         given=given,
         words=done.words,

@@ -10,7 +10,7 @@ from typing_extensions import override
 from upcall.channels.one_way import OneWay, summary
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
-from upcall.domain.text.display import shortened
+from upcall.domain.text.display import shortened, units
 from upcall.ports.channel import FormRefused, Refused, SignedOut, Unavailable
 
 CALL_SECONDS = 15.0
@@ -118,10 +118,12 @@ def _answers(view: View) -> list[dict[str, object]]:
         # The page behind the link takes only what comes from itself, and a message that we wrote does.
         "Origin": f"{address.scheme}://{address.netloc}",
     }
+    # Two labels that begin alike would look alike once cut: their numbers, which the text lists, stand for them.
+    fit = all(units(choice.full) <= LABEL for choice in asked.choices)
     return [
         {
             "action": "http",
-            "label": shortened(choice.full, LABEL),
+            "label": choice.full if fit else str(position + 1),
             "url": view.link,
             "method": "POST",
             "headers": headers,

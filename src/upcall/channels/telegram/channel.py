@@ -7,7 +7,7 @@ import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from aiogram import Bot
@@ -23,12 +23,14 @@ from aiogram.types import (
     Update,
 )
 
+from upcall.channels import findings
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.plain import numbered
 from upcall.channels.telegram import messages
 from upcall.channels.telegram.draft import Draft
 from upcall.channels.telegram.errors import failure
 from upcall.channels.telegram.messages import Content
-from upcall.channels.telegram.reading import Command, Note, Press, name_of, understood, whereabouts
+from upcall.channels.telegram.reading import Command, Note, Press, understood
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
 from upcall.domain.errors import InvalidRequest, StorageError
@@ -77,13 +79,18 @@ class Telegram:
         self._secret = webhook_secret
         self._url = url
         self._words: Mapping[str, str] = sentences(language)
+        self._last_plain = ""
         server = TelegramAPIServer.from_base(api_url) if api_url else PRODUCTION
         self._bot = Bot(bot_token, session=AiohttpSession(api=server, timeout=CALL_SECONDS))
 
     async def show(self, view: View, place: str) -> Reference:
-        """Post a message; a place is a chat's id, and a topic's after a slash."""
+        """Post a message without buttons, which its first refresh adds; a place is a chat's id, and a topic's after a slash.
+
+        Telegram neither knows a repetition nor lets a bot look into a chat: if a crash leaves the message unrecorded, it is
+        sent again, and the first one has nothing to press.
+        """
         try:
-            sent = await self._post(place, _content(view, self._words))
+            sent = await self._post(place, _fitting(messages.announcement, view, self._words))
         except FormRefused as problem:
             sent = await self._post(place, self._plain(view, problem))
         return Reference(place=place, message=sent)
@@ -91,7 +98,7 @@ class Telegram:
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         try:
-            await self._edit(reference.message, _content(view, self._words))
+            await self._edit(reference.message, _fitting(messages.message, view, self._words))
         except FormRefused as problem:
             await self._edit(reference.message, self._plain(view, problem))
 
@@ -143,8 +150,7 @@ class Telegram:
             found = await self._call(self._bot.get_me())
             hook = await self._call(self._bot.get_webhook_info())
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+            return [findings.refused("bot_token", problem)]
         signed_in = Finding(ok=True, text=f"signed in as @{found.username}")
         if not self._secret:
             return [signed_in, Finding(ok=True, text="asks Telegram for what people do")]
@@ -247,7 +253,10 @@ class Telegram:
 
     def _plain(self, view: View, problem: FormRefused) -> Content:
         """A view without anything to press, where Telegram does not take it as it was."""
-        log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        if view.ref != self._last_plain:
+            # The announcement and its completion are refused alike, and said once.
+            log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        self._last_plain = view.ref
         text = numbered(view, self._words)
         if units(text) > messages.LONGEST and view.outcome is None:
             raise Refused(TOO_LONG)
@@ -267,7 +276,9 @@ class Telegram:
         chat, _, topic = place.partition("/")
         to = None
         if reply_to is not None:
-            to = ReplyParameters(message_id=whereabouts(reply_to)[1], allow_sending_without_reply=True)
+            to = ReplyParameters(
+                message_id=int(conversation_and_id(reply_to)[1]), allow_sending_without_reply=True
+            )
         sent = await self._call(
             self._bot.send_message(
                 chat,
@@ -280,16 +291,16 @@ class Telegram:
                 reply_markup=_keyboard(content),
             )
         )
-        return name_of(sent.chat.id, sent.message_id)
+        return message_name(sent.chat.id, sent.message_id)
 
     async def _edit(self, name: str, content: Content) -> None:
-        chat, number = whereabouts(name)
+        chat, number = conversation_and_id(name)
         try:
             await self._call(
                 self._bot.edit_message_text(
                     content.text,
                     chat_id=chat,
-                    message_id=number,
+                    message_id=int(number),
                     parse_mode=None,
                     entities=_entities(content),
                     link_preview_options=NO_PREVIEW,
@@ -333,9 +344,11 @@ def _understood(update: Update) -> Press | Note | Command | None:
         return None
 
 
-def _content(view: View, words: Mapping[str, str]) -> Content:
+def _fitting(
+    rendered: Callable[[View, Mapping[str, str]], Content], view: View, words: Mapping[str, str]
+) -> Content:
     try:
-        return messages.message(view, words)
+        return rendered(view, words)
     except messages.TooLong as error:
         raise Refused(TOO_LONG) from error
 

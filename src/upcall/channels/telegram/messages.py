@@ -23,6 +23,7 @@ CAPABILITIES = Capabilities(
     multi_select=30,
     option_label=40,
     form=4,
+    two_phase=True,
     body=3600,
 )
 LONGEST = 4096
@@ -130,6 +131,16 @@ def message(view: View, words: Words, draft: Draft | None = None) -> Content:
     if units(page.text) > LONGEST:
         raise TooLong
     return replace(_content(page), rows=tuple(_rows(view, draft, words)))
+
+
+def announcement(view: View, words: Words) -> Content:
+    """A view with nothing to press, which its message shows until it is on record. Raises as `message` does."""
+    whole = message(view, words)
+    if view.outcome is not None:
+        return whole
+    draft = Draft.blank(len(view.questions))
+    page = _page(replace(view, hint=words["announced"]), draft)
+    return _content(page) if units(page.text) <= LONGEST else replace(whole, rows=())
 
 
 def _page(view: View, draft: Draft) -> _Page:

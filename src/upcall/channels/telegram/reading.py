@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from upcall.channels.naming import message_name
 from upcall.channels.telegram.draft import Pressed, read
 from upcall.channels.telegram.messages import QUOTED, excerpt
 from upcall.domain.channel.showing import Inbound, Odd
@@ -61,17 +62,6 @@ class Command:
     place: str
 
 
-def name_of(chat: object, message: object) -> str:
-    """What a message is called."""
-    return f"{chat}/{message}"
-
-
-def whereabouts(name: str) -> tuple[str, int]:
-    """The chat and the number of a message."""
-    chat, _, number = name.rpartition("/")
-    return chat, int(number)
-
-
 def understood(update: Payload) -> Press | Note | Command | None:
     """What somebody did; None for everything that is not about us."""
     if "callback_query" in update:
@@ -94,7 +84,7 @@ def _press(update: Payload) -> Press | None:
         id=f"update:{update['update_id']}",
         user=str(query["from"]["id"]),
         place=_place(message),
-        message=name_of(message["chat"]["id"], message["message_id"]),
+        message=message_name(message["chat"]["id"], message["message_id"]),
         inquiry=pressed.inquiry,
         given=pressed.draft.given,
     )
@@ -107,7 +97,7 @@ def _reaction(update: Payload) -> Note | None:
     author = reaction.get("user")
     if author is None or author.get("is_bot") or not reaction.get("new_reaction"):
         return None
-    name = name_of(reaction["chat"]["id"], reaction["message_id"])
+    name = message_name(reaction["chat"]["id"], reaction["message_id"])
     inbound = Inbound(
         id=f"update:{update['update_id']}",
         user=str(author["id"]),
@@ -124,7 +114,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
     odd = None if words else _odd(message)
     if author is None or author.get("is_bot") or (not words and odd is None):
         return None
-    name, user = name_of(chat["id"], message["message_id"]), str(author["id"])
+    name, user = message_name(chat["id"], message["message_id"]), str(author["id"])
     first, _, rest = words.partition(" ")
     if first.partition("@")[0] in COMMANDS:
         if not rest.strip():
@@ -140,7 +130,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         id=f"update:{update['update_id']}",
         user=user,
         place=_place(message),
-        message=None if replied is None else name_of(chat["id"], replied["message_id"]),
+        message=None if replied is None else message_name(chat["id"], replied["message_id"]),
         words=words,
         odd=odd,
         at=float(message["date"]) if message.get("date") else None,

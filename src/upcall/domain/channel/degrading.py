@@ -18,7 +18,7 @@ SHORTEST = 400
 """Characters that are left of a text at the very least when it has to be cut."""
 
 VERDICTS = (APPROVE, DENY)
-"""What the positions of an approval's two choices stand for, whatever language they are shown in."""
+"""What the positions of an approval's two choices stand for, in every language."""
 
 _LONGEST_HEADING = 200
 
@@ -148,7 +148,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
             Choice(label=str(number), full=choice.full, description=choice.description)
             for number, choice in enumerate(choices, 1)
         )
-    # Whoever replies by number, and to one question, can say by number that none of them is right.
+    # A person who replies by number to a single question can choose "other" by number too.
     by_number = alone and control is Control.WORDS and bool(choices) and not can.one_way
     other = by_number and question.custom and not question.multi
     if other:

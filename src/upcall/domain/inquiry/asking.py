@@ -202,7 +202,7 @@ def _label(sent: object, path: str, limits: Limits) -> str:
 
 
 def _labels(sent: object) -> tuple[str, ...]:
-    """Words by which routes tell inquiries apart; nobody is shown them as part of the question."""
+    """Words by which routes tell inquiries apart; they are not shown as part of the question."""
     if sent is None:
         return ()
     items = [sent] if isinstance(sent, str) else forms.sequence(sent, "labels")

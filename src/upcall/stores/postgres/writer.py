@@ -1,4 +1,4 @@
-"""The one task that writes: whatever is asked of it while a transaction is under way shares the next one.
+"""The one task that writes: all work that arrives during a transaction shares the next one.
 
 A transaction takes two round trips: lock and read, decide in memory, write and commit. Results are released after
 the commit, events first. A connection that is lost is made again. What surely was not committed is then run again;
@@ -26,6 +26,7 @@ from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.locked import begin
 from upcall.stores.postgres.naming import Naming
 from upcall.stores.postgres.work import Adding, Work
+from upcall.stores.results import Result, release
 
 MAX_GROUP = 1024
 PATIENCE = 10.0
@@ -41,16 +42,10 @@ class _Task(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class _Result(NamedTuple):
-    future: asyncio.Future[Any]
-    result: object
-    error: BaseException | None
-
-
 class _CutOffError(Exception):
     """The connection was lost after COMMIT had been sent and before anything came back."""
 
-    def __init__(self, reason: Error, group: Group, results: list[_Result], number: int) -> None:
+    def __init__(self, reason: Error, group: Group, results: list[Result], number: int) -> None:
         super().__init__()
         self.reason = reason
         self.group = group
@@ -94,7 +89,7 @@ class Writer:
         return None if self._connection is None else self._connection.info.backend_pid
 
     def submit(self, work: Work) -> asyncio.Future[Any]:
-        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        """Do and commit `work`; cancelling the future does not undo it."""
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -117,9 +112,9 @@ class Writer:
             group, self._gathered = self._gathered[: self._max_group], self._gathered[self._max_group :]
             try:
                 await self._settle(group, self._loop.time() + self._patience)
-            # A bug of ours must not leave anybody waiting for ever, nor end the task that all others need.
+            # A bug of ours must neither leave a caller waiting for ever nor end the task that all writes need.
             except Exception as error:
-                log.exception("a group of writes failed in a way that nobody has thought of")
+                log.exception("a group of writes failed unexpectedly")
                 await self._let_go()
                 _refuse(group, error)
         if self._connection is not None:
@@ -128,7 +123,7 @@ class Writer:
         await self._let_go()
 
     async def _settle(self, tasks: list[_Task], deadline: float) -> bool:
-        """Have a group committed or refused; False when whatever comes next would be refused as well.
+        """Commit or refuse a group; False when the next group would be refused as well.
 
         It is tried at least once, and again until the deadline.
         """
@@ -144,7 +139,7 @@ class Writer:
                     self._give_up(tasks, error)
                     return False
                 if not kept:
-                    # Whatever ended it may end it each time: it is tried for as long as anything else, and no longer.
+                    # The same cause may end each attempt: it is tried until the deadline of every other write, and no longer.
                     if self._loop.time() >= deadline:
                         return await self._settle_apart(tasks, cut.reason, deadline)
                     await pauses.pause()
@@ -161,7 +156,7 @@ class Writer:
                 await pauses.pause()
                 continue
             await self._publish(group)
-            _release(results)
+            release(results)
             if self._complaint:
                 log.info("the database %s takes what is written again", self._link.where)
                 self._complaint = ""
@@ -187,7 +182,7 @@ class Writer:
             self._complaint = told.message
         _refuse(tasks, told)
 
-    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[_Result]]:
+    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[Result]]:
         if self._connection is None:
             self._connection = await self._link.connect()
         connection = self._connection
@@ -209,7 +204,7 @@ class Writer:
         return group, results
 
     async def _was_kept(self, number: int, deadline: float) -> bool:
-        """Whether the commit of that number, whose outcome we did not hear, took place.
+        """Whether the commit of that number took place, after its confirmation was lost.
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
@@ -245,26 +240,13 @@ class Writer:
                 await connection.close()
 
 
-def _decided(group: Group, task: _Task) -> _Result:
+def _decided(group: Group, task: _Task) -> Result:
     try:
-        return _Result(task.future, group.run(task.work), None)
-    # Whatever a decision raises belongs to its caller; this task has to go on.
+        return Result(task.future, group.run(task.work), None)
+    # Any exception of a decision belongs to its caller; this task has to go on.
     except BaseException as error:  # noqa: BLE001 - a future carries it on
-        return _Result(task.future, None, error)
+        return Result(task.future, None, error)
 
 
 def _refuse(tasks: list[_Task], error: BaseException) -> None:
-    _release([_Result(task.future, None, error) for task in tasks])
-
-
-def _release(results: list[_Result]) -> None:
-    for future, result, error in results:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(result)
-        elif isinstance(error, StopIteration):
-            # asyncio forbids it as an outcome.
-            future.set_exception(RuntimeError("a decision raised StopIteration"))
-        else:
-            future.set_exception(error)
+    release([Result(task.future, None, error) for task in tasks])
