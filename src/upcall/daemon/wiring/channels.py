@@ -1,4 +1,4 @@
-"""Channels put together: settings in, routes and the channels that they name out."""
+"""Makes channels and routes from the settings."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -28,14 +28,14 @@ from upcall.ports.store import Store
 
 
 def follow_up(routing: Routing) -> FollowUp:
-    """What is written with each step of an inquiry; where no channel is set up, nothing about channels."""
+    """The jobs that are written with each change of an inquiry; without channels, only those of resuming."""
     if not routing.channels:
         return resume.consequences
     return lambda change: resume.consequences(change) + routing.consequences(change)
 
 
 def channel_routing(config: Config) -> Routing:
-    """Where questions go beside the inbox."""
+    """The routes of questions beside the inbox."""
     routes = tuple(
         Route(
             places=tuple(_place(place) for place in route.to),
@@ -55,11 +55,11 @@ def channel_routing(config: Config) -> Routing:
 
 
 SignedPath = Callable[[Inquiry, str, str], Awaitable[str | None]]
-"""Where whoever has an address in a channel can answer an inquiry; None if it is nobody's."""
+"""The path where the owner of an address in a channel answers an inquiry; None if the address belongs to no person."""
 
 
 async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
-    """No answer link: everybody signs in."""
+    """No answer link: people sign in."""
     return None
 
 
@@ -91,7 +91,7 @@ def posts(
 
 
 def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions | None:
-    """Whose browsers are told by push; None where that is not set up."""
+    """The browsers that get push messages; None without a push channel."""
     wanted = any(isinstance(settings, PushSettings) for settings in config.channels.values())
     return Subscriptions(store, access, new_push_key) if wanted else None
 
@@ -108,7 +108,7 @@ async def channels_at_work(
     *,
     shared: bool,
 ) -> AsyncIterator[Dispatch]:
-    """The channels, and whatever only tells; where daemons share a database, one at a time listens to each channel."""
+    """The running channels and notifications. Where daemons share a database, one at a time listens to each channel."""
     dispatch = Dispatch(
         broker,
         People(broker.store, broker.now),
@@ -128,14 +128,14 @@ async def channels_at_work(
 async def _notifications(
     store: Store, links: AnswerLinks, config: Config, url: str, owner: str, *, shared: bool
 ) -> AsyncIterator[None]:
-    """Tell the owner of the home that somebody asks, in the ways that they want."""
+    """Notify the owner of the home about questions, as the settings say."""
     settings, base = config.notifications, config.public_url.rstrip("/") or url
 
     async def link(inquiry: Inquiry) -> str:
         try:
             return base + await links.path(inquiry, owner, via="terminal")
         except UnknownPerson:
-            # Where homes share a database, somebody else may have the name.
+            # Where homes share a database, the name may belong to a person of another home.
             return f"{base}/i/{inquiry.id}"
 
     post = webhook(settings.webhook_url)
