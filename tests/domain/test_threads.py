@@ -124,7 +124,7 @@ class Conversation(RuleBasedStateMachine):
         self.write(effects or Effects())
 
     def advance(self) -> None:
-        """As `Turns` does it, with a halt after each of its steps."""
+        """As `ThreadQueue` does it, with a halt after each of its steps."""
         record = self.records[THREAD, "t"]
         name = thread_in(record).active
         if self.active is not None:
