@@ -30,7 +30,6 @@ from upcall.domain.run.program import (
     Deferred,
     Finished,
     Noticed,
-    Permission,
     Said,
     Session,
     SessionSeen,
@@ -44,8 +43,8 @@ from upcall.home.files import Home
 from upcall.ports.agent import Driver, Reader
 from upcall.ports.store import Store
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.preparing import Premises
-from upcall.runs.service import Runs, Terms
+from upcall.runs.process.host import RunHost, RunSettings
+from upcall.runs.service import RunService
 from upcall.stores.sqlite.store import SqliteStore
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -118,7 +117,7 @@ class House:
     store: Store
     broker: Broker
     access: Access
-    runs: Runs
+    runs: RunService
     held: Held
     work: Path
 
@@ -242,7 +241,7 @@ async def a_house(
     resume_message: str = "",
     advice: str = "",
     pacing: Pacing | None = None,
-    **premises: Any,
+    **settings: Any,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
     home = Home(path / "home")
@@ -255,24 +254,23 @@ async def a_house(
     access = Access(store)
     await access.load()
     held = Held()
-    runs = Runs(
-        Premises(
-            home=home,
-            url="http://127.0.0.1:1",
-            runner="here",
-            agents=lambda _: PlainAgent(rest, hides_results=hides_results),
-            desks=lambda run: ApprovalDesk(
-                broker, caller=run.caller, session=f"run-{run.number}", door="native"
-            ),
+    host = RunHost(
+        home=home,
+        url="http://127.0.0.1:1",
+        runner="here",
+        settings=RunSettings(
+            limit=limit,
+            arguments=lambda _: ("--quiet",),
             resume_message=resume_message,
             advice=advice,
-            **{"kill_grace": 1.0, **premises},
+            **{"kill_grace": 1.0, **settings},
         ),
-        broker,
-        access,
-        Terms(limit=limit, permission=lambda _: Permission.APPROVAL, arguments=lambda _: ("--quiet",)),
-        held,
+        access=access,
+        agents=lambda _: PlainAgent(rest, hides_results=hides_results),
+        desks=lambda run: ApprovalDesk(broker, caller=run.caller, session=f"run-{run.number}", door="native"),
+        held=held,
     )
+    runs = RunService(host, broker)
     await runs.open()
     try:
         yield House(home=home, store=store, broker=broker, access=access, runs=runs, held=held, work=work)

@@ -48,7 +48,7 @@ def main() -> int:
         assert defaults is not None
         defaults["lease"] = lease
     kinds = os.environ.get("HALT", "").split()
-    for owner, name in ((worker.Worker, "_is_ours"), (resuming.Resuming, "_resume")):
+    for owner, name in ((worker.Worker, "_is_ours"), (resuming.ResumeWorker, "_resume")):
         setattr(owner, name, halting(getattr(owner, name), kinds))
     return run(sys.argv[1:])
 

@@ -12,7 +12,7 @@ from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers

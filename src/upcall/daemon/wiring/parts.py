@@ -49,9 +49,8 @@ from upcall.http.gate import Gate, most_connections
 from upcall.ports.background import Background
 from upcall.ports.store import Store
 from upcall.runs.book import Book
-from upcall.runs.groups import GroupRuns
-from upcall.runs.process.preparing import Premises
-from upcall.runs.service import Runs, Terms
+from upcall.runs.process.host import RunHost, RunSettings
+from upcall.runs.service import RunService
 from upcall.setup.work_tree import WorkTree
 from upcall.web.api.sign_in_links import sign_in_path
 from upcall.web.app import WebSettings, create_app
@@ -72,7 +71,7 @@ class Assembly:
     broker: Broker
     pipes: PipeServer
     files: FileDoor
-    runs: Runs
+    runs: RunService
     dispatch: Dispatch
     access: Access
     public_url: str
@@ -208,11 +207,22 @@ def _mcp(tools: Tools, access: Access, config: Config) -> LateDoor:
 
 def _file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> FileDoor:
     agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
-    groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
-    return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
+    book = Book(broker.store, runner_name(home), broker.now)
+
+    async def asker(group: str) -> Caller | None:
+        """The newest live run of the group's agent, the agent without a run, or None for a group without an agent."""
+        agent = agents.get(group)
+        if agent is None:
+            return None
+        run = await book.newest_alive(agent)
+        return Caller(name=agent, role=Role.AGENT) if run is None else run.caller
+
+    return FileDoor(tools, broker.collect, file_roots(home, config), asker=asker)
 
 
-def supervised(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:
+def supervised(
+    home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held
+) -> RunService:
     """The runs of one home."""
 
     def permission(agent: str) -> Permission:
@@ -227,25 +237,32 @@ def supervised(home: Home, config: Config, url: str, broker: Broker, access: Acc
 
     work_tree = WorkTree(config.work_tree_server, url)
 
-    def furniture(agent: str) -> WorkTree | None:
+    def folder_setup(agent: str) -> WorkTree | None:
         adapter = config.agents.get(agent, AgentSettings()).adapter or agent
         return work_tree if config.work_tree_server and adapter == "claude" else None
 
-    premises = Premises(
-        home=home,
-        url=url,
-        runner=runner_name(home),
-        agents=lambda name: agent_named(name, config.agents, config.marker),
-        desks=desk,
-        wait=config.block_timeout,
+    settings = RunSettings(
+        limit=config.runs.limit,
+        permission=permission,
+        arguments=arguments,
         resume_message=config.resume_message,
         advice=config.advice,
         aliases=config.tool_aliases,
         server=config.work_tree_server,
-        furniture=furniture,
+        wait=config.block_timeout,
     )
-    terms = Terms(limit=config.runs.limit, permission=permission, arguments=arguments)
-    return Runs(premises, broker, access, terms, held)
+    host = RunHost(
+        home=home,
+        url=url,
+        runner=runner_name(home),
+        settings=settings,
+        access=access,
+        agents=lambda name: agent_named(name, config.agents, config.marker),
+        desks=desk,
+        held=held,
+        folder_setup=folder_setup,
+    )
+    return RunService(host, broker)
 
 
 def runner_name(home: Home) -> str:

@@ -8,9 +8,8 @@ from upcall.domain.document import Document, timestamp
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Command
 from upcall.domain.run.run import Run
+from upcall.ports.runs import LogPage, RunPage
 from upcall.ports.store import Query
-from upcall.runs.book import RunPage
-from upcall.runs.process.log import LogPage
 from upcall.web.call import Json
 
 OPEN_PAGE = 200

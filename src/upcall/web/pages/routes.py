@@ -9,7 +9,7 @@ from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.api.documents import Documents
 from upcall.web.api.inquiries import Inquiries
 from upcall.web.call import Call
