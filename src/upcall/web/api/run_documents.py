@@ -33,15 +33,17 @@ class RunDocuments:
         return Json({"items": await self._written(page.items), "next": page.next})
 
     async def _written(self, runs: Sequence[Run]) -> list[Document]:
-        waiting = await self._open_refs() if runs else {}
+        # One run is read by the index of its inquiries, however many others are open.
+        only = runs[0].number if len(runs) == 1 else None
+        waiting = await self._open_refs(only) if runs else {}
         return [run_document(run, waiting.get(run.number, [])) for run in runs]
 
-    async def _open_refs(self) -> Mapping[int, list[str]]:
-        """The refs of open inquiries by the number of their run, the longest open first."""
+    async def _open_refs(self, run: int | None) -> Mapping[int, list[str]]:
+        """The refs of open inquiries, of one run or of all, by the number of their run, the longest open first."""
         found: defaultdict[int, list[str]] = defaultdict(list)
         cursor: str | None = None
         while True:
-            query = Query(state="open", limit=OPEN_PAGE, cursor=cursor)
+            query = Query(state="open", run=run, limit=OPEN_PAGE, cursor=cursor)
             page = await self._broker.find(query, EVERYBODY)
             for inquiry in page.items:
                 if inquiry.origin.run is not None:
