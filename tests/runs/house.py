@@ -6,6 +6,7 @@ import json
 import logging
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
@@ -241,6 +242,7 @@ async def a_house(
     resume_message: str = "",
     advice: str = "",
     pacing: Pacing | None = None,
+    clock: Callable[[], float] = time.time,
     **settings: Any,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
@@ -248,8 +250,8 @@ async def a_house(
     home.create()
     work = path / "work"
     work.mkdir(exist_ok=True)
-    store = await SqliteStore.open(home.database_file)
-    broker = Broker(store, follow_up=resume.consequences, pacing=pacing)
+    store = await SqliteStore.open(home.database_file, clock=clock)
+    broker = Broker(store, follow_up=resume.consequences, pacing=pacing, clock=clock)
     await broker.start()
     access = Access(store)
     await access.load()
