@@ -25,7 +25,7 @@ class Robot:
 
 @pytest.fixture
 def robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package of somebody else's that brings an agent."""
+    """A package of another author that brings an agent."""
     (tmp_path / "robot_adapter.py").write_text(ADAPTER)
     information = tmp_path / "robot_adapter-1.0.dist-info"
     information.mkdir()

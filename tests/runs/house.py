@@ -1,4 +1,4 @@
-"""A store, a broker and a service of runs, whose only agent is the program beside this file."""
+"""A store, a broker and a service of runs with one agent: the program beside this file."""
 
 import asyncio
 import fcntl
@@ -192,7 +192,7 @@ class House:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
 
     def processes(self) -> list[int]:
-        """The agents' processes that are alive, and whatever they have started: all work in the same folder."""
+        """The live processes of the agents, and those that they have started: all work in the same folder."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():

@@ -1,4 +1,4 @@
-"""Whatever crashes between two steps of a start, no session has two processes, and none is forgotten."""
+"""After a crash between any two steps of a start, no session has two processes, and none is forgotten."""
 
 import itertools
 import os
@@ -85,7 +85,7 @@ async def test_a_run_whose_keeper_cannot_be_started_fails_after_a_few_tries(
 async def test_a_run_is_started_once_its_keeper_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looks after keepers does not take its process for lost meanwhile."""
+    """The check of keepers does not take its process for lost meanwhile."""
     keepers = Keepers(broken=1)
     monkeypatch.setattr(supervise, "start_keeper", keepers.start)
     monkeypatch.setattr(supervise, "CHECK_EVERY", 0.01)

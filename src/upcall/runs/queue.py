@@ -31,7 +31,7 @@ class RunQueue:
         async with self._supervisor.room() as room:
             if self._is_closed:
                 return
-            # Sessions whose answer is there were begun earlier than every queued run.
+            # Sessions that have an answer waiting were begun earlier than every queued run.
             left = room - self._worker.without_room
             queued = [run for run in await self._book.own(RunState.QUEUED) if not self._rests(run)]
             for run in list(reversed(queued))[: max(left, 0)]:

@@ -23,7 +23,7 @@ class Watch:
     What the process has said is kept in the book together with how far its output was read, so that a daemon that goes
     on from there knows all of it.
 
-    `delivers` are the inquiries that the process was started with, whose ends its model has once it speaks.
+    `delivers` are the inquiries that the process was started with the answers of: its model has them once it speaks.
     """
 
     def __init__(self, run: Run, book: Book, deliveries: Deliveries, delivers: Sequence[str]) -> None:
