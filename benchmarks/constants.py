@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from benchmarks.samples import an_inquiry, answered
 from upcall.domain.document import document
-from upcall.web.guard import Guard
+from upcall.http.guard import Guard
 from upcall.web.settings import WebSettings
 
 
@@ -44,7 +44,7 @@ def application() -> Guard:
         Route("/v1/inquiries/{name}/wait", Constant(settled)),
         Route("/v1/inquiries/{name}/answer", Constant({"accepted": True, "inquiry": settled})),
     ]
-    return Guard(Router(routes, redirect_slashes=False), WebSettings(version="0"))
+    return Guard(Router(routes, redirect_slashes=False), body_limit=WebSettings(version="0").body_limit)
 
 
 async def main() -> None:

@@ -12,8 +12,8 @@ from tests.doors.test_tools import ASKER, HASTY, PATIENCE, PERSON, asked
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.catalogue import PERMIT
 from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.definitions import PERMIT
 from upcall.doors.mcp.tools import Asker, Tools, Watching
 
 RUN = Caller(name="claude", role=Role.AGENT, run=3)

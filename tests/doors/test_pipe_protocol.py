@@ -16,11 +16,11 @@ from tests.doors.agent import INITIALIZE, MODERN
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.domain.roles import Caller, Role
-from upcall.doors.bearer import CALLER
 from upcall.doors.mcp.conversation import Conversation, Peer
 from upcall.doors.mcp.server import McpDoor
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.pipe.server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
+from upcall.http.bearer import CALLER
 from upcall.http.gate import Gate
 
 PATIENCE = 30

@@ -15,7 +15,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
@@ -119,7 +119,7 @@ class House:
     broker: Broker
     access: Access
     runs: RunService
-    held: Held
+    held: ConnectedSessions
     work: Path
 
     async def begin(self, task: str, **order: object) -> Run:
@@ -255,7 +255,7 @@ async def a_house(
     await broker.start()
     access = Access(store)
     await access.load()
-    held = Held()
+    held = ConnectedSessions()
     host = RunHost(
         home=home,
         url="http://127.0.0.1:1",

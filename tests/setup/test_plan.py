@@ -8,7 +8,7 @@ import pytest
 
 from upcall.agents.catalogue import UnknownProgram
 from upcall.setup.clients import CLIENTS, Door, Place, files_for
-from upcall.setup.faults import UnusableFile
+from upcall.setup.errors import UnusableFile
 from upcall.setup.looking import server_of
 from upcall.setup.plan import File, additions, apply, backup_of, removals
 

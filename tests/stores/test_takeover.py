@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 import pytest
 
 from tests.stores.test_postgres_processes import line
-from upcall.broker.presence import JOB as PRESENCE
+from upcall.broker.heartbeat import JOB as PRESENCE
 from upcall.config.settings import load
 from upcall.daemon.wiring.store import open_store
 from upcall.domain.records import TAKEN_OVER, Effects, Job

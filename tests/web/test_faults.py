@@ -7,8 +7,8 @@ import pytest
 from tests.web.house import CHOICE, House, code, message
 from upcall.domain import errors as domain_errors
 from upcall.domain.errors import StorageFull, UpcallError
+from upcall.http import errors as http_errors
 from upcall.ports.store import Query
-from upcall.web import errors as web_errors
 
 UNKNOWN = "z99zzz"
 
@@ -252,8 +252,8 @@ async def test_our_own_mistake_is_500_without_details_and_logged(
 def test_every_error_has_a_status() -> None:
     found = [
         value
-        for module in (domain_errors, web_errors)
+        for module in (domain_errors, http_errors)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, UpcallError)
     ]
-    assert {error.code for error in found} <= set(web_errors.STATUSES)
+    assert {error.code for error in found} <= set(http_errors.STATUSES)

@@ -16,8 +16,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.web.house import CHOICE, House, code
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.http.guard import Guard
 from upcall.web.app import WebSettings, create_app
-from upcall.web.guard import Guard
 
 MIB = 1024 * 1024
 EVERYWHERE = ["/healthz", "/v1/inquiries", "/v1/stream", "/v1/openapi.json", "/nowhere"]
@@ -215,7 +215,7 @@ async def test_an_error_after_the_first_byte_cuts_the_connection(caplog: pytest.
         raise RuntimeError("half-way")
 
     with caplog.at_level(logging.CRITICAL), pytest.raises(RuntimeError, match="half-way"):
-        await _status(Guard(half, WebSettings(version="1")), headers=[(b"host", b"localhost")])
+        await _status(Guard(half, body_limit=1000), headers=[(b"host", b"localhost")])
 
 
 async def test_a_client_that_leaves_while_sending_is_no_error(

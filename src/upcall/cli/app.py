@@ -46,15 +46,14 @@ def _dispatch(argv: list[str]) -> int:
         print(_overview())
         return 0
     name = "version" if argv[0] in {"--version", "-V"} else argv[0]
-    entry = commands().get(name) or HIDDEN.get(name)
-    if entry is None:
+    summary = commands().get(name) or HIDDEN.get(name)
+    if summary is None:
         return _unknown(name)
-    module, summary = entry
     if name == "mcp":
         from upcall.cli.commands.mcp import run_pipe
 
         return run_pipe(argv[1:])
-    return execute(name, summary, load(name, module), argv[1:])
+    return execute(name, summary, load(name), argv[1:])
 
 
 def _unknown(name: str) -> int:
@@ -70,7 +69,7 @@ def _overview() -> str:
     lines = ["Upcall lets your agents ask you, and go on with your answer.", ""]
     for title, group in GROUPS.items():
         lines.append(f"{title}:")
-        lines += [f"  {name:<11} {summary}" for name, (_, summary) in group.items()]
+        lines += [f"  {name:<11} {summary}" for name, summary in group.items()]
         lines.append("")
     lines += [
         "Try:",

@@ -88,6 +88,19 @@ def takes_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def takes_run_and_json(parser: argparse.ArgumentParser) -> None:
+    """Let a command name a run and print JSON."""
+    takes_run(parser)
+    takes_json(parser)
+
+
+def print_json(document: object) -> None:
+    """Print a document for programs, at once."""
+    import json
+
+    print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
+
+
 def takes_ref(parser: argparse.ArgumentParser, *, or_run: bool = False) -> None:
     """Let a command name an inquiry, with or without the # that lists show; or a run, by its number."""
     named = "what `upcall status` shows after the #, or an id"

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from upcall.config.channels import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.config.presets import NAMES, below, preset_table
+from upcall.config.presets.settings import PresetSettings
 from upcall.config.reading import EXACT, SECONDS, SECRET, Table, as_table, fill, variable_of
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.limits import Limits
@@ -110,8 +111,8 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """Everything that can be set."""
+class Config(PresetSettings):
+    """All settings of a home."""
 
     preset: Literal["", "pynchy", "poietai", "deepchat", "gza", "blobhub"] = ""
     host: str = "127.0.0.1"
@@ -133,13 +134,9 @@ class Config:
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
     inbox: bool = True
-    drawing: Literal["runs", "tasks"] = "runs"
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
-    token_in_path: bool = False
     connections: int = 0
-    work_tree_server: str = ""
-    label_cards: bool = False
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
@@ -154,6 +151,14 @@ class Config:
     retention: Retention = Retention()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
+
+    def agent(self, name: str) -> AgentSettings:
+        """The settings of an agent; those of one that has no table are empty."""
+        return self.agents.get(name, AgentSettings())
+
+    def permission_of(self, name: str) -> Literal["approval", "autonomous"]:
+        """The permission mode of an agent: its own, else the general one."""
+        return self.agent(name).permission or self.permission
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -184,10 +189,7 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
-    if config.work_tree_server and not config.token_in_path:
-        problems.append(
-            "work_tree_server: needs token_in_path = true, since the address is all that is written"
-        )
+    problems += config.preset_problems()
     hook = config.notifications.webhook_url
     if hook and not hook.startswith(("https://", "http://")):
         problems.append(
@@ -201,11 +203,12 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
 
 
 def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
-    """Every setting as (key, variable, value), the defaults unless told otherwise, for the documentation.
+    """Every setting as (key, variable, value), those for one preset last; without a `config`, the defaults.
 
     Tables that their owner names, `[agents.NAME]`, have neither a default nor variables.
     """
-    yield from _keys(config or Config(), "")
+    for_presets = {each.name for each in fields(PresetSettings)}
+    yield from sorted(_keys(config or Config(), ""), key=lambda row: row[0] in for_presets)
 
 
 def agent_keys() -> Iterator[tuple[str, object]]:

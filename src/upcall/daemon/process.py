@@ -16,7 +16,7 @@ from upcall.daemon import log_format
 from upcall.domain.errors import UpcallError
 from upcall.home.files import Home
 from upcall.home.instance import Instance, stop_running
-from upcall.home.planted import secure
+from upcall.home.permissions import secure
 from upcall.http.gate import allow_many_files
 
 log = logging.getLogger("upcall.daemon")
@@ -73,7 +73,7 @@ def serve(home: Home, start: Start) -> int:
 def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
     # Only whoever has become the daemon pays for importing one.
     from upcall.daemon.server import run  # noqa: PLC0415 - see above
-    from upcall.doors.mcp.catalogue import definitions  # noqa: PLC0415 - see above
+    from upcall.doors.mcp.definitions import definitions  # noqa: PLC0415 - see above
     from upcall.doors.mcp.wire import first_replies  # noqa: PLC0415 - see above
 
     log_format.install(config.log_level.upper())

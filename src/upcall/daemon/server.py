@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from upcall import __version__
 from upcall.config.settings import Config
-from upcall.daemon.wiring.parts import Assembly, assembled
+from upcall.daemon.wiring.assembly import Assembly, assembled
 from upcall.home.files import Home, Running
 from upcall.http.connection import HttpConnection
 

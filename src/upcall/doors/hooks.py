@@ -17,8 +17,11 @@ from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
-from upcall.doors.bearer import Guarded, caller_of, respond, token_of
-from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+from upcall.domain.run.program import Verdict
+from upcall.doors.native import Call, DeskFor, Fields, call_in, decide, denied
+from upcall.http.bearer import RequiresToken, caller_of, token_of
+from upcall.http.body import Json, disconnected, read_body
+from upcall.http.errors import MethodNotAllowed, failure
 from upcall.ports.json_reading import read_json
 
 PATH = "/hooks/claude"
@@ -58,35 +61,29 @@ class HookDoor:
 
     def routes(self) -> list[Route]:
         """The one path."""
-        return [Route(PATH, Guarded(self._access, self._serve))]
+        return [Route(PATH, RequiresToken(self._access, self._serve))]
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            problem = InvalidRequest(
-                "this is the door for Claude Code's hooks", hint="POST what a hook is given"
-            )
-            await respond(send, 405, _error(problem), [(b"allow", b"POST")])
+            await failure(MethodNotAllowed(scope["method"], "POST"))(scope, receive, send)
             return
-        body = await _body(receive)
-        if body is None:
-            return
-        sent = _object(body)
-        if isinstance(sent, Decision):
-            await respond(send, 200, _pre_tool_use(sent))
+        sent = _object(await read_body(receive))
+        if isinstance(sent, Verdict):
+            await Json(_pre_tool_use(sent))(scope, receive, send)
             return
         event = sent.get("hook_event_name", PRE_TOOL_USE)
         if event not in EVENTS:
             hint = f"set this hook for {' or '.join(EVENTS)} alone"
-            await respond(
-                send, 400, _error(InvalidRequest(f"nothing is decided here on {event!r}"[:200], hint=hint))
-            )
+            problem = InvalidRequest(f"nothing is decided here on {event!r}"[:200], hint=hint)
+            await failure(problem)(scope, receive, send)
             return
         deciding = asyncio.create_task(self._decided(sent, caller_of(scope)))
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(disconnected(receive))
         try:
             await asyncio.wait({deciding, gone}, return_when=asyncio.FIRST_COMPLETED)
             if deciding.done():
-                await respond(send, 200, self._still_known(scope, deciding.result(), sent))
+                reply = self._still_known(scope, deciding.result(), sent)
+                await Json(reply)(scope, receive, send)
         finally:
             # Whoever hung up only leaves: the question stays, and is rejoined under the same key.
             deciding.cancel()
@@ -109,7 +106,7 @@ class HookDoor:
         session = sent.get("session_id")
         if isinstance(call, Call) and not (isinstance(session, str) and 0 < len(session) <= 1000):
             call = denied("`session_id` is missing")
-        if isinstance(call, Decision):
+        if isinstance(call, Verdict):
             return _told(sent, call)
         if call.tool.startswith(OURS):
             # Asking is what it is for; whether it may is Claude Code's own business.
@@ -123,10 +120,10 @@ class HookDoor:
             return _told(sent, await decide(call, desk, wait))
         with self._turns.taken(session, call.key) as turn:
             if not turn.is_first:
-                return _told(sent, Decision(allowed=False, reason=ONE_AT_A_TIME))
-            decision = await decide(call, desk, wait)
-            if not decision.open:
-                return _told(sent, decision)
+                return _told(sent, Verdict(allowed=False, reason=ONE_AT_A_TIME))
+            verdict = await decide(call, desk, wait)
+            if not verdict.open:
+                return _told(sent, verdict)
             turn.defer()
             return _output(PRE_TOOL_USE, {"permissionDecision": "defer"})
 
@@ -203,14 +200,12 @@ def _may_defer(sent: Fields, caller: Caller) -> bool:
     )
 
 
-def _told(sent: Fields, decision: Decision) -> Reply:
+def _told(sent: Fields, verdict: Verdict) -> Reply:
     if sent.get("hook_event_name") != PERMISSION_REQUEST:
-        return _pre_tool_use(decision)
-    if decision.allowed:
-        return _output(
-            PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": decision.input}}
-        )
-    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
+        return _pre_tool_use(verdict)
+    if verdict.allowed:
+        return _output(PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": verdict.input}})
+    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": verdict.reason}})
 
 
 def _is_allowed(reply: Reply) -> bool:
@@ -218,11 +213,11 @@ def _is_allowed(reply: Reply) -> bool:
     return cast("Fields", output.get("decision", {})).get("behavior") == "allow"
 
 
-def _pre_tool_use(decision: Decision) -> Reply:
-    if decision.allowed:
-        allow = {"permissionDecision": "allow", "updatedInput": decision.input}
+def _pre_tool_use(verdict: Verdict) -> Reply:
+    if verdict.allowed:
+        allow = {"permissionDecision": "allow", "updatedInput": verdict.input}
         return _output(PRE_TOOL_USE, allow)
-    deny = {"permissionDecision": "deny", "permissionDecisionReason": decision.reason}
+    deny = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
     return _output(PRE_TOOL_USE, deny)
 
 
@@ -230,11 +225,7 @@ def _output(event: str, fields: Mapping[str, object]) -> Reply:
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
-def _error(problem: InvalidRequest) -> Reply:
-    return {"error": {"code": problem.code, "message": problem.message, "hint": problem.hint}}
-
-
-def _object(body: bytes) -> Fields | Decision:
+def _object(body: bytes) -> Fields | Verdict:
     try:
         sent = read_json(body, "what the hook sent")
     except InvalidRequest as problem:
@@ -242,20 +233,3 @@ def _object(body: bytes) -> Fields | Decision:
     if not isinstance(sent, dict):
         return denied("what the hook sent is not an object")
     return cast("Fields", sent)
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """What was sent; None if whoever sent it is gone. The application limits how much there can be."""
-    parts: list[bytes] = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return b"".join(parts)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -4,12 +4,12 @@ Fields of a trailer are dropped: what a request is allowed was decided by its he
 """
 
 import asyncio
-import json
 from typing import Any, cast
 
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from upcall.http.errors import error_body
 from upcall.http.gate import KNOWN, Gate
 
 LARGEST_HEAD = 64 * 1024
@@ -142,7 +142,7 @@ class HttpConnection(HttpToolsProtocol):
     def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
         """Say why, unless a response is under way, and hang up."""
         if self.is_idle and not self.transport.is_closing():
-            body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}).encode()
+            body = error_body(code, message, hint)
             self.transport.write(
                 b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
                 % (status, _REASONS[status].encode(), len(body), body)

@@ -10,12 +10,12 @@ from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import LastWords
 from upcall.domain.run.run import KIND, Order, Run, RunState, became, record_of, run_in
+from upcall.ports.paging import each_record
 from upcall.ports.runs import RunPage
 from upcall.ports.store import Store
 
 COUNTER = "counter"
 KEY = "run_key"
-PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Book:
 
     async def each(self, state: str) -> AsyncIterator[Run]:
         """Every run in a state, the newest first."""
-        async for record in self.records(KIND, state):
+        async for record in each_record(self.store, KIND, state):
             yield run_in(record)
 
     async def own(self, *states: RunState) -> list[Run]:
@@ -115,17 +115,6 @@ class Book:
         """The newest run of an agent that has a process on this machine."""
         alive = [run for run in await self.own(RunState.RUNNING, RunState.WAITING) if run.alive]
         return next((run for run in alive if run.agent == agent), None)
-
-    async def records(self, kind: str, state: str | None = None) -> AsyncIterator[Record]:
-        """Every record of a kind, page by page."""
-        cursor: str | None = None
-        while True:
-            page = await self.store.records(kind, state=state, cursor=cursor, limit=PAGE)
-            for record in page.items:
-                yield record
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def change(self, number: int, decide: Decide) -> tuple[Run, bool]:
         """Take a step; the run afterwards, and whether there was one.

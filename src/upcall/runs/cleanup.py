@@ -10,12 +10,15 @@ from pathlib import Path
 from upcall.access.connected import session_name
 from upcall.approvals import unnamed
 from upcall.domain.approval import denials
-from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun, UpcallError
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun
 from upcall.domain.records import Effects, Record
 from upcall.domain.run.resume import RESUME, needs_delivery
 from upcall.domain.run.run import ENDED, KIND, Run, run_in
-from upcall.home.handed import Handovers
+from upcall.home.saved_environments import SavedEnvironments
+from upcall.ports.background import Background
+from upcall.ports.following import Follower
+from upcall.ports.paging import each_record
+from upcall.ports.store import Event
 from upcall.runs.adoption import SESSION
 from upcall.runs.book import Book
 from upcall.runs.process.folder import RunFolder
@@ -25,6 +28,9 @@ EVERY = 3600.0
 KEPT_FOR = 24 * 3600.0
 """Seconds after the end of a run in which a person may go on with it, in the environment that it had."""
 
+ENDING = frozenset({"collected", "cancelled", "expired", "failed"})
+"""The events after which a question needs no session any more."""
+
 log = logging.getLogger("upcall.runs")
 
 
@@ -32,75 +38,81 @@ class Cleanup:
     """Of one daemon. Records belong to all daemons on the store, and folders to this machine alone."""
 
     def __init__(self, host: RunHost, book: Book) -> None:
-        self.host = host
-        self.book = book
+        self._host = host
+        self._book = book
         self._store = book.store
-        self._handovers = Handovers(host.home.path)
+        self._saved = SavedEnvironments(host.home.path)
+        self._following = Follower("removing what was kept for questions", book.store, self._follow, log)
+        self._checking = Background(
+            "looking through what was kept for sessions", self._check_all, log, pauses=(EVERY,)
+        )
 
-    async def hourly(self) -> None:
-        """Remove the variables of sessions that are over: now, and then every hour until the task is cancelled."""
-        while True:
-            try:
-                await self.handovers()
-                await self.environments()
-                await asyncio.to_thread(self._handovers.forget_unfinished, time.time() - EVERY)
-            except UpcallError as problem:
-                log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
-            except Exception:
-                log.exception("looking through what was kept for sessions failed; again in an hour")
-            await asyncio.sleep(EVERY)
+    async def start(self, seen: int) -> None:
+        """Check everything now and every hour, and after the event `seen` each question that ends."""
+        await self._following.start(seen)
+        self._checking.start()
 
-    async def handovers(self) -> None:
-        """Remove every handover that a pipe has left for a question that is over."""
-        for name in await asyncio.to_thread(self._handovers.inquiries):
-            try:
-                await self.after(await self._store.get(name))
-            except UnknownInquiry:
-                await self._forget_handover(name)
-            except DamagedRow as problem:
-                # It is looked at again in an hour, and does not hold up the others.
-                log.warning("what was kept for %s stays: %s", name, problem)
+    async def close(self) -> None:
+        """Stop checking."""
+        await self._following.close()
+        await self._checking.close()
 
-    async def after(self, inquiry: Inquiry) -> None:
-        """Remove the handover of one question, if the question is over."""
-        if not inquiry.is_open and inquiry.state_name != "queued" and not needs_delivery(inquiry):
-            await self._forget_handover(inquiry.id)
+    async def _follow(self, event: Event) -> None:
+        if event.inquiry is not None and event.type in ENDING:
+            await self._check_question(event.inquiry)
 
-    async def environments(self) -> None:
+    async def _check_question(self, inquiry: str) -> None:
+        """Remove the environment that a pipe has saved for a question, if the question is over."""
+        try:
+            if await asyncio.to_thread(self._saved.has, inquiry) and await self._is_over(inquiry):
+                await asyncio.to_thread(self._saved.forget, inquiry)
+        except (DamagedRow, OSError) as problem:
+            # The next check finds it again; until then it holds up neither the others nor the runs.
+            log.warning("what was kept for %s stays: %s", inquiry, problem)
+
+    async def _check_all(self) -> None:
+        for inquiry in await asyncio.to_thread(self._saved.inquiries):
+            await self._check_question(inquiry)
+        await self._check_runs()
+        await asyncio.to_thread(self._saved.forget_unfinished, time.time() - EVERY)
+        await asyncio.sleep(EVERY)
+
+    async def _is_over(self, name: str) -> bool:
+        try:
+            inquiry = await self._store.get(name)
+        except UnknownInquiry:
+            return True
+        return not inquiry.is_open and inquiry.state_name != "queued" and not needs_delivery(inquiry)
+
+    async def _check_runs(self) -> None:
         """Remove the variables of every run that has been over for a day."""
-        for number in await asyncio.to_thread(self.host.with_environment):
+        for number in await asyncio.to_thread(self._host.with_environment):
             if await self._has_ended(number):
-                await asyncio.to_thread(self.host.folder(number).forget_environment)
+                await asyncio.to_thread(self._host.folder(number).forget_environment)
 
     async def prune(self, before: float) -> int:
         """Forget the runs that were over before then, with their folders and deliveries; the number of runs."""
         forgotten = 0
         for state in ENDED:
-            async for run in self.book.each(state.value):
+            async for run in self._book.each(state.value):
                 forgotten += _is_old(run, before) and await self._forget(run, before)
         for kind in (RESUME, denials.KIND, unnamed.KIND):
-            async for record in self.book.records(kind):
+            async for record in each_record(self._store, kind):
                 if record.at < before:
                     gone = Effects(forgotten=((kind, record.key),))
                     await self._store.revise(kind, record.key, partial(_writing, gone))
         await self._clear(before)
         return forgotten
 
-    async def _forget_handover(self, inquiry: str) -> None:
-        try:
-            await asyncio.to_thread(self._handovers.forget, inquiry)
-        except OSError as problem:
-            log.warning("what was kept for %s stays: %s", inquiry, problem)
-
     async def _has_ended(self, number: int) -> bool:
         try:
-            run = await self.book.get(number)
+            run = await self._book.get(number)
         except UnknownRun:
             # A new run has its folder before its record.
             return False
         if run.alive or not run.is_over:
             return False
-        return self.book.now() - (run.ended_at or run.created_at) > KEPT_FOR
+        return self._book.now() - (run.ended_at or run.created_at) > KEPT_FOR
 
     async def _forget(self, run: Run, before: float) -> bool:
         key = str(run.number)
@@ -115,9 +127,9 @@ class Cleanup:
 
     async def _clear(self, before: float) -> None:
         """Remove the old folders of runs without a record. A new run has its folder first, but that is not old."""
-        for path in await asyncio.to_thread(_old_folders, self.host.path, before):
+        for path in await asyncio.to_thread(_old_folders, self._host.path, before):
             try:
-                await self.book.get(int(path.name))
+                await self._book.get(int(path.name))
             except UnknownRun:
                 if not RunFolder(path).is_kept():
                     await asyncio.to_thread(_remove, path)

@@ -12,18 +12,17 @@ from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import TAKEN_OVER
 from upcall.domain.run.run import Run, RunState
-from upcall.ports.background import Background
+from upcall.ports.following import Follower
 from upcall.ports.store import Event
-from upcall.runs.book import Step
-from upcall.runs.cleanup import Cleanup
+from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
+from upcall.runs.process.host import RunHost
 from upcall.runs.process.settle import UNANSWERED
 from upcall.runs.process.supervise import Supervisor
 from upcall.runs.queue import RunQueue
 
 SETTLING = frozenset({"asked", "answered", "rejected", *UNANSWERED})
-BLOCK_ENDED, COLLECTED = "block_ended", "collected"
-PATIENCE = 30.0
+BLOCK_ENDED = "block_ended"
 
 log = logging.getLogger("upcall.runs")
 
@@ -32,22 +31,19 @@ class QuestionFollower:
     """Follows the event log of one daemon's store, for the runs of this machine."""
 
     def __init__(
-        self, supervisor: Supervisor, queue: RunQueue, deliveries: Deliveries, cleanup: Cleanup
+        self, host: RunHost, supervisor: Supervisor, queue: RunQueue, deliveries: Deliveries, book: Book
     ) -> None:
+        self._host = host
         self._supervisor = supervisor
         self._queue = queue
         self._deliveries = deliveries
-        self._cleanup = cleanup
-        self._host = cleanup.host
-        self._book = cleanup.book
-        self._seen = 0
+        self._book = book
         self._written: dict[int, dict[str, object]] = {}
-        self._following = Background("listening to runs' questions", self._turn, log)
+        self._following = Follower("listening to runs' questions", book.store, self._follow_alone, log)
 
-    def start(self, seen: int) -> None:
+    async def start(self, seen: int) -> None:
         """Follow the log from there on."""
-        self._seen = seen
-        self._following.start()
+        await self._following.start(seen)
 
     async def close(self) -> None:
         """Stop following."""
@@ -59,23 +55,21 @@ class QuestionFollower:
             if not run.alive:
                 await self._update_state(run.number, "input_timeout")
 
-    async def _turn(self) -> None:
-        for event in await self._book.store.events(self._seen, wait=PATIENCE):
-            try:
-                await self._follow(event)
-            except StorageError:
-                raise
-            except Exception:
-                # A failure that concerns one run does not stop the others.
-                log.exception("cannot follow what happened to %s", event.inquiry)
-            self._seen = event.seq
+    async def _follow_alone(self, event: Event) -> None:
+        """Follow one event; a failure that concerns one run does not stop the others."""
+        try:
+            await self._follow(event)
+        except StorageError:
+            raise
+        except Exception:
+            log.exception("cannot follow what happened to %s", event.inquiry)
 
     async def _follow(self, event: Event) -> None:
         if event.inquiry is None and isinstance(number := event.data.get("run"), int):
             await self._write_state(number)
         if event.type == TAKEN_OVER:
             await self._queue.look_again()
-        if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED, COLLECTED}:
+        if event.inquiry is None or event.type not in {*SETTLING, BLOCK_ENDED}:
             return
         try:
             inquiry = event.subject or await self._book.store.get(event.inquiry)
@@ -86,10 +80,6 @@ class QuestionFollower:
 
     async def _follow_own(self, happened: str, inquiry: Inquiry) -> None:
         number = inquiry.origin.run
-        if number is None:
-            await self._cleanup.after(inquiry)
-        if happened == COLLECTED:
-            return
         if happened == BLOCK_ENDED and number is not None:
             # An answer that came just now is something to go on with.
             if inquiry.is_open:

@@ -21,6 +21,7 @@ from upcall.domain.run.program import SESSION_GONE
 from upcall.domain.run.resume import GRACE, RESUME, message, needs_delivery, subject
 from upcall.domain.run.run import Run, RunState
 from upcall.ports.background import Background
+from upcall.ports.paging import each_record
 from upcall.ports.store import Revise
 from upcall.runs.adoption import Adoption
 from upcall.runs.book import Book, Step
@@ -136,7 +137,7 @@ class ResumeWorker:
             found = await self._store.hasten(RESUME, subject(run.number), self._clock())
             self.wake()
             return bool(found)
-        records = self._book.records(RESUME, "failed")
+        records = each_record(self._store, RESUME, "failed")
         failed = [record async for record in records if record.body.get("run") == run.number]
         for record in failed:
             job = Job(

@@ -51,11 +51,11 @@ class RunService:
         )
         self._queue = RunQueue(self._supervisor, self._worker, self._book)
         self._cleanup = Cleanup(host, self._book)
-        self._questions = QuestionFollower(self._supervisor, self._queue, self._deliveries, self._cleanup)
+        self._questions = QuestionFollower(host, self._supervisor, self._queue, self._deliveries, self._book)
         self._recipients = Recipients(host, self._book)
         self._logs = RunLogs(host, self._book)
         self._tasks = Tasks()
-        host.held.released = self._session_ended
+        host.held.on_disconnect = self._session_ended
 
     async def open(self) -> None:
         """Take over what another daemon has left, and begin to work."""
@@ -63,17 +63,18 @@ class RunService:
         await self._supervisor.open()
         await self._questions.review()
         self._worker.start()
-        self._questions.start(seen)
-        _ = self._tasks.add(self._cleanup.hourly(), "tidying up")
+        await self._questions.start(seen)
+        await self._cleanup.start(seen)
         await self._queue.start_due()
 
     async def close(self, *, end: bool = False) -> None:
         """Let go of every process, which its keeper stays with; with `end`, end them."""
-        self._host.held.released = lambda _: None
+        self._host.held.on_disconnect = lambda _: None
         await self._worker.close()
         await self._queue.close()
         await self._supervisor.close(end=end)
         await self._questions.close()
+        await self._cleanup.close()
         await self._tasks.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:
@@ -244,8 +245,4 @@ class RunService:
         await self._deliveries.cancel_open(run)
 
     def _session_ended(self, session: str) -> None:
-        _ = self._tasks.add(self._after_session(session), f"what follows {session}")
-
-    async def _after_session(self, session: str) -> None:
-        await self._worker.let_go(session)
-        await self._cleanup.handovers()
+        _ = self._tasks.add(self._worker.let_go(session), f"what follows {session}")

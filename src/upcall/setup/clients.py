@@ -8,7 +8,7 @@ from pathlib import Path
 from upcall.agents.catalogue import UnknownProgram
 from upcall.setup import json_editing
 from upcall.setup.edits import Edit, Entry, Item, Json, Lines, Prose
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.plan import File
 from upcall.setup.toml_editing import Table, Toml
 

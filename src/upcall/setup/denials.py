@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from upcall.setup.clients import SERVER, TOOLS, Place
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import read
 
 MANAGED = Path("/etc/claude-code/managed-settings.json")

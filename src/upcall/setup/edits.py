@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from upcall.setup import json_editing
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import read
 
 

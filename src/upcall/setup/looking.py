@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from upcall.setup.clients import SERVER
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import read
 from upcall.setup.plan import File
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.setup.edits import Dialect, Edit
-from upcall.setup.faults import MalformedError, unusable
+from upcall.setup.errors import MalformedError, unusable
 
 BACKUP = ".before-upcall"
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 """What some editors begin a file with."""
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file of settings; Claude Code keeps its history in one, which has several million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +78,11 @@ def removals(files: Iterable[File]) -> list[Change]:
 
 
 def _addition(file: File) -> Change | None:
-    before = _read(file.path)
+    before = read_file(file.path)
     after = _edited(file, before or "", lambda edit, text: edit.put(text))
     if after == before:
         return None
-    kept = _read(backup_of(file.path))
+    kept = read_file(backup_of(file.path))
     untouched = before is None or _without(file, before, None) == before
     # Where something of ours is in the file already, the copy is older than that, and the one to go back to.
     backup = (before or "") if untouched or kept is None else kept
@@ -87,7 +90,7 @@ def _addition(file: File) -> Change | None:
 
 
 def _removal(file: File) -> Change | None:
-    before, kept = _read(file.path), _read(backup_of(file.path))
+    before, kept = read_file(file.path), read_file(backup_of(file.path))
     if before is None:
         return None
     if kept is not None:
@@ -120,9 +123,20 @@ def _edited(file: File, text: str, edit: Callable[[Edit, str], str]) -> str:
     return MARK + bare if text.startswith(MARK) else bare
 
 
-def _read(path: Path) -> str | None:
+def read_file(path: Path) -> str | None:
+    """The text of a file; None if it is not there.
+
+    Raises:
+        UnusableFile: if it cannot be read. An agent may have put anything there: a pipe, for example, would never end.
+    """
     try:
-        return path.read_bytes().decode()
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise unusable(path, "it is not a regular file")
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise unusable(path, f"it has more than {LARGEST} bytes")
+        return content.decode()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -138,7 +152,7 @@ def apply(changes: Sequence[Change]) -> None:
         UnusableFile: if a file has changed meanwhile, or cannot be written.
     """
     for change in changes:
-        if _read(change.path) != change.before:
+        if read_file(change.path) != change.before:
             raise unusable(change.path, "it has changed meanwhile")
     for number, change in enumerate(changes):
         try:

@@ -10,7 +10,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Item
 from tomlkit.toml_document import TOMLDocument
 
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 
 MAY_BE_TABLES = ("env",)
 """What can be a table inside ours; any other was added later."""

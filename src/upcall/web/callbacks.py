@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.errors import UnknownChannel
+from upcall.http.body import read_body
 from upcall.ports.channel import Callback
-from upcall.web.errors import TooLarge
 from upcall.web.settings import WebSettings
 
 PATH = "/channels/{name}"
@@ -23,15 +23,10 @@ def callback_routes(dispatch: Dispatch, settings: WebSettings) -> list[BaseRoute
         query = f"?{request.url.query}" if request.url.query else ""
         if request.path_params["name"] not in dispatch.names:
             raise UnknownChannel(request.path_params["name"])
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > LARGEST:
-                raise TooLarge(LARGEST)
         callback = Callback(
             method=request.method,
             url=f"{base}{request.url.path}{query}",
-            body=bytes(body),
+            body=await read_body(request.receive, most=LARGEST),
             query=dict(request.query_params),
             headers=dict(request.headers),
         )

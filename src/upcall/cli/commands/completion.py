@@ -1,6 +1,7 @@
 """`upcall completion`: scripts for shells, made from the very parsers that read the arguments."""
 
 import argparse
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,6 +14,8 @@ WORDS = {"mcp": ("--wait", "--help")}
 SET_UP = ("setup", "doctor")
 KNOWN = {("", "ref"): "refs", ("", "run"): "numbers", ("run", "agent"): "agents"}
 """Which command lists what an argument names, of one command or of all."""
+
+LISTED = 200
 
 
 class Entry(NamedTuple):
@@ -32,11 +35,11 @@ def entries() -> list[Entry]:
     from upcall.setup.clients import CLIENTS
 
     found: list[Entry] = []
-    for name, (module, summary) in commands().items():
+    for name, summary in commands().items():
         if name in WORDS:
             found.append(Entry(name, summary, WORDS[name], (), ""))
             continue
-        entry = _entry(name, summary, parser_of(name, summary, load(name, module)))
+        entry = _entry(name, summary, parser_of(name, summary, load(name)))
         # These two know the files of some programs, and not of whatever is set up as an agent.
         found.append(entry._replace(words=tuple(CLIENTS)) if name in SET_UP else entry)
     return found
@@ -160,13 +163,50 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, help="which shell")
 
 
-COMMANDS = {
-    "completion": Command(
-        _completion,
-        _arguments,
-        examples="""\
+def _refs(args: Namespace) -> int:
+    return _list(f"/v1/inquiries?state=open&limit={LISTED}", "ref")
+
+
+def _numbers(args: Namespace) -> int:
+    return _list("/v1/runs?limit=50", "number")
+
+
+def _list(path: str, field: str) -> int:
+    """Print names for completion. It starts no daemon and prints no errors."""
+    from upcall.cli.client import Client
+
+    client = Client()
+    if client.remote or client.home.running():
+        try:
+            items = client.get(path)["items"]
+        # Completion that fails offers nothing.
+        except Exception:  # noqa: BLE001
+            return 0
+        sys.stdout.writelines(f"{item[field]}\n" for item in items)
+    return 0
+
+
+def _agents(args: Namespace) -> int:
+    from upcall.agents.catalogue import agent_names
+    from upcall.config.settings import load
+    from upcall.home.files import default_home
+
+    try:
+        names = agent_names(load(default_home()).agents)
+    # Settings that cannot be read leave the agents that are built in.
+    except Exception:  # noqa: BLE001
+        names = agent_names({})
+    sys.stdout.writelines(f"{name}\n" for name in names)
+    return 0
+
+
+COMMAND = Command(
+    _completion,
+    _arguments,
+    examples="""\
   source <(upcall completion bash)
   upcall completion zsh > ~/.zfunc/_upcall
   upcall completion fish > ~/.config/fish/completions/upcall.fish""",
-    )
-}
+)
+LISTS = {"refs": Command(_refs), "numbers": Command(_numbers), "agents": Command(_agents)}
+"""Commands without help of their own, which the scripts call."""

@@ -1,24 +1,28 @@
 """`upcall demo`: an agent asks through the real MCP door, a person answers, the agent goes on."""
 
+import select
+import socket
 import sys
 import tempfile
+import termios
 import threading
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command
-from upcall.cli.commands.demo_person import at_the_terminal
+from upcall.cli.failures import Refused
 from upcall.cli.render.inquiries import given
 from upcall.cli.render.terminal import Paint, is_terminal, paint
-from upcall.cli.render.times import moment
+from upcall.cli.replies import VERDICTS, is_unclear, neither
 from upcall.domain.inquiry.inquiry import APPROVE
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import moment
 from upcall.home.files import Home
 from upcall.home.instance import stop_running
 from upcall.home.launch import ensure_running
@@ -137,7 +141,7 @@ class Demo:
             self._notes("the daemon was just restarted, and the agent did not notice")
         self._shown.set()
         if not self._scripted:
-            at_the_terminal(self._client, inquiry, call)
+            _at_the_terminal(self._client, inquiry, call)
         result = call.result()
         woken = time.time()
         self._shown.clear()
@@ -232,10 +236,42 @@ def _card(inquiry: dict[str, Any], paint: Paint) -> list[str]:
     return lines
 
 
-COMMANDS = {
-    "demo": Command(
-        _demo,
-        _arguments,
-        "  upcall demo              answer yourself\n  upcall demo --scripted   watch",
-    )
-}
+def _at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[str, Any]]) -> None:
+    """Ask for an answer until one counts, or until the agent's call has returned with somebody else's."""
+    woken, wake = socket.socketpair()
+
+    def returned(_: object) -> None:
+        # Whoever has left the demo meanwhile need not be woken.
+        with suppress(OSError):
+            wake.send(b".")
+
+    with woken, wake:
+        call.add_done_callback(returned)
+        # What was typed before this question was on the screen answers it by accident only.
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        while not call.done():
+            print(f"{paint().good('you')}    ", end="", flush=True)
+            ready, _, _ = select.select([sys.stdin, woken], [], [])
+            if woken in ready:
+                print("(answered elsewhere)")
+                return
+            line = sys.stdin.readline()
+            if not line:
+                raise KeyboardInterrupt
+            if is_unclear(inquiry, line):
+                print(f"       {neither(line)}: say one of {VERDICTS}")
+                continue
+            try:
+                client.post(inquiry_path(inquiry["id"], "answer"), {"text": line, "via": "terminal"})
+            except Refused as refused:
+                print(f"       {refused.message}: {refused.hint}")
+                continue
+            # The agent's call returns now, whoever's answer it was.
+            woken.recv(1)
+
+
+COMMAND = Command(
+    _demo,
+    _arguments,
+    "  upcall demo              answer yourself\n  upcall demo --scripted   watch",
+)

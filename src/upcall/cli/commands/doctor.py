@@ -1,12 +1,11 @@
 """`upcall doctor`: what works, what does not, and what to do about it."""
 
-import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from upcall.cli.command import Command, seconds, takes_json
+from upcall.cli.command import Command, print_json, seconds, takes_json
 from upcall.cli.doctor.findings import FAILED, Finding, Patient, document, lines
 from upcall.cli.render.terminal import paint, width
 from upcall.config.settings import Config
@@ -28,7 +27,7 @@ def _doctor(args: Namespace) -> int:
     config = _config(home)
     patients += [_agent(name, home, config, args) for name in args.agents or CLIENTS]
     if args.json:
-        print(json.dumps(document(patients), indent=2, ensure_ascii=False))
+        print_json(document(patients))
     else:
         print("\n".join(lines(patients, paint(), width())))
     return 0 if all(patient.is_well for patient in patients) else 1
@@ -84,15 +83,13 @@ def _arguments(parser: ArgumentParser) -> None:
     takes_json(parser)
 
 
-COMMANDS = {
-    "doctor": Command(
-        _doctor,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _doctor,
+    _arguments,
+    examples="""\
   upcall doctor                    looks at everything, and changes nothing
   upcall doctor claude --ask       also makes Claude Code ask a test question, which a script answers
   upcall doctor --json
 Exit code 0 if nothing has failed, 1 otherwise.""",
-        mixed=True,
-    )
-}
+    mixed=True,
+)

@@ -1,6 +1,5 @@
 """`upcall setup`: what an agent that you start yourself needs, shown before it is written."""
 
-import json
 import os
 import shutil
 import sys
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from upcall.channels.slack.app import manifest
-from upcall.cli.command import Command
+from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed
 from upcall.cli.render.terminal import is_terminal, paint
 from upcall.setup.clients import Door, Place, files_for, own_door
@@ -18,7 +17,7 @@ from upcall.setup.plan import Change, additions, apply, backup_of, removals
 
 def _setup(args: Namespace) -> int:
     if args.agent == "slack":
-        print(json.dumps(manifest(args.callback or ""), indent=2))
+        print_json(manifest(args.callback or ""))
         return 0
     place = Place(home=Path.home(), environment=os.environ)
     if args.ci:
@@ -119,16 +118,14 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--yes", "-y", action="store_true", help="write without asking first")
 
 
-COMMANDS = {
-    "setup": Command(
-        _setup,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _setup,
+    _arguments,
+    examples="""\
   upcall setup claude              shows every change first, and asks
   upcall setup codex --dry-run     only shows
   upcall setup gemini --prompt     also tells it when to ask, in GEMINI.md
   upcall setup claude --remove     the files are as they were
   upcall setup codex --ci          what to put into a CI job
   upcall setup slack               the manifest of an app for your Slack""",
-    )
-}
+)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from upcall.agents.catalogue import agent_named
 from upcall.cli.doctor.findings import FAILED, NOTE, OK, Finding
-from upcall.cli.render.times import span
 from upcall.config.settings import Config
 from upcall.domain.errors import UpcallError
+from upcall.domain.text.times import span
 from upcall.home.files import Home
 from upcall.runs.process.programs import PackageMissing, ProgramMissing, Programs, check_packages
 from upcall.setup.clients import Place, files_for, own_door

@@ -9,8 +9,8 @@ from unicodedata import east_asian_width
 from upcall.cli.picker.picker import Choosing, Closed, Inquiry, Picker
 from upcall.cli.render.inquiries import asker, resolution
 from upcall.cli.render.terminal import Paint
-from upcall.cli.render.times import since
 from upcall.domain.text.display import escaped, one_line, visible
+from upcall.domain.text.times import since
 
 LIST_KEYS = "↑↓ move · Enter open · r reject · q leave"
 ONE_KEYS = "↑↓ or number choose · Enter answer · r reject · Esc back"

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from upcall.cli.client import Client
 from upcall.cli.failures import Refused
 from upcall.cli.render.terminal import Paint
-from upcall.cli.render.times import since
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import since
 
 Fault = dict[str, Any]
 CANNOT = {"sending": "cannot send", "listening": "cannot be heard"}

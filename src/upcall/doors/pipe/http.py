@@ -15,14 +15,15 @@ from starlette.types import Receive, Scope, Send
 from upcall.access.tokens import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
-from upcall.doors.bearer import token_of
 from upcall.doors.mcp.conversation import Conversation, Peer
 from upcall.doors.mcp.meta import client_in, wait_of
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.mcp.wire import encoded
 from upcall.doors.pipe.server import LONGEST_LINE, greeting, hello_of, name_of, refusal
-from upcall.http.gate import KNOWN
+from upcall.http.bearer import admit, token_of
+from upcall.http.body import disconnected, read_body
 from upcall.ports.json_reading import NotJson, read_json
+from upcall.ports.unhurried import unhurried
 
 SIGN_OF_LIFE = 15.0
 PATH = "/v1/pipe"
@@ -45,10 +46,9 @@ class PipeDoor:
         try:
             if scope["method"] != "POST":
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
-            token = token_of(scope)
-            caller = await self._access.admit(token)
-            scope[KNOWN] = True
-            hello, message = _two_lines(await _body(receive))
+            caller = await admit(self._access, scope)
+            body = await read_body(receive, most=LONGEST_LINE)
+            hello, message = await unhurried(len(body), lambda: _two_lines(body))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400
             await _start(send, status)
@@ -58,13 +58,13 @@ class PipeDoor:
         lines: asyncio.Queue[bytes] = asyncio.Queue()
         conversation = Conversation(
             self._tools,
-            _peer(caller, hello, partial(self._access.identify, token)),
+            _peer(caller, hello, partial(self._access.identify, token_of(scope))),
             lines.put_nowait,
             initialized=hello.get("initialized") is True,
         )
         lines.put_nowait(encoded(greeting()))
         conversation.receive(message)
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(disconnected(receive))
         try:
             await self._pass_on(conversation, lines, gone, send)
         finally:
@@ -115,26 +115,6 @@ def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:
         # The conversation refuses it by its id.
         pass
     return hello, message
-
-
-async def _body(receive: Receive) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise InvalidRequest("the connection was lost")
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > LONGEST_LINE:
-            raise InvalidRequest(f"a message has at most {LONGEST_LINE} bytes")
-        if not message.get("more_body"):
-            return b"".join(chunks)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _start(send: Send, status: int) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Protocol, cast
 from uuid import uuid4
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.domain.errors import UpcallError
 from upcall.domain.run.program import Command, Door, Permission, Session, Task
 from upcall.domain.run.run import Run
 from upcall.home.files import Home
-from upcall.home.handed import Handovers
+from upcall.home.saved_environments import SavedEnvironments
 from upcall.ports.agent import Agent, Desk, Driver
 from upcall.runs.process.folder import RunFolder, Start
 
@@ -101,7 +101,7 @@ class RunHost:
     access: Access
     agents: Callable[[str], Agent]
     desks: Callable[[Run], RunDesk]
-    held: Held = field(default_factory=Held)
+    held: ConnectedSessions = field(default_factory=ConnectedSessions)
     folder_setup: Callable[[str], FolderSetup | None] = lambda _: None
     """The files that an agent needs in its working directory, by the agent's name."""
 
@@ -196,14 +196,16 @@ class RunHost:
 
     def take_over(self, run: Run, inquiry: str) -> None:
         """Move what the pipe of a session has left with a question into the folder of the session's run."""
-        handovers = Handovers(self.home.path)
-        handed = handovers.read(inquiry)
-        if handed is None:
+        saved = SavedEnvironments(self.home.path)
+        started = saved.read(inquiry)
+        if started is None:
             return
         folder = self.folder(run.number)
-        folder.write_environment(handed.environment if handed.whole else {**os.environ, **handed.environment})
-        folder.write_arguments(handed.arguments)
-        handovers.forget(inquiry)
+        folder.write_environment(
+            started.environment if started.whole else {**os.environ, **started.environment}
+        )
+        folder.write_arguments(started.arguments)
+        saved.forget(inquiry)
 
     def clear(self, run: Run) -> None:
         """Remove the files of a run's process that has ended.

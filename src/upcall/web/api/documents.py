@@ -10,8 +10,8 @@ from typing import Protocol
 from upcall.broker.broker import Settled
 from upcall.domain.document import document
 from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.http.body import Json, encode
 from upcall.ports.store import Page
-from upcall.web.call import Json, encode
 
 REMEMBERED, LARGEST_REMEMBERED = 1024, 16 * 1024
 """How many documents are remembered, and how many bytes one of them may have: agents decide how large they are."""

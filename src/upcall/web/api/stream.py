@@ -18,10 +18,12 @@ from upcall.broker.broker import Broker
 from upcall.domain.document import Document, timestamp
 from upcall.domain.errors import DamagedRow, InvalidRequest, Unauthenticated, UnknownInquiry
 from upcall.domain.roles import Caller
+from upcall.http.bearer import token_of
+from upcall.http.body import Json, encode
 from upcall.ports.store import Event
 from upcall.web import fields
 from upcall.web.api.documents import Documents
-from upcall.web.call import Call, Json, bearer, encode
+from upcall.web.call import Call
 from upcall.web.settings import WebSettings
 
 T = TypeVar("T")
@@ -125,20 +127,20 @@ class Live:
         self._owners: OrderedDict[str, _Owner] = OrderedDict()
 
     async def wait(self, call: Call) -> Response:
-        """An inquiry once it is settled, or as it stands after `timeout` seconds."""
-        sent = call.query("timeout")
+        """Wait until it is settled; the inquiry in its state then, at the latest after `timeout`."""
+        sent = call.query()
         timeout = fields.bounded_seconds(sent, "timeout", default=WAIT, most=LONGEST_WAIT)
         inquiry = await self._broker.get(call.name, call.caller)
         if inquiry.is_open and timeout:
             async with Presence(call.receive) as presence:
                 inquiry = await presence.during(self._broker.wait(inquiry, timeout)) or inquiry
             # An hour later the token may not be good any more.
-            self._access.identify(bearer(call.scope))
+            self._access.identify(token_of(call.scope))
         return await self._documents.one(inquiry)
 
     async def events(self, call: Call) -> Response:
-        """The log after a number; with `wait`, not before there is something to tell."""
-        sent = call.query("after", "wait", "limit")
+        """Read the log; with `wait`, not before there is something to tell."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
@@ -153,19 +155,19 @@ class Live:
                 found = await presence.during(self._broker.store.events(after, wait=left, limit=limit))
                 if not found:
                     break
-                self._access.identify(bearer(call.scope))
+                self._access.identify(token_of(call.scope))
                 reset = reset or is_behind(after, found)
                 items = [_document(event) for event in await self._visible(found, call.caller)]
                 after = found[-1].seq
         return Json({"items": items, "next_after": after, **({"reset": True} if reset else {})})
 
     async def stream(self, call: Call) -> ASGIApp:
-        """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
+        """Follow the log, from `Last-Event-ID`, from `after`, or from now on."""
         return EventStream(self, call.caller, await self.begin(call), self._frames)
 
     async def begin(self, call: Call) -> int:
         """The number that a stream goes on from."""
-        sent = dict(call.query("after"))
+        sent = dict(call.query())
         resumed = call.header(b"last-event-id")
         if resumed is not None:
             sent["after"] = resumed
@@ -206,7 +208,7 @@ class Live:
 
     def _is_known(self, scope: Scope) -> bool:
         try:
-            self._access.identify(bearer(scope))
+            self._access.identify(token_of(scope))
         except Unauthenticated:
             return False
         return True

@@ -14,11 +14,13 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.text.forms import kind_of
 from upcall.domain.thread.prompts import Document as Metadata
 from upcall.domain.thread.thread import POSTED_BY_AGENTS, ItemType
+from upcall.http.bearer import token_of
+from upcall.http.body import Json
 from upcall.web import fields
 from upcall.web.api.documents import Documents
 from upcall.web.api.stream import LATEST, Presence
 from upcall.web.api.thread_documents import ThreadDocuments
-from upcall.web.call import Body, Call, Json, bearer
+from upcall.web.call import Body, Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST_POLL = 300.0
@@ -38,7 +40,7 @@ class ThreadHandlers:
         self._documents = ThreadDocuments(broker, threads)
 
     async def begin(self, call: Call) -> Response:
-        """Begin a thread; 200 instead of 201 when there is one of that name."""
+        """Begin a thread: an agent its own, a person one of any agent."""
         body = await call.body()
         known, created = await self._threads.begin(
             call.caller,
@@ -51,14 +53,14 @@ class ThreadHandlers:
         return Json(await self._documents.thread(known), 201 if created else 200)
 
     async def list(self, call: Call) -> Response:
-        """A page of threads, the newest first."""
-        sent = call.query("limit", "cursor")
+        """List threads, the newest first; an agent its own."""
+        sent = call.query()
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
         found, following = await self._threads.page(call.caller, sent.get("cursor") or None, limit)
         return Json({"items": [await self._documents.thread(each) for each in found], "next": following})
 
     async def get(self, call: Call) -> Response:
-        """One thread."""
+        """Read a thread."""
         return Json(await self._documents.thread(await self._threads.get(call.name, call.caller)))
 
     async def choose(self, call: Call) -> Response:
@@ -71,8 +73,8 @@ class ThreadHandlers:
         return Json(await self._documents.thread(known))
 
     async def items(self, call: Call) -> Response:
-        """The items after a number; with `wait`, not before there is something to tell."""
-        sent = call.query("after", "wait", "limit")
+        """Read a thread's items in order; with `wait`, not before there is something to tell."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
@@ -82,13 +84,13 @@ class ThreadHandlers:
             async with Presence(call.receive, self._broker.closing) as presence:
                 work = self._threads.items(call.name, after=after, limit=limit, wait=wait)
                 found = await presence.during(work) or ()
-            self._access.identify(bearer(call.scope))
+            self._access.identify(token_of(call.scope))
         known = await self._threads.get(call.name, call.caller)
         shown = await self._documents.items(found, known)
         return Json({"items": shown, "next_after": found[-1].seq if found else after})
 
     async def post(self, call: Call) -> Response:
-        """Say something: an agent's item, or a person's message, which may be an answer."""
+        """Post: an agent what it does; a person a message, which answers the open question or waits for the next turn."""
         body = await call.body()
         words = _agents_words(body) if call.caller.is_agent else _persons_words(body)
         posted = await self._threads.post(call.name, call.caller, words)
@@ -102,8 +104,8 @@ class ThreadHandlers:
         return Json(told, 200 if item is None else 201)
 
     async def turn(self, call: Call) -> Response:
-        """What was left for the agent's next turn; `after` says up to where it has what it was given before."""
-        sent = call.query("after", "wait")
+        """Begin the next turn with the messages that were left for it (the agent itself)."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         async with Presence(call.receive, self._broker.closing) as presence:
@@ -114,7 +116,7 @@ class ThreadHandlers:
         return Json({"items": shown, "next_after": found[-1].seq if found else known.taken})
 
     async def resolve(self, call: Call) -> Response:
-        """Answer the prompt whose turn it is."""
+        """Answer the open prompt that comes first; any other is left alone."""
         body = await call.body()
         prompt = _named(body)
         given = _answers(body.get("answers"))
@@ -125,7 +127,7 @@ class ThreadHandlers:
         return await self._settled(await self._threads.resolve(call.name, call.caller, prompt, reply))
 
     async def reject(self, call: Call) -> Response:
-        """Decline to answer the prompt whose turn it is."""
+        """Decline to answer the open prompt that comes first; any other is left alone."""
         body = await call.body()
         prompt = _named(body)
         reason = fields.text(body, "reason", most=self._broker.policy.limits.reason)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from upcall.web.errors import NotFound
+from upcall.http.errors import NotFound
 from upcall.web.pages.visit import Visit
 
 TYPES = {

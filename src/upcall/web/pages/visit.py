@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import parse_qs, quote, urlsplit
 
-from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope
 
-from upcall.access.tokens import SESSION_SECONDS, Session
+from upcall.access.tokens import SESSION_SECONDS, BrowserSession
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller
-from upcall.web.errors import ForeignOrigin, TooLarge
+from upcall.http.body import read_body
+from upcall.http.errors import ForeignOrigin
 from upcall.web.pages.locales import LANGUAGES, Words, chosen
 
 LANGUAGE_COOKIE = "upcall-language"
@@ -49,7 +49,7 @@ class Visit:
     public_url: str
     params: Mapping[str, str]
     words: Words = field(init=False)
-    session: Session | None = None
+    session: BrowserSession | None = None
     form: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     _query: Mapping[str, list[str]] = field(init=False)
     _cookies: Mapping[str, str] = field(init=False)
@@ -109,16 +109,7 @@ class Visit:
             raise ForeignOrigin(
                 "this form was not sent by a page of Upcall", hint="open the inbox and try again"
             )
-        raw = bytearray()
-        while True:
-            message = await self.receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnect
-            raw += message.get("body", b"")
-            if most is not None and len(raw) > most:
-                raise TooLarge(most)
-            if not message.get("more_body", False):
-                break
+        raw = await read_body(self.receive, most=most)
         try:
             self.form = parse_qs(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError:

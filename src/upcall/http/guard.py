@@ -1,0 +1,201 @@
+"""The gate in front of every route: who may call, how much may be sent, and how errors leave.
+
+It knows nothing of inquiries or tokens. It is written as plain ASGI, since it runs for every request.
+"""
+
+import logging
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from upcall.domain.errors import InvalidRequest, UpcallError
+from upcall.http.errors import ForeignHost, ForeignOrigin, TooLarge, failure, http_failure, internal_failure
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+SECURITY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+POLICY_VIOLATION = 1008
+ANSWER_LINKS = "/a/"
+"""Pages whose address is all that it takes: they tell nobody where they are, so browsers call their origin `null`."""
+
+
+class Guard:
+    """Wraps the whole application."""
+
+    def __init__(
+        self, app: ASGIApp, *, body_limit: int, hosts: Iterable[str] = (), origins: Iterable[str] = ()
+    ) -> None:
+        self._app = app
+        self._limit = body_limit
+        self._hosts = LOOPBACK | {host.lower() for host in hosts}
+        self._origins = {origin.lower().rstrip("/") for origin in origins}
+        # The same few names come with every request.
+        self._is_ours = lru_cache(maxsize=64)(self._host_is_ours)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or say why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        # The framework's routes raise their errors instead of writing text where they see an application.
+        scope["app"] = self
+        outgoing = _Outgoing(send)
+        try:
+            meter = self._admit(scope, receive, outgoing)
+            await self._app(scope, receive if meter is None else meter.receive, outgoing.send)
+            if meter is not None and meter.exceeded and not outgoing.started:
+                raise TooLarge(self._limit)
+        # The last place where an error can still become an answer.
+        except Exception as error:  # noqa: BLE001
+            await _report(error, scope, receive, outgoing)
+
+    def _admit(self, scope: Scope, receive: Receive, outgoing: "_Outgoing") -> "_Meter | None":
+        """Check the headers; a body of unannounced size gets a meter."""
+        hosts: list[bytes] = []
+        origins: list[bytes] = []
+        length: bytes | None = None
+        chunked = False
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"origin":
+                origins.append(value)
+            elif name == b"content-length":
+                length = value
+            elif name == b"transfer-encoding":
+                chunked = True
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            raise _foreign_host(hosts)
+        if origins and not (origins == [b"null"] and scope["path"].startswith(ANSWER_LINKS)):
+            self._check_origins(origins, hosts[0])
+        if length is not None and not chunked:
+            self._check_length(length)
+            return None
+        if scope["type"] == "http" and (chunked or scope["method"] not in ("GET", "HEAD")):
+            outgoing.meter = _Meter(receive, self._limit)
+            return outgoing.meter
+        return None
+
+    def _host_is_ours(self, host: bytes) -> bool:
+        name = host.decode("latin-1").lower()
+        return name in self._hosts or _without_port(name) in self._hosts
+
+    def _check_origins(self, origins: Iterable[bytes], host: bytes) -> None:
+        called = host.decode("latin-1").lower()
+        for sent in origins:
+            origin = sent.decode("latin-1").lower()
+            if origin not in self._origins and _authority(origin) != called:
+                raise ForeignOrigin(
+                    f"requests from pages of {origin!r} are not taken",
+                    hint="open Upcall's own address, or set `public_url` to the address that people use",
+                )
+
+    def _check_length(self, length: bytes) -> None:
+        if not length.isdigit():
+            raise InvalidRequest(f"Content-Length {length.decode('latin-1')!r} is not a number")
+        # So many digits are too large in any case, and expensive to read.
+        if len(length) > 18 or int(length) > self._limit:
+            raise TooLarge(self._limit)
+
+
+class _Outgoing:
+    """Adds the security headers that are missing, and knows whether it is too late for an error."""
+
+    __slots__ = ("_send", "meter", "started")
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.started = False
+        self.meter: _Meter | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            # Whatever a mounted application made of a body that was cut off, it was cut off.
+            if self.meter is not None and self.meter.exceeded and not self.meter.told:
+                self.meter.told = True
+                raise TooLarge(self.meter.limit)
+            self.started = True
+            headers = [*message.get("headers", ())]
+            given = {name for name, _ in headers}
+            # A page has a policy of its own: told nothing at all, a browser hides even from us whose form it sends.
+            headers += [each for each in SECURITY if each[0] not in given]
+            message["headers"] = headers
+        await self._send(message)
+
+
+class _Meter:
+    """Counts a body whose size nobody announced."""
+
+    __slots__ = ("_count", "_receive", "exceeded", "limit", "told")
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._count = 0
+        self.limit = limit
+        self.exceeded = False
+        self.told = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._count += len(message.get("body", b""))
+        if self._count > self.limit:
+            self.exceeded = True
+            raise TooLarge(self.limit)
+        return message
+
+
+async def _report(error: Exception, scope: Scope, receive: Receive, outgoing: _Outgoing) -> None:
+    if isinstance(error, ClientDisconnect):
+        return
+    if outgoing.started or scope["type"] == "websocket":
+        if isinstance(error, UpcallError) and not outgoing.started:
+            await outgoing.send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.code})
+            return
+        # Too late to tell: the server cuts the connection, so that nobody takes a part for the whole.
+        raise error
+    if outgoing.meter is not None:
+        outgoing.meter.told = True
+    await _response(error)(scope, receive, outgoing.send)
+
+
+def _response(error: Exception) -> Response:
+    match error:
+        case UpcallError():
+            return failure(error)
+        case HTTPException():
+            return http_failure(error)
+        case _:
+            logger.error("unhandled error", exc_info=error)
+            return internal_failure()
+
+
+def _foreign_host(hosts: list[bytes]) -> ForeignHost:
+    named = ", ".join(repr(host.decode("latin-1")) for host in hosts) or "nobody"
+    return ForeignHost(
+        f"this request is addressed to {named}, which is not a name of this daemon",
+        hint="use 127.0.0.1 or localhost, or set `public_url` to the address people reach it by",
+    )
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
+
+
+def _authority(origin: str) -> str | None:
+    """The host and port of an origin; `null` and anything odd has none."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.netloc if parts.scheme in ("http", "https") and not parts.path else None
