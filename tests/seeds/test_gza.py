@@ -291,7 +291,7 @@ def test_what_is_no_answer_or_comes_too_late_is_an_error(gza: Gza) -> None:
     gza.until(number, "completed", starts=2)
     late = gza("answer", number, "Memcached")
     assert late.returncode == 1
-    assert f"run {number} completed: it waits for no answer" in late.stderr
+    assert f"run {number} has no open question; it completed" in late.stderr
 
 
 @pytest.mark.promise("gza/28")

@@ -42,7 +42,6 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
 from upcall.doors.mcp.checks import is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.message_body import BoundedMessage
