@@ -9,8 +9,8 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Most tests wait for somebody else most of the time.
-JOBS ?= 2
+# Most tests wait for another process most of the time, so there are more of them than cores.
+JOBS ?= 5
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,7 +42,7 @@ with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test check pictures bench lock clean
+.PHONY: help demo up test quick check pictures bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,12 @@ up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
 test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
-	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
+	# In the order of their folders: the tests of agents are few and slow, and must not be the last.
+	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+quick: $(DEV) ## run the tests that need no other program, within a minute
+	@$(BIN)/pytest --numprocesses 2 --dist loadfile --quiet -m "not system and not thorough" \
+		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check

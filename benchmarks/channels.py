@@ -13,9 +13,9 @@ from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median
 from benchmarks.report import Figure, Target
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
-from upcall.dispatch.service import Dispatch
 from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
 from upcall.domain.inquiry.asking import draft

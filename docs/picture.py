@@ -47,7 +47,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 """Of several plain spaces a browser draws one."""
 
 LEFT_OUT = re.compile(r"^The daemon is up at .*\n(?:.+\n)*", re.MULTILINE)
-"""What only helps whoever sits at that very terminal."""
+"""Lines that only help the person at that very terminal."""
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _SEQUENCE = re.compile(r"\x1b\[([0-9;]*)m")
@@ -90,7 +90,7 @@ def _read(terminal: int) -> Iterator[bytes]:
         try:
             data = os.read(terminal, 65536)
         except OSError:
-            # How Linux says that nobody has the other end open any more.
+            # Linux reports a closed other end like this.
             return
         if not data:
             return
@@ -98,7 +98,7 @@ def _read(terminal: int) -> Iterator[bytes]:
 
 
 def settled(printed: str) -> str:
-    """The same text for every run and everybody."""
+    """The same text for every run and every person."""
     printed = LEFT_OUT.sub("", printed)
     for pattern, instead in REPLACED:
         printed = pattern.sub(instead, printed)
@@ -110,7 +110,7 @@ def settled(printed: str) -> str:
         lambda ref: f"#{refs[ref[1]]}".ljust(len(ref[0])) if ref[2] else f"#{refs[ref[1]]}",
         printed,
     )
-    # Whoever answered is green at the beginning of a line.
+    # The name of the person who answered is green, at the beginning of a line.
     return re.sub(r"^\x1b\[32m[^\x1b]+\x1b\[0m *", "\x1b[32myou\x1b[0m    ", printed, flags=re.MULTILINE)
 
 
@@ -174,7 +174,7 @@ def _row(runs: list[Run], y: int) -> str:
 
 
 def _text(run: Run, y: int) -> str:
-    """Each run at its column and as wide as its columns, whatever font there is."""
+    """Each run at its column and as wide as its columns, in any font."""
     before = len(run.text) - len(run.text.lstrip())
     text = run.text.strip()
     x, length = MARGIN + (run.column + before) * WIDE, len(text) * WIDE

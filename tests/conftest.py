@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,23 @@ from tests.postgres_server import PostgresServer, binaries
 # A slow machine is not a wrong answer.
 settings.register_profile("upcall", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 settings.load_profile("upcall")
+
+TESTS = Path(__file__).parent
+UNIT = frozenset({"config", "domain", "ports"})
+COMPONENT = frozenset(
+    {"approvals", "broker", "contracts", "dispatch", "doors", "files", "presets", "setup", "stores", "web"}
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test its tier: `unit` and `component` by their folder, `system` all others and what needs PostgreSQL."""
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0]
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if "running_postgres" in fixtures or folder not in UNIT | COMPONENT:
+            item.add_marker("system")
+        else:
+            item.add_marker("unit" if folder in UNIT else "component")
 
 
 def require(found: object, what: str) -> None:

@@ -42,7 +42,7 @@ class Database:
         return (await broker.ask(draft({"question": "Which cache?", **more}), origin)).inquiry
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system)])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     store: Store
     if request.param == "sqlite":
@@ -132,7 +132,7 @@ async def test_a_thread_that_cannot_be_read_holds_up_no_other_thread(
         )
     database.execute(f"UPDATE upcall.record SET body = '{{}}' WHERE kind = '{THREAD}' AND key = 'broken'")
     assert {record.state for record in (await database.store.records(QUEUE)).items} == {"broken", "sound"}
-    await broker.turns.look()
+    await broker.thread_queue.advance_all()
     assert not (await database.store.get(waiting["sound"].id)).is_queued
     assert "the thread broken" in caplog.text
 
@@ -192,6 +192,7 @@ async def test_a_job_that_cannot_be_read_is_out_of_the_way_of_the_others(databas
     assert [job.id for jobs in claimed for job in jobs] == ["b", "c"]
 
 
+@pytest.mark.promise("house/5")
 async def test_background_work_survives_every_exception_and_its_pauses_grow(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -11,6 +11,8 @@ from upcall.broker.broker import Broker, Reply
 from upcall.domain.inquiry.asking import draft
 from upcall.testing.examples import an_origin
 
+pytestmark = pytest.mark.thorough
+
 AT_ONCE = 50
 ROUNDS = 45
 """So many that every cache of a fixed size is full after the first half: the tail of the log has 4096 events."""

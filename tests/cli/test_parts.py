@@ -18,12 +18,12 @@ from upcall.cli.command import parser_of
 from upcall.cli.commands.service import launchd_agent, systemd_unit
 from upcall.cli.failures import Unreachable, line
 from upcall.cli.render.inquiries import answer_command
-from upcall.cli.render.times import moment, span
 from upcall.cli.table import commands, load
 from upcall.cli.wire import Wire
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.wording import age
+from upcall.domain.text.times import moment, span
 from upcall.home.files import Home
 
 HEAVY = {"asyncio", "email", "http.client", "pydantic", "shutil", "socket", "ssl", "starlette", "subprocess"}
@@ -145,8 +145,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert run([name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"usage: upcall {name}" in shown
-    module, summary = commands()[name]
-    assert parser_of(name, summary, load(name, module)).description
+    assert parser_of(name, commands()[name], load(name)).description
     assert name == "version" or "examples:" in shown
 
 
@@ -191,7 +190,7 @@ def test_wrong_use_says_what_to_do_next(
 def test_a_fault_of_ours_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(name: str, module: str) -> Any:
+    def broken(name: str) -> Any:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("upcall.cli.app.load", broken)

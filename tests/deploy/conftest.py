@@ -47,7 +47,7 @@ class Cluster:
         return (self.daemons[name].home / f"{kind}.token").read_text().strip()
 
     def close(self) -> None:
-        """Send everybody home."""
+        """Stop the proxy and the daemons."""
         self.proxy.close()
         for program in self.daemons.values():
             program("down")
@@ -55,7 +55,7 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(running_postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for all tests of a module; whoever kills a daemon starts it again."""
+    """One for all tests of a module; a test that kills a daemon starts it again."""
     require(nginx.program(), "nginx")
     folder = tmp_path_factory.mktemp("cluster")
     cluster = Cluster(folder, running_postgres.database(folder))

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from upcall.dispatch.forgetting import PAGE, forget
+from upcall.dispatch.forgetting import forget
 from upcall.dispatch.people import CODE, FAILURES, People, WrongCode
 from upcall.domain.channel.delivery import HEARD, heard_record
 from upcall.domain.records import Effects
+from upcall.ports.paging import PAGE
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import DAY, Clock
 

@@ -219,7 +219,7 @@ async def test_a_channel_that_cannot_be_closed_does_not_keep_the_daemon(
             raise OSError("no such connection")
 
     monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", Stuck)
-    monkeypatch.setattr("upcall.dispatch.service.CLOSE_WITHIN", 0.1)
+    monkeypatch.setattr("upcall.dispatch.dispatcher.CLOSE_WITHIN", 0.1)
     async with asyncio.timeout(SECONDS):
         async with a_hall(tmp_path, Route(places=(ONE,))):
             pass

@@ -50,7 +50,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def rows(page: str, first: str) -> list[list[str]]:
-    """The cells of the table on a page whose first column is headed `first`, without their code marks."""
+    """The cells of the table that has `first` above its first column, without their code marks."""
     lines = (ROOT / "docs" / page).read_text("utf-8").splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first} |"))
     found: list[list[str]] = []
@@ -89,3 +89,13 @@ def upcalls(script: str) -> Iterator[list[str]]:
             yield command[1:]
         elif "--" in command and command[command.index("--") + 1 :][:1] == ["upcall"]:
             yield command[command.index("--") + 2 :]
+        elif "exec" in command and command[command.index("exec") + 2 :][:1] == ["upcall"]:
+            # In a container: docker compose exec SERVICE upcall …
+            yield command[command.index("exec") + 3 :]
+
+
+def mentioned(page: Path) -> Iterator[list[str]]:
+    """The arguments of every `upcall …` that the prose of a page mentions."""
+    for found in re.finditer(r"`upcall ([^`]+)`", _FENCE.sub("", page.read_text("utf-8"))):
+        words = found[1].split()
+        yield words[: words.index("--")] if "--" in words else words

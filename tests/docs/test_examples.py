@@ -14,7 +14,7 @@ from tests.cli.conftest import Program, ended
 from tests.docs.pages import ROOT, blocks, commands, rows, upcalls
 from upcall.config.settings import load
 from upcall.domain.inquiry.limits import Limits
-from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.definitions import definitions
 from upcall.home.files import Home
 
 PATIENCE = 60
@@ -88,7 +88,7 @@ def test_settings_are_checked_and_a_backup_goes_and_comes(program: Program) -> N
     file.write_text("\n".join(written))
     secrets = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
     assert len(load(Home(program.home), secrets).routes) == 1
-    # Any port will do here, the one on the page may be taken, and nobody answers for Slack.
+    # Any port will do here, since the one on the page may be taken; and no server answers for Slack.
     of_channels = ("[channels.", "[[routes]]")
     here = "\n".join(content for content in written if not content.startswith(of_channels))
     file.write_text(here.replace("port = 7391", ""))

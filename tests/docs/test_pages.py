@@ -1,5 +1,6 @@
 """What the pages say is true: links lead somewhere, examples are well-formed, lists are complete."""
 
+import argparse
 import importlib
 import json
 import pkgutil
@@ -14,7 +15,7 @@ import pytest
 
 import upcall
 from docs import generate
-from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, rows, upcalls
+from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, mentioned, rows, upcalls
 from upcall.cli.command import parsed as read, parser_of
 from upcall.cli.table import commands, load
 from upcall.config.channels import channel_keys, route_keys
@@ -39,8 +40,8 @@ def parsed(arguments: list[str]) -> None:
         assert options.keys() <= {"--wait", "--ipc"}, rest
         assert wait == "block" or wait.isdigit(), rest
         return
-    module, summary = commands()[name]
-    command = load(name, module)
+    summary = commands()[name]
+    command = load(name)
     read(parser_of(name, summary, command), command, rest)
 
 
@@ -79,6 +80,28 @@ def test_every_upcall_in_a_shell_example_has_a_command_and_options_that_exist(
     assert read > 40
 
 
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a command, those of its inner commands included."""
+    found: set[str] = set()
+    for action in parser._actions:
+        found |= set(action.option_strings)
+        if isinstance(action.choices, dict):
+            found |= set(action.choices).union(*map(options, action.choices.values()))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_the_prose_mentions_exists_with_its_options(page: Path) -> None:
+    for name, *rest in mentioned(page):
+        if name in ("COMMAND", "mcp"):  # one stands for all of them, the other has no parser
+            continue
+        assert name in commands(), f"{page.name}: upcall {name}"
+        summary = commands()[name]
+        known = options(parser_of(name, summary, load(name)))
+        given = {word.strip("[]") for word in rest if word.startswith("-") and word != "-"}
+        assert given <= known, f"{page.name}: upcall {name} {' '.join(rest)}"
+
+
 def test_every_command_is_shown_in_an_example() -> None:
     shown = {arguments[0] for block in blocks("sh") for arguments in upcalls(block.content) if arguments}
     # It needs no example to be understood.
@@ -112,8 +135,6 @@ def as_documented(cell: str, default: object) -> object:
             return cell == "true"
         case float():
             return duration(cell)
-        case bool():
-            return cell == "true"
         case int():
             return int(cell)
         case tuple():

@@ -14,7 +14,7 @@ from tests.doors.house import House
 from upcall import __version__
 from upcall.domain.inquiry.limits import Limits
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.definitions import definitions
 from upcall.doors.pipe import first_replies
 from upcall.home.files import Home
 from upcall.home.instance import stop_running

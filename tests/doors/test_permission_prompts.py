@@ -13,8 +13,8 @@ from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import PIPE, Asker
-from upcall.doors.mcp.catalogue import PERMIT
 from upcall.doors.mcp.conversation import Conversation
+from upcall.doors.mcp.definitions import PERMIT
 from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.tools import Tools, Watching
 

@@ -14,7 +14,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.definitions import definitions
 from upcall.doors.mcp.evidence import Handed
 from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat

@@ -36,7 +36,9 @@ def until(folder: Path, found: Callable[[], T | None]) -> T:
 
 
 def is_there(path: Path) -> Path:
-    """Return when there is such a file."""
+    """Return when there is such a file; the door may not have made its folder yet."""
+    if not path.parent.exists():
+        is_there(path.parent)
     return until(path.parent, lambda: path if path.exists() else None)
 
 

@@ -7,11 +7,13 @@ import pytest
 from docs import layers
 
 
+@pytest.mark.promise("house/2")
 @pytest.mark.parametrize("page", layers.PAGES, ids=lambda page: page.name)
 def test_a_page_shows_the_layers_of_the_project(page: Path) -> None:
     assert layers.shown(page) == layers.picture(), "run: python -m docs.layers"
 
 
+@pytest.mark.promise("house/1")
 def test_every_package_says_what_it_is_for(root: Path) -> None:
     silent = [
         str(sign.parent.relative_to(root))

@@ -23,12 +23,13 @@ from tests.cli.conftest import Program
 from upcall.broker.broker import Broker
 from upcall.cli.client import Client
 from upcall.config.settings import Config, load
-from upcall.daemon.wiring.parts import policy
+from upcall.daemon.wiring.broker import policy
 from upcall.domain.errors import UpcallError
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.tools import ToolResult, Tools
 from upcall.home.files import Home
+from upcall.presets.label_cards import card_label
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.testing.examples import an_inquiry
 from upcall.web.pages.locales import Words
@@ -249,7 +250,7 @@ def test_an_open_card_is_labelled(preset: Config) -> None:
     """Renders an inline question card […] labeled "Agent needs input"."""
     words = Words("en")
     inquiry = an_inquiry()
-    labelled = Rendering(label_cards=preset.label_cards).card(inquiry, words, now=1.0, token="t")
+    labelled = Rendering(card_label=card_label(preset)).card(inquiry, words, now=1.0, token="t")
     assert "Agent needs input" in labelled
     assert "Agent needs input" not in Rendering().card(inquiry, words, now=1.0, token="t")
 

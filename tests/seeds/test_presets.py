@@ -8,7 +8,7 @@ from upcall.config.settings import Config, load
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Kind
-from upcall.doors.mcp.catalogue import definitions
+from upcall.doors.mcp.definitions import definitions
 from upcall.home.files import Home
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from upcall.setup import json_editing
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import read
 
 COMMENTED = """\

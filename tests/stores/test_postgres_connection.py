@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from upcall.stores.postgres.connection import Connection, Result
-from upcall.stores.postgres.faults import is_lost
+from upcall.stores.postgres.errors import is_lost
 from upcall.stores.postgres.link import Link
 
 COUNTED = "SELECT %s::int + 1"

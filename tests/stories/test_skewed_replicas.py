@@ -10,7 +10,7 @@ import pytest
 from tests.postgres_server import PostgresServer
 from tests.stories.replica import SECONDS, Replica
 from upcall.cli.client import inquiry_path
-from upcall.cli.render.times import moment
+from upcall.domain.text.times import moment
 
 HOUR = 3600.0
 PUBLIC = "http://upcall.example"

@@ -16,8 +16,8 @@ from tests.web.runs import MemoryRuns
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker, Policy
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.service import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.routing import Routing
 from upcall.domain.roles import Role

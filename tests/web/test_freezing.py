@@ -19,6 +19,8 @@ from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Action
 from upcall.doors.native import QUESTION_TOOL, Call, decide
 
+pytestmark = pytest.mark.thorough
+
 AGENT = Caller(name="builder", role=Role.AGENT)
 ANA = Caller(name="ana", role=Role.PERSON)
 

@@ -4,11 +4,14 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.web.house import House, code
 from upcall.domain.inquiry.limits import Limits
 from upcall.web.api.schemas import schemas
+
+pytestmark = pytest.mark.thorough
 
 SCHEMAS: dict[str, Any] = schemas(Limits())
 SCALARS = (

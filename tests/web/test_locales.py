@@ -64,7 +64,10 @@ def test_no_sentence_stands_in_a_template() -> None:
 def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() -> None:
     known = set(sentences("en"))
     sources = [
-        file.read_text("utf-8") for file in WEB.joinpath("pages").iterdir() if file.name.endswith(".py")
+        file.read_text("utf-8")
+        for package in (WEB.joinpath("pages"), files("upcall.presets"))
+        for file in package.iterdir()
+        if file.name.endswith(".py")
     ]
     scripts = [asset.content.decode() for asset in assets().values()]
     everything = "\n".join([*TEMPLATES.values(), *sources, *scripts])

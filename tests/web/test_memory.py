@@ -13,6 +13,8 @@ from upcall.testing.examples import an_inquiry
 from upcall.web.api.documents import Documents
 from upcall.web.pages.markdown import rendered
 
+pytestmark = pytest.mark.thorough
+
 TIMES = 12
 
 

@@ -1,6 +1,7 @@
 """The OpenAPI document is true: it names every route, and what is really sent has the shapes that it promises."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,16 +11,18 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from starlette.routing import Route
 
-from tests.web.house import CHOICE, House
+from tests.web.house import CHOICE, House, code
 from upcall.access.tokens import digest
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.roles import Caller, Role
 from upcall.runs.service import Runs
+from upcall.web.api.endpoint import Endpoint, Resource
 from upcall.web.api.openapi import openapi
+from upcall.web.api.routes import TABLE
 from upcall.web.app import WebSettings, api_routes
-from upcall.web.call import Resource
 
 DOCUMENT = cast("dict[str, Any]", openapi("1.2.3"))
+ENDPOINTS = tuple(chain.from_iterable(TABLE.values()))
 
 
 def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -42,7 +45,7 @@ def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
 @pytest.mark.promise("spec/69")
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
-    public: set[str] = set()
+    public: set[tuple[str, str]] = set()
     for route in api_routes(
         house.broker,
         house.access,
@@ -52,10 +55,34 @@ async def test_it_names_every_route_and_no_other(house: House) -> None:
     ):
         assert isinstance(route, Route)
         assert isinstance(route.endpoint, Resource)
-        served |= {(route.path, method.lower()) for method in route.endpoint.handlers}
-        public |= {route.path} if route.endpoint.public else set()
+        for method, (_, allowed, _) in route.endpoint.served.items():
+            served.add((route.path, method.lower()))
+            public |= {(route.path, method.lower())} if allowed.role is None else set()
     assert {(path, method) for path, method, _ in _operations()} == served
-    assert {path for path, _, operation in _operations() if operation.get("security") == []} == public
+    assert {(path, method) for path, method, each in _operations() if each.get("security") == []} == public
+
+
+def test_every_operation_has_a_summary_that_says_who_may_call_it() -> None:
+    for endpoint in ENDPOINTS:
+        operation = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]
+        summary = operation["summary"]
+        assert summary[0].isupper(), endpoint.route
+        assert summary.endswith("(admin)") == (endpoint.allowed.role is Role.ADMIN), endpoint.route
+        assert summary.endswith("(person or admin)") == (endpoint.allowed.role is Role.PERSON), endpoint.route
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.route)
+async def test_a_route_is_for_its_role_and_refuses_every_lower_one(house: House, endpoint: Endpoint) -> None:
+    path = endpoint.path.format(name="z9", number=1)
+    callers = {None: None, Role.AGENT: "builder", Role.PERSON: "ana", Role.ADMIN: "root"}
+    for role, by in callers.items():
+        if role == endpoint.allowed.role:
+            break
+        refused = code(await house.as_(by).request(endpoint.method, path))
+        assert refused == ((401, "unauthenticated") if by is None else (403, "not_allowed"))
+    if not any("text/event-stream" in str(each) for each in endpoint.replies.values()):
+        response = await house.as_(callers[endpoint.allowed.role]).request(endpoint.method, path)
+        assert response.status_code not in {401, 403}, response.text
 
 
 async def test_it_is_served_as_it_is(house: House) -> None:

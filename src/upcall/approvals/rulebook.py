@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from upcall.broker.broker import Broker
@@ -14,9 +14,9 @@ from upcall.domain.errors import UnknownRule
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.run.program import Action
+from upcall.ports.paging import each_record
 from upcall.ports.unhurried import LIGHT, unhurried
 
-PAGE = 200
 MOST_LOOKED_AT = 1001
 """Paths of one action that are followed; an action that names more asks a person."""
 
@@ -31,13 +31,14 @@ class Rulebook:
         """The newest rule that lets an agent do this."""
         now = self._broker.now()
         exact = await unhurried(actions.size(action, LIGHT), lambda: _exactly(action))
-        async for rule in self._all():
+        async for record in each_record(self._broker.store, rules.KIND):
+            rule = rules.rule_in(record)
             if rules.allows(rule, action, agent, now, exact) and await _leads_nowhere_else(rule, action):
                 return rule
         return None
 
     async def page(self, cursor: str | None, limit: int) -> tuple[tuple[Rule, ...], str | None]:
-        """Some rules, the newest first, and where the next ones begin. Those whose time is over are among them."""
+        """A page of rules, the newest first, with the cursor of the next page. Expired rules are included."""
         found = await self._broker.store.records(rules.KIND, cursor=cursor, limit=limit)
         return tuple(rules.rule_in(record) for record in found.items), found.next
 
@@ -104,15 +105,6 @@ class Rulebook:
             return rules.revoked(rules.rule_in(record), caller.name, now)
 
         await self._broker.store.revise(rules.KIND, name, decide)
-
-    async def _all(self) -> AsyncIterator[Rule]:
-        cursor: str | None = None
-        while True:
-            found, cursor = await self.page(cursor, PAGE)
-            for rule in found:
-                yield rule
-            if cursor is None:
-                return
 
 
 def _exactly(action: Action) -> str:

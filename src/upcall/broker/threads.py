@@ -24,6 +24,7 @@ from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.text.redaction import redact
 from upcall.domain.thread import prompts, thread
 from upcall.domain.thread.thread import ITEM, THREAD, Item, ItemType, Thread, thread_in
+from upcall.ports.following import follow
 from upcall.ports.store import Event
 
 VIA = "thread"
@@ -133,7 +134,9 @@ class Threads:
         """
         require_person(caller, "choose permissions")
         known = await self.get(name, caller)
-        _check_choice(caller, self._broker.turns.permission_in(replace(known, permissions=permissions)))
+        _check_choice(
+            caller, self._broker.thread_queue.permission_in(replace(known, permissions=permissions))
+        )
         decide = partial(thread.set_permissions, mode=permissions)
         record = await self._store.revise(THREAD, known.id, decide)
         return known if record is None else thread_in(record)
@@ -149,13 +152,13 @@ class Threads:
         """The items with a higher number; none only after `wait` seconds."""
         seen = await self._store.last_seq()
         found = await self._store.thread_items(name, after=after, limit=limit)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait
-        while not found and (left := deadline - loop.time()) > 0:
-            for event in await self._store.events(seen, wait=left):
-                seen = event.seq
-                if event.type == ITEM and event.data.get("thread") == name:
-                    found = await self._store.thread_items(name, after=after, limit=limit)
+        if found or not wait:
+            return found
+        async for events in follow(self._store, seen, wait):
+            if any(event.type == ITEM and event.data.get("thread") == name for event in events):
+                found = await self._store.thread_items(name, after=after, limit=limit)
+            if found:
+                break
         return found
 
     async def post(self, name: str, caller: Caller, words: Words) -> Posted:

@@ -5,11 +5,8 @@ import logging
 
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry.inquiry import Inquiry
-from upcall.ports.background import Background
+from upcall.ports.following import Follower
 from upcall.ports.store import Event, Store
-
-PATIENCE = 30.0
-"""Seconds that one look at the log may take; nothing is lost when it ends early."""
 
 log = logging.getLogger("upcall.waiting")
 
@@ -21,14 +18,12 @@ class Waiters:
         self._store = store
         # By inquiry: each with whether it only waits for the inquiry's turn.
         self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], bool]] = {}
-        self._seen = 0
-        self._following = Background("following the log for those who wait", self._follow, log)
+        self._following = Follower("following the log for those who wait", store, self._heed, log)
         self._closed = False
 
     async def start(self) -> None:
         """Begin to follow the log where it ends now."""
-        self._seen = await self._store.last_seq()
-        self._following.start()
+        await self._following.start()
 
     async def close(self) -> None:
         """Release everybody with the inquiry as it stands."""
@@ -74,11 +69,9 @@ class Waiters:
             if not waiting:
                 self._waiting.pop(inquiry.id, None)
 
-    async def _follow(self) -> None:
-        for event in await self._store.events(self._seen, wait=PATIENCE):
-            if event.inquiry in self._waiting:
-                await self._wake(event)
-            self._seen = event.seq
+    async def _heed(self, event: Event) -> None:
+        if event.inquiry in self._waiting:
+            await self._wake(event)
 
     async def _wake(self, event: Event) -> None:
         waiting = self._waiting.get(event.inquiry or "", {})

@@ -1,7 +1,7 @@
 """Settings: `upcall.toml` in the home, each of them also as a `UPCALL_…` variable, which wins.
 
-`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. Whatever cannot be used is reported all at once, each with its
-key, what is wrong with it and what would be right.
+`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. All problems are reported at once, each with its
+key, what is wrong and what would be right.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from upcall.config.channels import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.config.presets import NAMES, below, preset_table
+from upcall.config.presets.settings import PresetSettings
 from upcall.config.reading import EXACT, SECONDS, SECRET, Table, as_table, fill, variable_of
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.limits import Limits
@@ -30,7 +31,7 @@ REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class RateSettings:
     """How much one token may ask, and how often the same thing."""
 
     per_second: float = 100.0
@@ -40,14 +41,14 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class FileSettings:
     """Where containers without network leave their questions; empty is `ipc` in the home."""
 
     roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class RunSettings:
     """How many agents may work at once."""
 
     limit: int = 4
@@ -55,10 +56,10 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """An agent by a name of its owner's; empty is what the adapter does by itself.
+    """An agent with a name of the owner's choice; an empty setting leaves the adapter's default.
 
     Those from `start` on are for programs that no adapter knows: `start` and `resume` are command lines with places to
-    fill. `group` is whose folder of files is the agent's own.
+    fill. `group` is the group of the file door that is this agent's.
     """
 
     adapter: str = ""
@@ -74,7 +75,7 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class CapSettings:
     """How much one token may take up: calls that wait on one pipe, MCP sessions, bytes of attachments in an hour."""
 
     waits: int = 1000
@@ -83,16 +84,16 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approvals:
-    """How many people an approval takes, and whether whoever started a run may approve what it does."""
+class ApprovalSettings:
+    """How many people an approval takes, and whether the person who started a run may approve its actions."""
 
     quorum: int = 1
     asker_may_approve: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notifications:
-    """How the owner of the home is told that somebody asks, besides channels."""
+class NotificationSettings:
+    """How the owner of the home is told about a question, besides channels."""
 
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
@@ -103,15 +104,15 @@ class Notifications:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
+class RetentionSettings:
     """For how many days what is over is kept; 0 is for ever."""
 
     days: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """Everything that can be set."""
+class Config(PresetSettings):
+    """All settings of a home."""
 
     preset: Literal["", "pynchy", "poietai", "deepchat", "gza", "blobhub"] = ""
     host: str = "127.0.0.1"
@@ -133,27 +134,31 @@ class Config:
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
     inbox: bool = True
-    drawing: Literal["runs", "tasks"] = "runs"
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
-    token_in_path: bool = False
     connections: int = 0
-    work_tree_server: str = ""
-    label_cards: bool = False
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
-    rates: Rates = Rates()
-    caps: Caps = Caps()
-    files: Files = Files()
-    runs: Runs = Runs()
+    rates: RateSettings = RateSettings()
+    caps: CapSettings = CapSettings()
+    files: FileSettings = FileSettings()
+    runs: RunSettings = RunSettings()
     threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
-    approvals: Approvals = Approvals()
-    notifications: Notifications = Notifications()
-    retention: Retention = Retention()
+    approvals: ApprovalSettings = ApprovalSettings()
+    notifications: NotificationSettings = NotificationSettings()
+    retention: RetentionSettings = RetentionSettings()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
+
+    def agent(self, name: str) -> AgentSettings:
+        """The settings of an agent; those of one that has no table are empty."""
+        return self.agents.get(name, AgentSettings())
+
+    def permission_of(self, name: str) -> Literal["approval", "autonomous"]:
+        """The permission mode of an agent: its own, else the general one."""
+        return self.agent(name).permission or self.permission
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
@@ -184,10 +189,7 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for alias in config.tool_aliases
         if alias not in ALIASES
     ]
-    if config.work_tree_server and not config.token_in_path:
-        problems.append(
-            "work_tree_server: needs token_in_path = true, since the address is all that is written"
-        )
+    problems += config.preset_problems()
     hook = config.notifications.webhook_url
     if hook and not hook.startswith(("https://", "http://")):
         problems.append(
@@ -201,11 +203,12 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
 
 
 def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
-    """Every setting as (key, variable, value), the defaults unless told otherwise, for the documentation.
+    """Every setting as (key, variable, value), those for one preset last; without a `config`, the defaults.
 
     Tables that their owner names, `[agents.NAME]`, have neither a default nor variables.
     """
-    yield from _keys(config or Config(), "")
+    for_presets = {each.name for each in fields(PresetSettings)}
+    yield from sorted(_keys(config or Config(), ""), key=lambda row: row[0] in for_presets)
 
 
 def agent_keys() -> Iterator[tuple[str, object]]:

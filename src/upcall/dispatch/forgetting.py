@@ -5,9 +5,9 @@ from functools import partial
 from upcall.dispatch.people import CODE, FAILURES
 from upcall.domain.channel.delivery import HEARD
 from upcall.domain.records import Effects, Record
+from upcall.ports.paging import each_record
 from upcall.ports.store import Ledger
 
-PAGE = 200
 _KINDS = ((CODE, None), (FAILURES, None), (HEARD, ""))
 """The kinds of records, and the state of those that no inquiry takes with it."""
 
@@ -16,16 +16,10 @@ async def forget(ledger: Ledger, before: float) -> int:
     """Forget what is older than that; how much it was."""
     forgotten = 0
     for kind, state in _KINDS:
-        cursor: str | None = None
-        while True:
-            page = await ledger.records(kind, state=state, cursor=cursor, limit=PAGE)
-            for record in page.items:
-                if record.at < before:
-                    await ledger.revise(kind, record.key, partial(_gone, before))
-                    forgotten += 1
-            cursor = page.next
-            if cursor is None:
-                break
+        async for record in each_record(ledger, kind, state):
+            if record.at < before:
+                await ledger.revise(kind, record.key, partial(_gone, before))
+                forgotten += 1
     return forgotten
 
 

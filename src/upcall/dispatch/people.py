@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from upcall.access.tokens import NAME, digest
 from upcall.domain.errors import InvalidRequest, UnknownPerson
 from upcall.domain.records import Effects, Record
+from upcall.ports.paging import each_record
 from upcall.ports.store import Store
 
 PERSON = "person"
@@ -19,7 +20,6 @@ ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Without the letters and digits that look like each other."""
 
 CODE_LENGTH = 10
-PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +77,8 @@ class People:
 
     async def all(self) -> Sequence[Person]:
         """Everybody, by name."""
-        people: list[Person] = []
-        cursor: str | None = None
-        while True:
-            page = await self._store.records(PERSON, cursor=cursor, limit=PAGE)
-            people += [_person(record) for record in page.items]
-            cursor = page.next
-            if cursor is None:
-                return sorted(people, key=lambda person: person.name)
+        people = [_person(record) async for record in each_record(self._store, PERSON)]
+        return sorted(people, key=lambda person: person.name)
 
     async def find(self, name: str) -> Person | None:
         """Somebody by their name."""

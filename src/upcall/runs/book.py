@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from upcall.domain.errors import RunConflict, UnknownRun
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.run.run import KIND, Run, RunState, became, record_of, run_in
+from upcall.ports.paging import each_record
 from upcall.ports.store import Ledger
 
 COUNTER = "counter"
-PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,8 @@ class Book:
 
     async def each(self, state: str) -> AsyncIterator[Run]:
         """Every run in a state, the newest first."""
-        page = await self.find(state, limit=PAGE)
-        for run in page.items:
-            yield run
-        while page.next is not None:
-            page = await self.find(state, page.next, PAGE)
-            for run in page.items:
-                yield run
+        async for record in each_record(self._ledger, KIND, state):
+            yield run_in(record)
 
     async def change(self, number: int, decide: Decide) -> tuple[Run, bool]:
         """Take a step; the run afterwards, and whether there was one.

@@ -9,9 +9,8 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects
 from upcall.domain.run.resume import RESUME, is_evidence, job_id, needs_delivery, subject
 from upcall.domain.run.run import Run
+from upcall.ports.paging import each_inquiry
 from upcall.ports.store import Query
-
-PAGE = 200
 
 
 class Deliveries:
@@ -23,17 +22,8 @@ class Deliveries:
 
     async def open(self, run: Run) -> list[Inquiry]:
         """The questions of a run that nobody has answered yet, those included that wait for their turn."""
-        return [inquiry for state in ("open", "queued") for inquiry in await self._in_state(run, state)]
-
-    async def _in_state(self, run: Run, state: str) -> list[Inquiry]:
-        found: list[Inquiry] = []
-        query = Query(state=state, run=run.number, limit=PAGE)
-        while True:
-            page = await self._store.find(query)
-            found += page.items
-            if page.next is None:
-                return found
-            query = replace(query, cursor=page.next)
+        queries = [Query(state=state, run=run.number) for state in ("open", "queued")]
+        return [inquiry for query in queries async for inquiry in each_inquiry(self._store, query)]
 
     async def undelivered(self, run: Run) -> list[Inquiry]:
         """The questions of a run that were settled and of which it may not know."""

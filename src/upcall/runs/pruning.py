@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from upcall.domain.errors import UnknownRun
 from upcall.domain.records import Effects, Record
 from upcall.domain.run.resume import RESUME
 from upcall.domain.run.run import ENDED, KIND, Run, run_in
+from upcall.ports.paging import each_record
 from upcall.ports.store import Ledger
 from upcall.runs.adopting import SESSION
 from upcall.runs.book import Book
 from upcall.runs.process.folder import RunFolder
-
-PAGE = 200
 
 log = logging.getLogger("upcall.runs")
 
@@ -39,7 +37,7 @@ class Pruning:
             async for run in self._book.each(state.value):
                 forgotten += _is_old(run, before) and await self._forget(run, before)
         for kind in (RESUME, denials.KIND, unnamed.KIND):
-            async for record in self._records(kind):
+            async for record in each_record(self._ledger, kind):
                 if record.at < before:
                     gone = Effects(forgotten=((kind, record.key),))
                     await self._ledger.revise(kind, record.key, partial(_writing, gone))
@@ -56,16 +54,6 @@ class Pruning:
             return Effects(forgotten=((KIND, key), (SESSION, session_name(run.agent, run.session))))
 
         return await self._ledger.revise(KIND, key, decide) is None
-
-    async def _records(self, kind: str) -> AsyncIterator[Record]:
-        cursor: str | None = None
-        while True:
-            page = await self._ledger.records(kind, cursor=cursor, limit=PAGE)
-            for record in page.items:
-                yield record
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def _clear(self, before: float) -> None:
         """Remove the folders of runs that are in no book. A new run has its folder first, but not for so long."""

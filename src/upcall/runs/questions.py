@@ -7,7 +7,7 @@ from dataclasses import replace
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.records import TAKEN_OVER
 from upcall.domain.run.run import Run, RunState
-from upcall.ports.background import Background
+from upcall.ports.following import Follower
 from upcall.ports.store import Event
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Step
@@ -17,7 +17,6 @@ UNANSWERED = {"expired": "input_timeout", "failed": "input_timeout", "cancelled"
 
 SETTLING = frozenset({"asked", "answered", "rejected", *UNANSWERED})
 BLOCK_ENDED = "block_ended"
-PATIENCE = 30.0
 
 log = logging.getLogger("upcall.runs")
 
@@ -44,22 +43,15 @@ class Listening:
         self._changed = changed
         self._end = end
         self._news = news
-        self._seen = 0
-        self._following = Background("listening to runs' questions", self._turn, log)
+        self._following = Follower("listening to runs' questions", self._store, self._heed_alone, log)
 
-    def start(self, seen: int) -> None:
+    async def start(self, seen: int) -> None:
         """Follow the log from there on."""
-        self._seen = seen
-        self._following.start()
+        await self._following.start(seen)
 
     async def close(self) -> None:
         """Listen no more."""
         await self._following.close()
-
-    async def _turn(self) -> None:
-        for event in await self._store.events(self._seen, wait=PATIENCE):
-            await self._heed_alone(event)
-            self._seen = event.seq
 
     async def review(self) -> None:
         """Look at every run that waits: what it waits for may have been settled while nobody listened."""

@@ -8,7 +8,7 @@ before they are made.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 
@@ -22,6 +22,7 @@ from upcall.domain.run.program import SESSION_GONE
 from upcall.domain.run.resume import GRACE, RESUME, message, needs_delivery, subject
 from upcall.domain.run.run import Run, RunState
 from upcall.ports.background import Background
+from upcall.ports.paging import each_record
 from upcall.ports.store import Revise
 from upcall.runs.affairs import Affairs
 from upcall.runs.book import Step
@@ -44,7 +45,6 @@ REUNION = 10.0
 
 LONGEST_NAP = 30.0
 AT_ONCE = 20
-PAGE = 200
 
 log = logging.getLogger("upcall.runs")
 
@@ -140,7 +140,8 @@ class Resuming:
             found = await self._store.hasten(RESUME, subject(run.number), self._clock())
             self.wake()
             return bool(found)
-        failed = [record async for record in self._failed() if record.body.get("run") == run.number]
+        given_up = each_record(self._store, RESUME, "failed")
+        failed = [record async for record in given_up if record.body.get("run") == run.number]
         for record in failed:
             job = Job(
                 id=f"{RESUME}:{record.key}",
@@ -154,16 +155,6 @@ class Resuming:
             await self._store.revise(RESUME, record.key, _writing(forgotten))
         self.wake()
         return bool(failed)
-
-    async def _failed(self) -> AsyncIterator[Record]:
-        cursor: str | None = None
-        while True:
-            page = await self._store.records(RESUME, state="failed", cursor=cursor, limit=PAGE)
-            for record in page.items:
-                yield record
-            cursor = page.next
-            if cursor is None:
-                return
 
     async def _work(self) -> None:
         self._woken.clear()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import GAP, Node, read
 
 Path = Sequence[str]

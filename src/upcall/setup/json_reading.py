@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 
 GAP = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 """What may stand between two things; it always matches."""

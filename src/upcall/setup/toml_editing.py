@@ -10,14 +10,14 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Item
 from tomlkit.toml_document import TOMLDocument
 
-from upcall.setup.faults import MalformedError
+from upcall.setup.errors import MalformedError
 
 MAY_BE_TABLES = ("env",)
 """What can be a table inside ours; any other was added later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table in TOML under a line that says who wrote it.
 
     Where its parent is written on one line, `parent = { … }`, it becomes an entry there, and the line above says so.
@@ -95,7 +95,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Toml:
+class TomlDialect:
     """TOML."""
 
     def check(self, text: str) -> None:

@@ -11,8 +11,8 @@ class WebSettings:
 
     `allowed_hosts` are names beside the loopback ones (`upcall.example`, any port, or `upcall.example:8443`, only
     that one); `allowed_origins` are whole origins (`https://upcall.example`) beside the one that was called.
-    `public_url` is the address that people are given; without it, the one that they called. `label_cards` puts into
-    words on each open card what it is.
+    `public_url` is the address that people are given; without it, the one that they called. `card_label`
+    is the name of a sentence that every open card shows; empty shows none.
     """
 
     version: str
@@ -20,6 +20,6 @@ class WebSettings:
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
     body_limit: int = 6 * MIB
-    label_cards: bool = False
+    card_label: str = ""
     heartbeat: float = 15.0
     """Seconds after which a silent stream gets a comment, so that nothing on the way takes it for dead."""

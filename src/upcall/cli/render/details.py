@@ -3,12 +3,12 @@
 import textwrap
 from typing import Any
 
+from upcall.cli.render.drawing import RunDrawing
 from upcall.cli.render.inquiries import HIDDEN, Inquiry, answer_command, asker, takes_force, votes
-from upcall.cli.render.runs import Run, next_steps, run_facts
-from upcall.cli.render.tasks import task_facts
+from upcall.cli.render.runs import Run, clock, next_steps
 from upcall.cli.render.terminal import Paint
-from upcall.cli.render.times import clock, moment, since, span
 from upcall.domain.text.display import escaped, one_line, visible
+from upcall.domain.text.times import moment, since, span
 
 WIDEST = 100
 
@@ -39,23 +39,23 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     command = f"{answer_command(inquiry)} --always {'|'.join(ways)}"
     lines = [f"  and remember it: {paint.name(command)}"]
     if "prefix" in ways:
-        lines.append(paint.dim(f"    (prefix: whatever begins with {one_line(inquiry['action']['prefix'])})"))
+        lines.append(
+            paint.dim(f"    (prefix: every command that begins with {one_line(inquiry['action']['prefix'])})")
+        )
     return lines
 
 
 def run_lines(
-    run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None, *, tasks: bool = False
+    run: Run, asked: list[Inquiry], now: float, paint: Paint, width: int | None, drawing: RunDrawing
 ) -> list[str]:
     """Everything about one run, with what it asks."""
     room = min(width or WIDEST, WIDEST)
-    lines = (task_facts if tasks else run_facts)(run, now, paint)
+    lines = drawing.facts(run, now, paint)
     for inquiry in asked:
         lines += ["", paint.bold(f"PENDING QUESTION (asked {since(inquiry['asked_at'], now)} ago):")]
         lines += question_lines(inquiry, paint, room)
         name = str(run["number"]) if len(asked) == 1 else inquiry["ref"]
-        plain = tasks and not inquiry["secret"]
-        command = f'upcall answer {name} "your response"' if plain else answer_command(inquiry, name)
-        lines += ["", f"  Answer with: {paint.name(command)}"]
+        lines += ["", f"  Answer with: {paint.name(drawing.answer_command(inquiry, name))}"]
     return lines if asked else [*lines, "", next_steps(run, paint)]
 
 

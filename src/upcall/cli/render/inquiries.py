@@ -1,66 +1,16 @@
 """Inquiries as lines on a terminal. What agents and people wrote is shown without anything that could act there."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
-from upcall.cli.render.runs import Run, ended_line, run_line
-from upcall.cli.render.tasks import ended_task_line, task_line
-from upcall.cli.render.terminal import Paint
-from upcall.cli.render.times import moment, since, span
 from upcall.domain.text.display import one_line
+from upcall.domain.text.times import since
 
 Inquiry = dict[str, Any]
 HIDDEN = "(hidden)"
-SOON = 3600.0
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_(")
 _HARMLESS = _LETTERS | frozenset(" .,:;/@%+=)&-")
 """What means nothing to a shell between double quotation marks."""
-
-
-class Status(NamedTuple):
-    """What waits, what works, and what was settled today: questions and runs. `runs` has those that are asking."""
-
-    waiting: list[Inquiry]
-    running: list[Run]
-    done: list[dict[str, Any]]
-    runs: dict[int, Run]
-
-
-def status_lines(
-    status: Status, now: float, paint: Paint, width: int | None, *, tasks: bool = False
-) -> list[str]:
-    """What waits, then what works, then what was settled; as `tasks` without anything but their names."""
-    lines: list[str] = []
-    if status.waiting:
-        lines.append(paint.bold("WAITING FOR INPUT:"))
-        open_by_run = Counter(inquiry["run"] for inquiry in status.waiting if inquiry["run"] is not None)
-        for inquiry in status.waiting:
-            name = name_of(inquiry, open_by_run)
-            run = status.runs.get(inquiry["run"])
-            who = run["task"] if tasks and run is not None else _who(inquiry, run)
-            lines += _waiting(inquiry, name, who, now, paint, width)
-    elif not status.running:
-        lines.append(
-            "Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out."
-        )
-    if status.running:
-        lines += [*([""] if lines else []), paint.bold("RUNNING:")]
-        lines += [
-            task_line(run, paint) if tasks else run_line(run, now, paint, width) for run in status.running
-        ]
-    if tasks:
-        ended = [ended_task_line(done, paint) for done in status.done if is_a_run(done)]
-        lines += ["", paint.bold("COMPLETED TODAY:"), *ended] if ended else []
-    elif status.done:
-        lines += ["", paint.bold("DONE TODAY:")]
-        for done in status.done:
-            lines.append((ended_line if is_a_run(done) else _done)(done, now, paint, width))
-    return lines
-
-
-def is_a_run(document: dict[str, Any]) -> bool:
-    """Whether it is a run, among questions and runs."""
-    return "number" in document
 
 
 def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
@@ -109,7 +59,7 @@ def is_denied(inquiry: Inquiry) -> bool:
 
 
 def takes_force(inquiry: Inquiry) -> bool:
-    """Whether it can still be answered by force: nobody has decided anything, only the time has passed."""
+    """Whether `--force` can still answer it: it expired without a decision."""
     closing = inquiry["resolution"] or {}
     return inquiry["state"] == "expired" or closing.get("reason") == "input_timeout"
 
@@ -126,56 +76,14 @@ def resolution(inquiry: Inquiry, now: float) -> str:
         case "answered":
             return f"was answered {by}, {ago}: {given(inquiry)}"
         case "expired":
-            return f"expired {ago}: nobody answered in time"
+            return f"expired {ago} without an answer"
         case state:
             return f"was {state} {by}, {ago}{reason}"
-
-
-def _who(inquiry: Inquiry, run: Run | None) -> str:
-    about = inquiry["questions"][0]["header"] if run is None else run["task"]
-    return f"{asker(inquiry)}: {about}" if about else asker(inquiry)
 
 
 def asker(inquiry: Inquiry) -> str:
     """Who asks, as a person knows it; an older daemon tells only the name of the token."""
     return str(inquiry.get("asker") or inquiry["agent"])
-
-
-def _waiting(inquiry: Inquiry, name: str, who: str, now: float, paint: Paint, width: int | None) -> list[str]:
-    left = moment(inquiry["expires_at"]) - now
-    notes = [f"waiting {since(inquiry['asked_at'], now)}"]
-    if left < SOON:
-        notes.append(f"expires in {span(left)}")
-    if inquiry["snoozed_until"] and moment(inquiry["snoozed_until"]) > now:
-        notes.append(f"snoozed for {span(moment(inquiry['snoozed_until']) - now)}")
-    notes += [votes(inquiry)] if votes(inquiry) else []
-    agent = one_line(who, None if width is None else max(width // 2, 10))
-    lines = [f"  {paint.name('#' + name)} {agent} {paint.dim('(' + ', '.join(notes) + ')')}"]
-    questions = inquiry["questions"]
-    asked = [f"{number}) {each['question']}" for number, each in enumerate(questions, 1)]
-    texts = asked if len(questions) > 1 else [questions[0]["question"]]
-    room = None if width is None else width - 9
-    lines += [f"      Q: {one_line(text, room)}" for text in texts]
-    # Nobody should say yes to what they have not seen whole.
-    unseen = inquiry["kind"] == "approval" and (
-        inquiry["context"] or inquiry["attachments"] or one_line(texts[0], room) != texts[0]
-    )
-    command = f"upcall show {name}" if unseen else answer_command(inquiry, name)
-    return [*lines, f"      Run: {paint.name(command)}"]
-
-
-def _done(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> str:
-    state = inquiry["state"]
-    good = state == "answered" and not is_denied(inquiry)
-    mark = paint.good("✓") if good else paint.bad("✗")
-    ended = given(inquiry) if state == "answered" else state
-    when = f"({since(inquiry['resolution']['at'], now)} ago)"
-    head = f"  #{inquiry['ref']} {one_line(asker(inquiry), 30)} "
-    room = None if width is None else max(width - len(head) - len(when) - 8, 10)
-    question = one_line(inquiry["questions"][0]["question"], None if room is None else room * 2 // 3)
-    ended = one_line(ended, None if room is None else room - len(question))
-    shown = f"  {paint.name('#' + inquiry['ref'])} {one_line(asker(inquiry), 30)} {mark}"
-    return f"{shown} {question} → {ended} {paint.dim(when)}"
 
 
 def _value(question: dict[str, Any]) -> str:

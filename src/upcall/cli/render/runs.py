@@ -1,11 +1,12 @@
 """Runs as lines on a terminal. What agents wrote is shown without anything that could act there."""
 
+import time
 from typing import Any
 
 from upcall.cli.render.terminal import Paint
-from upcall.cli.render.times import clock, since
 from upcall.domain.run.api_errors import waiting_for
 from upcall.domain.text.display import one_line, visible
+from upcall.domain.text.times import moment, since
 
 Run = dict[str, Any]
 OVER = frozenset({"completed", "failed", "cancelled"})
@@ -102,9 +103,14 @@ def _progress(run: Run, now: float) -> list[str]:
 
 
 def waits_for_api(run: Run) -> str | None:
-    """What a run waits for whose answer the service of its model has refused to take, and until when."""
+    """That a run waits for the API of its model, which has refused its answer, and when it is tried again."""
     told = waiting_for(one_line(run["agent"], 20), run["reason"]) if run.get("next_try") else None
     return None if told is None else f"{one_line(told, 200)}, next try {clock(run['next_try'])}"
+
+
+def clock(at: str) -> str:
+    """The time of day of a moment, in the time zone of this machine."""
+    return time.strftime("%H:%M", time.localtime(moment(at)))
 
 
 def _because(run: Run) -> str:

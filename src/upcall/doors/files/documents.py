@@ -7,7 +7,7 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.text.forms import kind_of
 from upcall.doors.files import exchange as at
 from upcall.doors.files.exchange import Fields, Refused
-from upcall.doors.mcp.catalogue import ASK, NOTIFY, WAIT
+from upcall.doors.mcp.definitions import ASK, NOTIFY, WAIT
 from upcall.doors.mcp.tools import ToolResult
 
 TOOLS = {at.ASK_USER: ASK, at.WAIT: WAIT, at.NOTIFY: NOTIFY}

@@ -32,7 +32,7 @@ from upcall.doors.files.exchange import (
 from upcall.doors.files.inbox import Inbox
 from upcall.doors.mcp.arguments import approval_in, fields_of, message_in, name_in
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.catalogue import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
+from upcall.doors.mcp.definitions import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
 from upcall.doors.mcp.evidence import Handed
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import UNWATCHED, ToolResult, Watching, failure

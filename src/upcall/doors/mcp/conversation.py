@@ -14,8 +14,8 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.catalogue import Definition
 from upcall.doors.mcp.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
+from upcall.doors.mcp.definitions import Definition
 from upcall.doors.mcp.evidence import Handed
 from upcall.doors.mcp.link import Link
 from upcall.doors.mcp.meta import (

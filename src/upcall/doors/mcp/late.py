@@ -5,7 +5,7 @@ shell or through a pipe.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 
@@ -13,14 +13,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access.tokens import Access
-from upcall.doors.mcp.secret_path import secret_routes
 from upcall.doors.mcp.sticky import Sticky, messages_path
 from upcall.doors.mcp.tools import Tools
 from upcall.http.bearer import RequiresToken
 
 
 class LateDoor:
-    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others."""
+    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others.
+
+    `further` makes more routes from the guarded applications of the older SSE, by path.
+    """
 
     def __init__(
         self,
@@ -28,7 +30,7 @@ class LateDoor:
         access: Access,
         *,
         replica: str = "",
-        token_in_path: bool = False,
+        further: Callable[[Mapping[str, ASGIApp]], list[Route]] = lambda _: [],
         sessions: int = 500,
     ) -> None:
         self._sessions = sessions
@@ -36,7 +38,7 @@ class LateDoor:
         self._messages = messages_path(replica)
         self._tools = tools
         self._access = access
-        self._token_in_path = token_in_path
+        self._further = further
         self._wanted = asyncio.Event()
         self._opened: asyncio.Future[dict[str, Route]] = asyncio.get_running_loop().create_future()
 
@@ -47,9 +49,8 @@ class LateDoor:
         if self._replica:
             streamable = Sticky(streamable, self._replica)
         older = {path: RequiresToken(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
-        secret = secret_routes(self._access, older) if self._token_in_path else []
         plain = {"/mcp": RequiresToken(self._access, streamable)} | older
-        return [*(Route(path, door) for path, door in plain.items()), *secret]
+        return [*(Route(path, door) for path, door in plain.items()), *self._further(older)]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:

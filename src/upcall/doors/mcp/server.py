@@ -43,8 +43,8 @@ from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
 from upcall.doors.mcp.checks import is_id
+from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.message_body import BoundedMessage
 from upcall.doors.mcp.meta import (
     Meta,

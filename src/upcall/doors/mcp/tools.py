@@ -25,7 +25,7 @@ from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
 from upcall.doors.mcp.asker import PIPE, Asker
-from upcall.doors.mcp.catalogue import (
+from upcall.doors.mcp.definitions import (
     ASK,
     CONFIRM,
     NOTIFY,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from upcall import __version__
-from upcall.doors.mcp.catalogue import INSTRUCTIONS, Definition
+from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.tools import ToolResult
 
 NAME: Final = "upcall"

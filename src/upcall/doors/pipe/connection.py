@@ -6,7 +6,7 @@ from typing import Protocol, cast
 
 from typing_extensions import override
 
-from upcall.access.connected import Held, is_resumable, session_name
+from upcall.access.connected import ConnectedSessions, is_resumable, session_name
 from upcall.access.tokens import Access
 from upcall.domain.errors import Unauthenticated, UpcallError
 from upcall.domain.roles import Caller, Role
@@ -41,7 +41,7 @@ class Listener(Protocol):
     tools: Tools
     access: Access
     gate: Gate
-    held: Held
+    held: ConnectedSessions
     waits: int
     closed: bool
     numbers: Iterator[int]
@@ -105,9 +105,9 @@ class PipeConnection(asyncio.Protocol):
         self._listener.lost(self)
         self._listener.gate.leave(self)
         for name in self._held:
-            self._listener.held.release(name)
+            self._listener.held.disconnect(name)
         self._held = ()
-        self._listener.held.hang_up(self._asked)
+        self._listener.held.stop_asking(self._asked)
         self._asked = ()
         if self._timer is not None:
             self._timer.cancel()
@@ -151,13 +151,13 @@ class PipeConnection(asyncio.Protocol):
         name = session_name(program, session)
         if name not in self._held:
             self._held = (*self._held, name)
-            self._listener.held.take(name)
+            self._listener.held.connect(name)
 
     def asked(self, inquiry: str) -> None:
         """Note that the asker of an inquiry is connected."""
         if inquiry not in self._asked and len(self._asked) < MOST_ASKED:
             self._asked = (*self._asked, inquiry)
-            self._listener.held.ask(inquiry)
+            self._listener.held.start_asking(inquiry)
 
     def taken(self, inquiry: str) -> bool:
         """Note what the agent of a run has taken: its own output is the evidence, and a run that was killed before is resumed."""

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.doors.mcp.conversation import MOST_CALLS
 from upcall.doors.mcp.tools import Tools
@@ -37,7 +37,7 @@ class PipeServer:
         self.gate = Gate(most_connections(0)) if gate is None else gate
         self.tools = tools
         self.access = access
-        self.held = Held()
+        self.held = ConnectedSessions()
         self.connections: set[PipeConnection] = set()
         self._deserted = asyncio.Event()
         self.numbers: Iterator[int] = itertools.count()

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from upcall.domain.errors import InvalidSetting
 from upcall.stores.postgres.connection import Connection
-from upcall.stores.postgres.faults import unreachable
+from upcall.stores.postgres.errors import unreachable
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 # What an address leaves open. A peer that vanished without a word is noticed within seconds, not hours.

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from upcall.domain.errors import StorageError
-from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.errors import in_our_words
 
 
 def copy(source: Path, target: Path) -> None:

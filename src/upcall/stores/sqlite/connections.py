@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from upcall.domain.errors import StorageError
 from upcall.stores.sqlite.backup import create_private, sync
-from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.errors import in_our_words
 from upcall.stores.sqlite.migrations import migrate, refuse_unfit
 from upcall.stores.sqlite.reads import last_seq
 

@@ -23,7 +23,7 @@ from upcall.stores import codec
 from upcall.stores.sqlite import ledger, search
 from upcall.stores.sqlite.backup import copy
 from upcall.stores.sqlite.connections import connect
-from upcall.stores.sqlite.faults import in_our_words
+from upcall.stores.sqlite.errors import in_our_words
 from upcall.stores.sqlite.reads import Reads
 from upcall.stores.sqlite.writer import MAX_GROUP, Writer
 from upcall.stores.sqlite.writes import Writes
@@ -217,7 +217,7 @@ class SqliteStore:
             self._tail.close()
             let_go = self._reader.submit(self._reads.close)
             self._reader.shutdown(wait=False)
-            # First the reader: whoever closes last cleans up the files beside the database.
+            # First the reader: the connection that closes last removes the files beside the database.
             await asyncio.shield(asyncio.wrap_future(let_go))
         await self._writer.stop()
 

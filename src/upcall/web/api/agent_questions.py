@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from upcall.broker.broker import Broker, Reply
 from upcall.domain.errors import DamagedRow, InvalidRequest, UnknownAgent, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry, Open
-from upcall.domain.roles import Caller, require_person
+from upcall.domain.roles import Caller
 from upcall.http.body import encode
 from upcall.ports.store import Event, Query
 from upcall.web import fields
@@ -34,13 +34,11 @@ class AgentQuestions:
         self._documents = documents
 
     async def stream(self, call: Call) -> ASGIApp:
-        """Each question that is asked from now on, or since `Last-Event-ID`."""
-        require_person(call.caller, "hear of all questions")
+        """Follow what agents ask, from `Last-Event-ID`, from `after`, or from now on."""
         return EventStream(self._live, call.caller, await self._live.begin(call), self._frames)
 
     async def answer(self, call: Call) -> Response:
-        """Give a reply to the question that an agent has been asking for longest, or to the one that is named."""
-        require_person(call.caller, "answer")
+        """Answer what an agent has been asking for longest."""
         body = await call.body()
         agent, reply = body.get("agent_id"), body.get("reply")
         if not isinstance(agent, str) or not isinstance(reply, str):

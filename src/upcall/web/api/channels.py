@@ -3,11 +3,10 @@
 from starlette.responses import Response
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import CODE_SECONDS, People, Person
-from upcall.dispatch.service import Dispatch
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest, UnknownChannel
-from upcall.domain.roles import require_admin, require_person
 from upcall.http.body import Json
 from upcall.web import fields
 from upcall.web.call import Call
@@ -24,14 +23,12 @@ class PeopleHandlers:
         self._people = People(broker.store, broker.now)
 
     async def list(self, call: Call) -> Response:
-        """Everybody who may answer in channels."""
-        require_admin(call.caller, "list people")
+        """List who may answer in channels."""
         call.query()
         return Json({"items": [_person(person) for person in await self._people.all()], "next": None})
 
     async def add(self, call: Call) -> Response:
-        """Let somebody answer, by a code that they send to the app or by an id that is known already."""
-        require_admin(call.caller, "add people")
+        """Let a person answer in channels, or give them another code."""
         body = await call.body()
         name = fields.required_text(body, "name", example=EXAMPLE)
         channel, user = fields.text(body, "channel"), fields.text(body, "user")
@@ -48,8 +45,7 @@ class PeopleHandlers:
         return Json({"name": name, "code": code, "expires_at": expires_at}, 201)
 
     async def remove(self, call: Call) -> Response:
-        """Let somebody answer no more."""
-        require_admin(call.caller, "remove people")
+        """Let a person answer in channels no more."""
         await self._people.remove(call.name)
         return Json({"name": call.name, "removed": True})
 
@@ -61,8 +57,7 @@ class ChannelHandlers:
         self._dispatch = dispatch
 
     async def list(self, call: Call) -> Response:
-        """The channels that are set up, where routes lead in them, and what does not work about them."""
-        require_person(call.caller, "list channels")
+        """List channels."""
         call.query()
         items = (
             []
@@ -72,8 +67,7 @@ class ChannelHandlers:
         return Json({"items": items, "next": None})
 
     async def test(self, call: Call) -> Response:
-        """Check a channel and, where it is well, ask a question there."""
-        require_admin(call.caller, "test channels")
+        """Check a channel and ask a test question there."""
         body = await call.body()
         place = fields.text(body, "place")
         if self._dispatch is None:

@@ -44,7 +44,7 @@ class Inquiries:
         self._threads = threads
 
     async def ask(self, call: Call) -> Response:
-        """Put a question; 200 instead of 201 when it is one that was put before."""
+        """Ask a question."""
         body = await call.body()
         origin, named_session = _origin(body, call.caller)
         try:
@@ -56,8 +56,8 @@ class Inquiries:
         return await self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
-        """A page of inquiries."""
-        sent = call.query("state", "agent", "workspace", "run", "kind", "q", "limit", "cursor")
+        """List inquiries: open ones oldest first, others newest first."""
+        sent = call.query()
         agent = sent.get("agent") or None
         if agent is not None and call.caller.is_agent and agent != call.caller.name:
             raise UnknownAgent(agent)
@@ -78,11 +78,12 @@ class Inquiries:
         return await self._documents.page(page)
 
     async def get(self, call: Call) -> Response:
-        """One inquiry."""
+        """Read an inquiry."""
         return await self._documents.one(await self._broker.get(call.name, call.caller))
 
     async def attachment(self, call: Call) -> Response:
-        """The bytes of a file shown beside an inquiry: always as a download, never as a page of ours."""
+        """Download an attachment."""
+        # Never as a page of ours: a browser that opened it would run it with the rights of the inbox.
         inquiry = await self._broker.get(call.name, call.caller)
         number = call.params["number"]
         index = (
@@ -104,7 +105,7 @@ class Inquiries:
         return Response(content, headers=headers, media_type=_served_as(file.media_type))
 
     async def answer(self, call: Call) -> Response:
-        """Take a person's answer."""
+        """Answer."""
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
         settled = await self._broker.receive(call.name, _reply(body), call.caller)
@@ -117,21 +118,21 @@ class Inquiries:
         return await self._end(call, body, self._broker.reject, awaited=awaited)
 
     async def cancel(self, call: Call) -> Response:
-        """Withdraw a question."""
+        """Withdraw a question: the asker its own, an admin any."""
         return await self._end(call, await call.body(), self._broker.cancel)
 
     async def snooze(self, call: Call) -> Response:
-        """Keep quiet about a question for a while."""
+        """Keep quiet about it for a while."""
         span = self._span(await call.body())
         return await self._documents.settled(await self._broker.snooze(call.name, call.caller, span))
 
     async def extend(self, call: Call) -> Response:
-        """Give a question more time."""
+        """Give it more time."""
         span = self._span(await call.body())
         return await self._documents.settled(await self._broker.extend(call.name, call.caller, span))
 
     async def collect(self, call: Call) -> Response:
-        """Let the asker acknowledge that it has its answer."""
+        """Acknowledge that the asker has its answer."""
         return await self._documents.settled(
             await self._broker.collect(call.name, call.caller, "acknowledged")
         )

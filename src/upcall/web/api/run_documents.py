@@ -5,17 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from upcall.broker.broker import Broker
 from upcall.domain.document import Document, timestamp
-from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Command
 from upcall.domain.run.run import Run
 from upcall.http.body import Json
+from upcall.ports.paging import each_inquiry
 from upcall.ports.store import Query
 from upcall.runs.book import RunPage
 from upcall.runs.process.log import LogPage
-
-OPEN_PAGE = 200
-EVERYBODY = Caller(name="", role=Role.ADMIN)
-"""Whoever may see a run may know which of its questions are open."""
 
 
 class RunDocuments:
@@ -40,16 +36,10 @@ class RunDocuments:
     async def _open_refs(self) -> Mapping[int, list[str]]:
         """The refs of open inquiries by the number of their run, the longest open first."""
         found: defaultdict[int, list[str]] = defaultdict(list)
-        cursor: str | None = None
-        while True:
-            query = Query(state="open", limit=OPEN_PAGE, cursor=cursor)
-            page = await self._broker.find(query, EVERYBODY)
-            for inquiry in page.items:
-                if inquiry.origin.run is not None:
-                    found[inquiry.origin.run].append(inquiry.ref)
-            cursor = page.next
-            if cursor is None:
-                return found
+        async for inquiry in each_inquiry(self._broker.store, Query(state="open")):
+            if inquiry.origin.run is not None:
+                found[inquiry.origin.run].append(inquiry.ref)
+        return found
 
 
 def run_document(run: Run, inquiries: Sequence[str]) -> Document:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, UnknownRun
-from upcall.domain.roles import Caller, require_admin, require_person
+from upcall.domain.roles import Caller, require_admin
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Order, Run, RunState
 from upcall.domain.text.forms import kind_of
@@ -41,16 +41,15 @@ class RunHandlers:
         self._documents = RunDocuments(broker)
 
     async def begin(self, call: Call) -> Response:
-        """Start a run; 200 instead of 201 when it was started before under the same key."""
-        require_person(call.caller, "start runs")
+        """Start an agent on a task."""
         order = _order(await call.body())
         _check_rights(order, call.caller)
         run, created = await self._runs.begin(order, call.caller)
         return await self._documents.one(run, 201 if created else 200)
 
     async def list(self, call: Call) -> Response:
-        """A page of runs, the newest first."""
-        sent = call.query("state", "limit", "cursor")
+        """List runs, the newest first; an agent's token lists the run that it belongs to."""
+        sent = call.query()
         state = _state(sent.get("state"))
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
         if call.caller.is_agent:
@@ -59,7 +58,7 @@ class RunHandlers:
         return await self._documents.page(page)
 
     async def get(self, call: Call) -> Response:
-        """One run."""
+        """Read a run; an agent only its own."""
         number = _number(call)
         if call.caller.is_agent and call.caller.run != number:
             raise UnknownRun(number)
@@ -67,17 +66,14 @@ class RunHandlers:
 
     async def cancel(self, call: Call) -> Response:
         """End a run, its processes included."""
-        require_person(call.caller, "cancel runs")
         return await self._documents.one(await self._runs.cancel(_number(call), call.caller))
 
     async def retry(self, call: Call) -> Response:
-        """Try again what did not work; the reply is the run that now works on it."""
-        require_person(call.caller, "retry runs")
+        """Try again: the same run where an answer was not delivered, otherwise a new one."""
         return await self._documents.one(await self._runs.retry(_number(call), call.caller))
 
     async def say(self, call: Call) -> Response:
-        """Tell the agent something, whether it works or has finished."""
-        require_person(call.caller, "steer runs")
+        """Tell the agent something, live or by resuming its session."""
         number = _number(call)
         text = fields.required_text(
             await call.body(), "text", most=SAID_LENGTH, example='{"text": "use the new API"}'
@@ -88,10 +84,9 @@ class RunHandlers:
         return Json({"delivery": heard, "run": number})
 
     async def log(self, call: Call) -> Response:
-        """What the agent's program wrote after a position; with `wait`, not before there is something to tell."""
-        require_person(call.caller, "read the logs of runs")
+        """Read what a run's program wrote; with `wait`, not before there is something to tell."""
         number = _number(call)
-        sent = call.query("after", "wait", "raw")
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=FURTHEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         raw = fields.integer(sent, "raw", default=0, least=0, most=1) == 1
@@ -104,8 +99,7 @@ class RunHandlers:
         return Json(log_document(page))
 
     async def attach(self, call: Call) -> Response:
-        """How a person takes the session over in a terminal."""
-        require_person(call.caller, "attach to runs")
+        """What to start in a terminal to take the session over."""
         return Json(command_document(await self._runs.attach(_number(call))))
 
     async def _own(self, caller: Caller, state: str | None) -> RunPage:

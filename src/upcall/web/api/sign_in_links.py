@@ -5,7 +5,6 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from upcall.access.tokens import CODE_SECONDS, Access
-from upcall.domain.roles import require_person
 from upcall.http.body import Json
 from upcall.web.call import Call
 from upcall.web.settings import WebSettings
@@ -24,8 +23,7 @@ class SignInLinks:
         self._settings = settings
 
     async def create(self, call: Call) -> Response:
-        """A link for the caller's own browser."""
-        require_person(call.caller, "sign in")
+        """Make a link that signs a browser in, once."""
         call.query()
         code = await self._access.codes.issue(call.caller)
         # Whoever came through a tunnel has to go the same way again.

@@ -127,8 +127,8 @@ class Live:
         self._owners: OrderedDict[str, _Owner] = OrderedDict()
 
     async def wait(self, call: Call) -> Response:
-        """An inquiry once it is settled, or as it stands after `timeout` seconds."""
-        sent = call.query("timeout")
+        """Wait until it is settled; the inquiry in its state then, at the latest after `timeout`."""
+        sent = call.query()
         timeout = fields.bounded_seconds(sent, "timeout", default=WAIT, most=LONGEST_WAIT)
         inquiry = await self._broker.get(call.name, call.caller)
         if inquiry.is_open and timeout:
@@ -139,8 +139,8 @@ class Live:
         return await self._documents.one(inquiry)
 
     async def events(self, call: Call) -> Response:
-        """The log after a number; with `wait`, not before there is something to tell."""
-        sent = call.query("after", "wait", "limit")
+        """Read the log; with `wait`, not before there is something to tell."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
@@ -162,12 +162,12 @@ class Live:
         return Json({"items": items, "next_after": after, **({"reset": True} if reset else {})})
 
     async def stream(self, call: Call) -> ASGIApp:
-        """The log as server-sent events, from `Last-Event-ID`, `after`, or now on."""
+        """Follow the log, from `Last-Event-ID`, from `after`, or from now on."""
         return EventStream(self, call.caller, await self.begin(call), self._frames)
 
     async def begin(self, call: Call) -> int:
         """The number that a stream goes on from."""
-        sent = dict(call.query("after"))
+        sent = dict(call.query())
         resumed = call.header(b"last-event-id")
         if resumed is not None:
             sent["after"] = resumed

@@ -40,7 +40,7 @@ class ThreadHandlers:
         self._documents = ThreadDocuments(broker, threads)
 
     async def begin(self, call: Call) -> Response:
-        """Begin a thread; 200 instead of 201 when there is one of that name."""
+        """Begin a thread: an agent its own, a person one of any agent."""
         body = await call.body()
         known, created = await self._threads.begin(
             call.caller,
@@ -53,14 +53,14 @@ class ThreadHandlers:
         return Json(await self._documents.thread(known), 201 if created else 200)
 
     async def list(self, call: Call) -> Response:
-        """A page of threads, the newest first."""
-        sent = call.query("limit", "cursor")
+        """List threads, the newest first; an agent its own."""
+        sent = call.query()
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
         found, following = await self._threads.page(call.caller, sent.get("cursor") or None, limit)
         return Json({"items": [await self._documents.thread(each) for each in found], "next": following})
 
     async def get(self, call: Call) -> Response:
-        """One thread."""
+        """Read a thread."""
         return Json(await self._documents.thread(await self._threads.get(call.name, call.caller)))
 
     async def choose(self, call: Call) -> Response:
@@ -73,8 +73,8 @@ class ThreadHandlers:
         return Json(await self._documents.thread(known))
 
     async def items(self, call: Call) -> Response:
-        """The items after a number; with `wait`, not before there is something to tell."""
-        sent = call.query("after", "wait", "limit")
+        """Read a thread's items in order; with `wait`, not before there is something to tell."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
@@ -90,7 +90,7 @@ class ThreadHandlers:
         return Json({"items": shown, "next_after": found[-1].seq if found else after})
 
     async def post(self, call: Call) -> Response:
-        """Say something: an agent's item, or a person's message, which may be an answer."""
+        """Post: an agent what it does; a person a message, which answers the open question or waits for the next turn."""
         body = await call.body()
         words = _agents_words(body) if call.caller.is_agent else _persons_words(body)
         posted = await self._threads.post(call.name, call.caller, words)
@@ -104,8 +104,8 @@ class ThreadHandlers:
         return Json(told, 200 if item is None else 201)
 
     async def turn(self, call: Call) -> Response:
-        """What was left for the agent's next turn; `after` says up to where it has what it was given before."""
-        sent = call.query("after", "wait")
+        """Begin the next turn with the messages that were left for it (the agent itself)."""
+        sent = call.query()
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         async with Presence(call.receive, self._broker.closing) as presence:
@@ -116,7 +116,7 @@ class ThreadHandlers:
         return Json({"items": shown, "next_after": found[-1].seq if found else known.taken})
 
     async def resolve(self, call: Call) -> Response:
-        """Answer the prompt whose turn it is."""
+        """Answer the open prompt that comes first; any other is left alone."""
         body = await call.body()
         prompt = _named(body)
         given = _answers(body.get("answers"))
@@ -127,7 +127,7 @@ class ThreadHandlers:
         return await self._settled(await self._threads.resolve(call.name, call.caller, prompt, reply))
 
     async def reject(self, call: Call) -> Response:
-        """Decline to answer the prompt whose turn it is."""
+        """Decline to answer the open prompt that comes first; any other is left alone."""
         body = await call.body()
         prompt = _named(body)
         reason = fields.text(body, "reason", most=self._broker.policy.limits.reason)

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import HTMLResponse, Response
 
 from upcall.broker.broker import Settled
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnknownInquiry, UnreadableAnswer
 from upcall.domain.inquiry.inquiry import Inquiry, Open
 from upcall.ports.store import Query
 from upcall.web.pages import forms
+from upcall.web.pages.channel_faults import fault_lines
 from upcall.web.pages.fates import CALL, RECIPIENTS, Fates
-from upcall.web.pages.faults import fault_lines
 from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.locales import sentences

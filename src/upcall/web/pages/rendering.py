@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.web.pages.cards import card
+from upcall.web.pages.cards import Additions, card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 from upcall.web.pages.markdown import preformatted, rendered
@@ -18,7 +18,7 @@ from upcall.web.pages.markdown import preformatted, rendered
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
-    def __init__(self, *, label_cards: bool = False) -> None:
+    def __init__(self, *, card_label: str = "") -> None:
         self._templates = Environment(
             loader=PackageLoader("upcall.web", "templates"),
             autoescape=True,
@@ -31,7 +31,7 @@ class Rendering:
             "spans": tuple(SPANS),
             "other": OTHER,
             "languages": LANGUAGES,
-            "label_cards": label_cards,
+            "card_label": card_label,
         }
         self._templates.filters["iso"] = _iso
         self._templates.filters["size"] = _size
@@ -57,10 +57,10 @@ class Rendering:
         token: str,
         view: str = "inbox",
         link: str = "",
-        **told: Any,
+        **additions: Unpack[Additions],
     ) -> Markup:
         """One inquiry. `view` is where it stands: in the inbox, alone on its page, in the history, or behind a link."""
-        shown = card(inquiry, words, now, **told)
+        shown = card(inquiry, words, now, **additions)
         text = self._templates.get_template("card.html").render(
             **_common(words), card=shown, now=now, token=token, view=view, link=link
         )

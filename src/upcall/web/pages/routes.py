@@ -7,7 +7,7 @@ from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
-from upcall.dispatch.service import Dispatch
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.runs.service import Runs
 from upcall.web.api.documents import Documents

@@ -1,0 +1,151 @@
+"""One row of the route table: a method at a path, its handler, who may call it, what it takes and what it replies with.
+
+`resources` turns rows into routes that check the caller's role; `openapi.py` describes the same rows.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from upcall.access.tokens import Access
+from upcall.domain.roles import Caller, Role, require_admin, require_person
+from upcall.http.bearer import admit
+from upcall.http.errors import MethodNotAllowed
+from upcall.web.api.schemas.words import Schema, ref
+from upcall.web.call import Call, Handler
+
+ANONYMOUS = Caller(name="", role=Role.AGENT)
+"""The caller of a resource that asks for no token."""
+
+JSON = "application/json"
+
+Replies = dict[int, Schema]
+"""Responses as OpenAPI describes them, by status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The least role that may call, None for callers without a token, and what a refusal says that others cannot do."""
+
+    role: Role | None
+    action: str = ""
+
+    def check(self, caller: Caller) -> None:
+        """Let a caller through.
+
+        Raises:
+            NotAllowed: if its role is too small.
+        """
+        match self.role:
+            case Role.ADMIN:
+                require_admin(caller, self.action)
+            case Role.PERSON:
+                require_person(caller, self.action)
+            case Role.AGENT | None:
+                pass
+
+
+PUBLIC, EVERY_TOKEN = Allowed(None), Allowed(Role.AGENT)
+
+
+def people(action: str) -> Allowed:
+    """Persons and admins."""
+    return Allowed(Role.PERSON, action)
+
+
+def admins(action: str) -> Allowed:
+    """Admins alone."""
+    return Allowed(Role.ADMIN, action)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A handler is named as a method of its class; the first line of its docstring is the summary."""
+
+    route: str
+    """The method and the path, with a space between them."""
+    handler: Callable[[Any, Call], Awaitable[ASGIApp]]
+    allowed: Allowed
+    replies: Replies
+    body: Schema | None = None
+    parameters: tuple[Schema, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """The method, in capitals."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path, with its parameters in braces."""
+        return self.route.partition(" ")[2]
+
+    def query(self) -> tuple[str, ...]:
+        """The names of the parameters after the question mark."""
+        return tuple(str(each["name"]) for each in self.parameters if each["in"] == "query")
+
+    def bound(self, handlers: Iterable[object]) -> Handler:
+        """The handler as a method of the one among these objects that has it."""
+        name = self.handler.__name__
+        (owner,) = (each for each in handlers if getattr(type(each), name, None) is self.handler)
+        found: Handler = getattr(owner, name)
+        return found
+
+
+Served = tuple[Handler, Allowed, tuple[str, ...]]
+"""A handler, who may call it, and the parameters that it knows."""
+
+
+class Resource:
+    """What lives at one path, by method."""
+
+    def __init__(self, access: Access, served: Mapping[str, Served]) -> None:
+        self._access = access
+        self.served = served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        found = self.served.get(scope["method"])
+        if found is None:
+            raise MethodNotAllowed(scope["method"], ", ".join(self.served))
+        handler, allowed, known = found
+        caller = ANONYMOUS
+        if allowed.role is not None:
+            caller = await admit(self._access, scope)
+            allowed.check(caller)
+        response = await handler(Call(scope, receive, caller, scope["path_params"], known))
+        await response(scope, receive, send)
+
+
+def resources(endpoints: Iterable[Endpoint], access: Access, handlers: Sequence[object]) -> list[BaseRoute]:
+    """A route for each path, in the order of the table."""
+    served: dict[str, dict[str, Served]] = {}
+    for each in endpoints:
+        served.setdefault(each.path, {})[each.method] = (each.bound(handlers), each.allowed, each.query())
+    return [Route(path, Resource(access, methods), name=path) for path, methods in served.items()]
+
+
+def reply(status: int, schema: Schema | str, description: str = "", *, media: str = JSON) -> Replies:
+    """A response; text names a schema of the document, and where there is nothing to add, the status describes it."""
+    content = {"schema": ref(schema) if isinstance(schema, str) else schema}
+    return {status: {"description": description or HTTPStatus(status).phrase, "content": {media: content}}}
+
+
+def takes(name: str, example: Schema) -> Schema:
+    """A body in JSON, with an example."""
+    return {"content": {JSON: {"schema": ref(name), "example": example}}}
+
+
+def query(name: str, schema: Schema, description: str = "") -> Schema:
+    """A parameter after the question mark."""
+    parameter: Schema = {"name": name, "in": "query", "schema": schema}
+    return {**parameter, "description": description} if description else parameter
+
+
+def path(name: str, schema: Schema) -> Schema:
+    """A parameter in the path."""
+    return {"name": name, "in": "path", "required": True, "schema": schema}

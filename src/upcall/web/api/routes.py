@@ -1,0 +1,269 @@
+"""The route table of the API: every operation once, with its handler, who may call it, its request and its replies.
+
+`app.py` serves this table, `openapi.py` describes it. A row adds a route; nothing else has to name it.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from upcall.web.api.agent_questions import AgentQuestions
+from upcall.web.api.answer_links import AnswerLinkHandlers
+from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.daemon import Service
+from upcall.web.api.endpoint import (
+    EVERY_TOKEN,
+    PUBLIC,
+    Endpoint,
+    Replies,
+    admins,
+    path,
+    people,
+    query,
+    reply,
+    takes,
+)
+from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.rules import Rules
+from upcall.web.api.runs import RunHandlers
+from upcall.web.api.schemas.inquiries import KIND, STATE
+from upcall.web.api.schemas.runs import RUN_STATE
+from upcall.web.api.schemas.words import COUNT, DURATION, OBJECT, TEXT, Schema, ref, text
+from upcall.web.api.sign_in_links import SignInLinks
+from upcall.web.api.stream import Live
+from upcall.web.api.threads import ThreadHandlers
+from upcall.web.api.tokens import Tokens
+
+INQUIRY, RUN, THREAD = "/v1/inquiries/{name}", "/v1/runs/{number}", "/v1/threads/{name}"
+ANSWER = takes("AnswerForm", {"answers": [["Redis"]]})
+REPLY = takes("AgentReplyForm", {"agent_id": "claude", "reply": "Redis"})
+RUN_FORM = takes("RunForm", {"agent": "claude", "task": "Fix the flaky test", "cwd": "/home/ana/shop"})
+NEW_THREAD = takes("ThreadForm", {"id": "shop-42", "title": "The shop"})
+POST = takes("ThreadPost", {"content": [{"type": "text", "text": "use the new API"}]})
+RESOLVE = takes("ResolveForm", {"prompt_id": "prm_01J", "text": "1"})
+ASK = takes(
+    "Ask",
+    {
+        "question": "Which cache?",
+        "options": [{"label": "Redis", "description": "has pub/sub"}, {"label": "Memcached"}],
+        "request_key": "call_17",
+        "ttl": "2h",
+    },
+)
+RULE = takes(
+    "RuleForm", {"agent": "claude", "prefix": "npm test", "directory": "/home/ana/project", "for": "30d"}
+)
+
+
+def _end(reason: str) -> Schema:
+    return takes("EndForm", {"reason": reason})
+
+
+def _span(span: str) -> Schema:
+    return takes("SpanForm", {"for": span})
+
+
+def _limit(most: int, default: int) -> Schema:
+    return query("limit", {"type": "integer", "minimum": 1, "maximum": most, "default": default})
+
+
+def _after(meaning: str) -> Schema:
+    return query("after", COUNT, meaning)
+
+
+PAGING = (_limit(200, 50), query("cursor", TEXT))
+FILTERS = (
+    query("state", {"oneOf": [STATE, {"enum": ["queued", "closed"]}]}),
+    query("agent", TEXT),
+    query("workspace", TEXT),
+    query("run", {"type": "integer", "minimum": 1}),
+    query("kind", KIND),
+    query("q", text(most=500)),
+    *PAGING,
+)
+TIMEOUT = (query("timeout", {**DURATION, "default": 30}, "At most 3600 seconds, or 0."),)
+WAIT = query("wait", {**DURATION, "default": 0}, "At most 300 seconds.")
+KNOWN = _after("The last number that is known already.")
+LOG = (KNOWN, WAIT, _limit(1000, 200))
+RESUMED: tuple[Schema, ...] = (KNOWN, {"name": "Last-Event-ID", "in": "header", "schema": COUNT})
+LINES = (
+    _after("The `next_after` of the lines before."),
+    WAIT,
+    query("raw", {"enum": [0, 1], "default": 0}, "1 for what it wrote, to the letter."),
+)
+ITEMS = (_after("The `next_after` of the items before."), WAIT, _limit(200, 50))
+TURN = (_after("The `next_after` of the turn before: its messages have arrived."), WAIT)
+
+
+OK = partial(reply, 200)
+CREATED = partial(reply, 201)
+STREAM = partial(reply, 200, TEXT, media="text/event-stream")
+ASKED = CREATED("Inquiry") | OK("Inquiry", "The same question, put before under the same key, as it stands.")
+FILE = OK({"type": "string", "format": "binary"}, media="*/*")
+EVENTS = STREAM(
+    "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive. "
+    "A `reset` comes first when events were pruned that you have not seen."
+)
+QUESTIONS = STREAM(
+    "Server-sent events `agent-question`; their `data` has `agent_id`, `question` and the inquiry's `id`."
+)
+BEGUN = CREATED("Run") | OK("Run", "The same run, started before under the same key, as it stands.")
+THREAD_BEGUN = CREATED("Thread") | OK("Thread", "The one of that name, as it is.")
+POSTED = CREATED("ThreadPosted") | OK("ThreadPosted", "Nothing: it was about a prompt that is over.")
+LEFT = OK("ThreadItems", "Those messages, again until `after` says that they arrived.")
+ILL = reply(
+    503, {"oneOf": [ref("Health"), ref("Error")]}, "It is about to stop, or cannot read its database."
+)
+BARE: Replies = {200: {"description": "It runs."}}
+
+# Those of an inquiry's life stand first: routes are tried in this order.
+TABLE: Mapping[str, tuple[Endpoint, ...]] = {
+    "asking": (
+        Endpoint("POST /v1/inquiries", Inquiries.ask, EVERY_TOKEN, ASKED, ASK),
+        Endpoint(f"GET {INQUIRY}/wait", Live.wait, EVERY_TOKEN, OK("Inquiry"), parameters=TIMEOUT),
+        Endpoint(f"GET {INQUIRY}", Inquiries.get, EVERY_TOKEN, OK("Inquiry")),
+        Endpoint(f"POST {INQUIRY}/collect", Inquiries.collect, EVERY_TOKEN, OK("Settled")),
+        Endpoint(
+            f"POST {INQUIRY}/cancel", Inquiries.cancel, EVERY_TOKEN, OK("Settled"), _end("found it myself")
+        ),
+    ),
+    "answering": (
+        Endpoint(f"POST {INQUIRY}/answer", Inquiries.answer, people("answer"), OK("Settled"), ANSWER),
+        Endpoint("GET /v1/inquiries", Inquiries.list, EVERY_TOKEN, OK("InquiryList"), parameters=FILTERS),
+        Endpoint(
+            f"POST {INQUIRY}/reject", Inquiries.reject, people("reject"), OK("Settled"), _end("not now")
+        ),
+        Endpoint(f"POST {INQUIRY}/snooze", Inquiries.snooze, people("snooze"), OK("Settled"), _span("1h")),
+        Endpoint(f"POST {INQUIRY}/extend", Inquiries.extend, people("extend"), OK("Settled"), _span("24h")),
+        Endpoint(
+            f"GET {INQUIRY}/attachments/{{number}}",
+            Inquiries.attachment,
+            EVERY_TOKEN,
+            FILE,
+            parameters=(path("number", COUNT),),
+        ),
+        Endpoint(
+            f"POST {INQUIRY}/links",
+            AnswerLinkHandlers.create,
+            people("make answer links"),
+            CREATED("AnswerLink"),
+            takes("AnswerLinkForm", {"person": "ana"}),
+        ),
+        Endpoint("POST /v1/answer-agent", AgentQuestions.answer, people("answer"), OK("Settled"), REPLY),
+    ),
+    "events": (
+        Endpoint("GET /v1/events", Live.events, EVERY_TOKEN, OK("EventList"), parameters=LOG),
+        Endpoint("GET /v1/stream", Live.stream, EVERY_TOKEN, EVENTS, parameters=RESUMED),
+        Endpoint(
+            "GET /v1/agent-questions",
+            AgentQuestions.stream,
+            people("hear of all questions"),
+            QUESTIONS,
+            parameters=RESUMED,
+        ),
+    ),
+    "runs": (
+        Endpoint("POST /v1/runs", RunHandlers.begin, people("start runs"), BEGUN, RUN_FORM),
+        Endpoint(
+            "GET /v1/runs",
+            RunHandlers.list,
+            EVERY_TOKEN,
+            OK("RunList"),
+            parameters=(query("state", RUN_STATE), *PAGING),
+        ),
+        Endpoint(f"GET {RUN}", RunHandlers.get, EVERY_TOKEN, OK("Run")),
+        Endpoint(
+            f"GET {RUN}/log", RunHandlers.log, people("read the logs of runs"), OK("RunLog"), parameters=LINES
+        ),
+        Endpoint(f"POST {RUN}/cancel", RunHandlers.cancel, people("cancel runs"), OK("Run")),
+        Endpoint(f"POST {RUN}/retry", RunHandlers.retry, people("retry runs"), OK("Run")),
+        Endpoint(
+            f"POST {RUN}/say",
+            RunHandlers.say,
+            people("steer runs"),
+            OK("Said"),
+            takes("SayForm", {"text": "use the new API"}),
+        ),
+        Endpoint(f"POST {RUN}/attach", RunHandlers.attach, people("attach to runs"), OK("Command")),
+    ),
+    "threads": (
+        Endpoint("POST /v1/threads", ThreadHandlers.begin, EVERY_TOKEN, THREAD_BEGUN, NEW_THREAD),
+        Endpoint("GET /v1/threads", ThreadHandlers.list, EVERY_TOKEN, OK("ThreadList"), parameters=PAGING),
+        Endpoint(f"GET {THREAD}", ThreadHandlers.get, EVERY_TOKEN, OK("Thread")),
+        Endpoint(
+            f"PATCH {THREAD}",
+            ThreadHandlers.choose,
+            people("choose permissions"),
+            OK("Thread"),
+            takes("PermissionsForm", {"permissions": "autonomous"}),
+        ),
+        Endpoint(
+            f"GET {THREAD}/items", ThreadHandlers.items, EVERY_TOKEN, OK("ThreadItems"), parameters=ITEMS
+        ),
+        Endpoint(f"POST {THREAD}/items", ThreadHandlers.post, EVERY_TOKEN, POSTED, POST),
+        Endpoint(f"POST {THREAD}/turn", ThreadHandlers.turn, EVERY_TOKEN, LEFT, parameters=TURN),
+        Endpoint(
+            f"POST {THREAD}/resolve", ThreadHandlers.resolve, people("answer"), OK("PromptSettled"), RESOLVE
+        ),
+        Endpoint(
+            f"POST {THREAD}/reject",
+            ThreadHandlers.reject,
+            people("reject"),
+            OK("PromptSettled"),
+            takes("RejectForm", {"prompt_id": "prm_01J"}),
+        ),
+    ),
+    "channels": (
+        Endpoint("GET /v1/people", PeopleHandlers.list, admins("list people"), OK("PersonList")),
+        Endpoint(
+            "POST /v1/people",
+            PeopleHandlers.add,
+            admins("add people"),
+            CREATED("Enrolment"),
+            takes("PersonForm", {"name": "ana"}),
+        ),
+        Endpoint("DELETE /v1/people/{name}", PeopleHandlers.remove, admins("remove people"), OK("Removed")),
+        Endpoint("GET /v1/channels", ChannelHandlers.list, people("list channels"), OK("ChannelList")),
+        Endpoint(
+            "POST /v1/channels/{name}/test",
+            ChannelHandlers.test,
+            admins("test channels"),
+            OK("ChannelTest"),
+            takes("ChannelTestForm", {"place": "C0123456789"}),
+        ),
+    ),
+    "rules": (
+        Endpoint("GET /v1/rules", Rules.list, people("list rules"), OK("RuleList"), parameters=PAGING),
+        Endpoint("POST /v1/rules", Rules.add, people("make rules"), CREATED("Rule"), RULE),
+        Endpoint("GET /v1/rules/{name}", Rules.get, people("see rules"), OK("Rule")),
+        Endpoint("DELETE /v1/rules/{name}", Rules.revoke, people("revoke rules"), OK("RevokedRule")),
+    ),
+    "tokens": (
+        Endpoint("GET /v1/me", Tokens.me, EVERY_TOKEN, OK("Me")),
+        Endpoint("POST /v1/sign-in-links", SignInLinks.create, people("sign in"), CREATED("SignInLink")),
+        Endpoint("GET /v1/tokens", Tokens.list, admins("list tokens"), OK("TokenList")),
+        Endpoint(
+            "POST /v1/tokens",
+            Tokens.create,
+            admins("make tokens"),
+            CREATED("NewToken"),
+            takes("TokenForm", {"name": "laptop", "role": "agent"}),
+        ),
+        Endpoint("DELETE /v1/tokens/{name}", Tokens.revoke, admins("revoke tokens"), OK("Revoked")),
+    ),
+    "service": (
+        Endpoint(
+            "POST /v1/backup",
+            Service.backup,
+            admins("make backups"),
+            CREATED("Backup"),
+            takes("BackupForm", {"path": "/backups/upcall.db"}),
+        ),
+        Endpoint("GET /metrics", Service.metrics, people("read metrics"), OK(TEXT, media="text/plain")),
+        Endpoint("GET /healthz", Service.health, PUBLIC, OK("Health") | ILL),
+        Endpoint("HEAD /healthz", Service.health, PUBLIC, BARE),
+        Endpoint("GET /livez", Service.alive, PUBLIC, OK("Health")),
+        Endpoint("HEAD /livez", Service.alive, PUBLIC, BARE),
+        Endpoint("GET /v1/openapi.json", Service.openapi, PUBLIC, OK(OBJECT)),
+    ),
+}
+"""Every endpoint of the API, by its tag in the document."""

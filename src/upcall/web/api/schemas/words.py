@@ -1,0 +1,69 @@
+"""The words of JSON Schema in which every shape is written."""
+
+Schema = dict[str, object]
+
+TEXT: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+COUNT_OR_NULL: Schema = {"type": ["integer", "null"], "minimum": 0}
+INTEGER_OR_NULL: Schema = {"type": ["integer", "null"]}
+MOMENT: Schema = {"type": "string", "format": "date-time"}
+MOMENT_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
+OBJECT: Schema = {"type": "object"}
+DURATION: Schema = {
+    "oneOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^[0-9.]+ ?[smhd]?$"},
+    ],
+    "description": "Seconds, or text like `90s`, `10m`, `24h`, `2d`: more than 0 and at most a year.",
+}
+THREAD_NAME: Schema = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"}
+
+
+def ref(name: str) -> Schema:
+    """A reference to one of the schemas."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def noted(schema: Schema, description: str, **more: object) -> Schema:
+    """A schema that says what it is."""
+    return {**schema, "description": description, **more}
+
+
+def text(least: int = 0, most: int = 0) -> Schema:
+    """Text with bounds; 0 is none."""
+    return TEXT | ({"minLength": least} if least else {}) | ({"maxLength": most} if most else {})
+
+
+def list_of(schema: Schema, **more: object) -> Schema:
+    """A list of something."""
+    return {"type": "array", "items": schema, **more}
+
+
+def or_null(schema: Schema) -> Schema:
+    """Something, or nothing."""
+    return {"oneOf": [schema, {"type": "null"}]}
+
+
+def record(properties: Schema, *, optional: tuple[str, ...] = (), **more: object) -> Schema:
+    """An object that we write: every field is there unless it is optional, and there are no others."""
+    required = [name for name in properties if name not in optional]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def page_of(name: str) -> Schema:
+    """A page of a list, and the cursor of the next page."""
+    following = noted(TEXT_OR_NULL, "The `cursor` of the following page.")
+    return record({"items": list_of(ref(name)), "next": following})
+
+
+def form(properties: Schema, *, required: tuple[str, ...] = (), **more: object) -> Schema:
+    """An object that we are sent."""
+    return {"type": "object", "properties": properties, "required": list(required), **more}

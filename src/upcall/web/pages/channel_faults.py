@@ -1,0 +1,39 @@
+"""Channels that do not work, for the top of the inbox: since when, why, and what to do."""
+
+from dataclasses import dataclass
+
+from upcall.dispatch.dispatcher import Dispatch
+from upcall.domain.text.display import one_line
+from upcall.web.pages.locales import Words
+
+LONGEST_PROBLEM = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultLine:
+    """What does not work about a channel, in the reader's language."""
+
+    sentence: str
+    since: float
+    hint: str
+
+
+async def fault_lines(dispatch: Dispatch | None, words: Words) -> list[FaultLine]:
+    """One line for each side of a channel that does not work."""
+    if dispatch is None:
+        return []
+    return [
+        FaultLine(
+            sentence=words.say(
+                f"fault.{fault.side}",
+                channel=one_line(name, 60),
+                problem=one_line(fault.problem, LONGEST_PROBLEM),
+            ),
+            since=fault.since,
+            hint=words.say(
+                "fault.signed_out" if fault.signed_out else "fault.retried", channel=one_line(name, 60)
+            ),
+        )
+        for name in dispatch.names
+        for fault in await dispatch.faults(name)
+    ]
