@@ -31,13 +31,13 @@ def page() -> str:
     parts = [INTRODUCTION]
     for title, group in GROUPS.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}")
-        for name, (module, summary) in group.items():
+        for name, summary in group.items():
             parts.append(f"### upcall {name}")
             if name == "mcp":
                 # It reads its arguments itself, for the sake of a fast start.
                 parts += [_sentence(summary), f"```text\n{MCP_HELP}\n```"]
             else:
-                parts += _command(name, summary, load(name, module))
+                parts += _command(name, summary, load(name))
     return "\n\n".join(parts) + "\n"
 
 

@@ -16,9 +16,9 @@ from upcall.agents.acp.adapter import Acp, AcpDriver
 from upcall.agents.acp.requests import is_ours
 from upcall.domain.run.program import (
     LOST_TOUCH,
+    ActionRefused,
     Door,
     Finished,
-    Refused,
     Said,
     Session,
     Task,
@@ -140,7 +140,7 @@ async def test_a_yes_is_never_turned_into_a_standing_one(tmp_path: Path) -> None
     notes = await done(tmp_path, "always", ScriptedDesk(lambda _: Verdict(allowed=True)))
 
     assert '"optionId": "reject_once"' in said(notes)
-    assert [each.tool for each in notes.of(Refused)] == ["execute"]
+    assert [each.tool for each in notes.of(ActionRefused)] == ["execute"]
 
 
 @pytest.mark.anyio

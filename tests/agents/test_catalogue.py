@@ -1,10 +1,13 @@
 """Agents by name: built in, set up, or brought by other packages."""
 
 import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
 
+from upcall.agents import catalogue
 from upcall.agents.catalogue import BUILT_IN, UnknownProgram, agent_named, agent_names
 from upcall.config.settings import AgentSettings
 from upcall.domain.errors import InvalidSetting
@@ -24,8 +27,16 @@ class Robot:
 
 
 @pytest.fixture
-def robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package of somebody else's that brings an agent."""
+def unread() -> Iterator[None]:
+    """The entry points as in a new process."""
+    catalogue.installed.cache_clear()
+    yield
+    catalogue.installed.cache_clear()
+
+
+@pytest.fixture
+def robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: None) -> None:
+    """Another package, installed, with an adapter of its own."""
     (tmp_path / "robot_adapter.py").write_text(ADAPTER)
     information = tmp_path / "robot_adapter-1.0.dist-info"
     information.mkdir()
@@ -68,6 +79,25 @@ def test_another_package_brings_an_agent_and_settings_change_it() -> None:
     mine = agent_named("r2", {"r2": AgentSettings(adapter="robot")})
     assert (mine.name, mine.program()) == ("r2", "robot")
     assert {"robot", *BUILT_IN} <= set(agent_names({}))
+
+
+@pytest.mark.promise("house/7")
+@pytest.mark.usefixtures("unread")
+def test_a_process_reads_the_entry_points_of_other_packages_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(*, group: str) -> EntryPoints:
+        read.append(group)
+        return entry_points(group=group)
+
+    monkeypatch.setattr(catalogue, "entry_points", counted)
+    for name in BUILT_IN:
+        agent_named(name, {})
+    assert set(BUILT_IN) <= set(agent_names({}))
+    with pytest.raises(UnknownProgram):
+        agent_named("claud", {})
+
+    assert read == ["upcall.agents"]
 
 
 @pytest.mark.promise("spec/107")

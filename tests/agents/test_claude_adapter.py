@@ -13,11 +13,11 @@ from upcall.agents.prompt import ASKING
 from upcall.config.settings import AgentSettings
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.run.program import (
+    ActionRefused,
     Deferred,
     Finished,
     Noticed,
     Permission,
-    Refused,
     Said,
     SessionSeen,
     Spent,
@@ -203,7 +203,7 @@ def test_a_deferred_call_is_no_end_of_the_work() -> None:
 
 def test_what_was_denied_is_told() -> None:
     denials = [{"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}]
-    assert Refused(tool="Bash") in noticed(ended(permission_denials=denials))
+    assert ActionRefused(tool="Bash") in noticed(ended(permission_denials=denials))
 
 
 def test_a_service_that_refuses_ends_the_work_badly() -> None:

@@ -10,10 +10,10 @@ from upcall.agents.codex.adapter import Codex
 from upcall.agents.codex.events import AppReader
 from upcall.agents.prompt import with_advice
 from upcall.domain.run.program import (
+    ActionRefused,
     Finished,
     Noticed,
     Permission,
-    Refused,
     Spent,
     ToolCalled,
     ToolReturned,
@@ -132,7 +132,7 @@ def test_what_the_sandbox_refused_is_noticed() -> None:
     line = """{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"rm x",\
 "aggregated_output":"rejected by policy","status":"declined"}}"""
     noticed = read(Codex().reader(), [line])
-    assert Refused(tool="exec_command", reason="rejected by policy") in noticed
+    assert ActionRefused(tool="exec_command", reason="rejected by policy") in noticed
     assert ToolReturned(id="item_0", text="rejected by policy", is_error=True) in noticed
 
 

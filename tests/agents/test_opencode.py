@@ -13,7 +13,7 @@ from upcall.agents.opencode.parts import failure
 from upcall.agents.opencode.rules import tightened
 from upcall.agents.opencode.settings import ASKING, CONTENT, OURS
 from upcall.domain.errors import InvalidRequest
-from upcall.domain.run.program import Command, Finished, Permission, Refused
+from upcall.domain.run.program import ActionRefused, Command, Finished, Permission
 from upcall.testing.agent_contract import SESSION, AgentContract, a_session, a_task
 
 NAME = "ses_e1e2b0945ffe54SPCEu6cuUD3v"
@@ -189,8 +189,8 @@ def test_no_rule_of_a_session_allows_what_people_decide(rules: list[dict[str, st
 def test_an_action_that_a_rule_forbids_is_told_as_refused() -> None:
     told = "The user has specified a rule which prevents you from using this specific tool call. …"
     noticed = list(Opencode().reader().notice(a_call(status="error", input={}, error=told)))
-    assert [each for each in noticed if isinstance(each, Refused)] == [
-        Refused(tool="upcall_ask_human", reason=told)
+    assert [each for each in noticed if isinstance(each, ActionRefused)] == [
+        ActionRefused(tool="upcall_ask_human", reason=told)
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from upcall.broker.retention import Retention
 from upcall.config.settings import load
-from upcall.daemon.wiring.parts import assembled
+from upcall.daemon.wiring.assembly import assembled
 from upcall.domain.errors import InvalidSetting, StorageError
 from upcall.domain.records import Happening
 from upcall.home.files import Home
@@ -33,7 +33,7 @@ async def test_everything_too_old_goes_however_much_it_is(store: SqliteStore, cl
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (StorageError("no"), "cannot forget what is old: no"),
+        (StorageError("no"), "forgetting what is old: no"),
         (OSError("a disk of its own"), "forgetting what is old failed"),
     ],
 )

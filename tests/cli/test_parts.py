@@ -145,8 +145,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert run([name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"usage: upcall {name}" in shown
-    module, summary = commands()[name]
-    assert parser_of(name, summary, load(name, module)).description
+    assert parser_of(name, commands()[name], load(name)).description
     assert name == "version" or "examples:" in shown
 
 
@@ -191,7 +190,7 @@ def test_wrong_use_says_what_to_do_next(
 def test_a_fault_of_ours_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(name: str, module: str) -> Any:
+    def broken(name: str) -> Any:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("upcall.cli.app.load", broken)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.cli.conftest import Program, ended
-from upcall.cli.commands.replies import VERDICTS
+from upcall.cli.replies import VERDICTS
 from upcall.domain.answer.reading import clear_verdict
 
 

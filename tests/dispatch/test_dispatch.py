@@ -14,7 +14,7 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
-from upcall.dispatch import dispatcher, worker
+from upcall.dispatch import worker
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
@@ -320,27 +320,27 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
         return await claim(store, kinds, **named)
 
     async def reading(store: SqliteStore, after: int, **named: Any) -> Sequence[Event]:
-        if named.get("wait") == dispatcher.READ_EVERY:
-            fail_once("events")
+        if named.get("wait"):
+            # The first read of the broker, and the first one of the channels.
+            fail_once("events of the broker" if "events of the broker" not in failed else "events")
         return await events(store, after, **named)
 
     monkeypatch.setattr(SqliteStore, "claim", claiming)
     monkeypatch.setattr(SqliteStore, "events", reading)
-    monkeypatch.setattr(dispatcher, "READ_EVERY", 29.5)
     async with a_hall(tmp_path, Route(places=(ONE,), escalate_after=0.05), Route(places=(TWO,))) as hall:
         for number in (1, 2):
             # The second one is seen in time only by those whom the log has woken.
             await hall.ask(f"question {number}")
             await hall.one.until(lambda: len(hall.one.shown) == number)  # noqa: B023 - awaited here
             await hall.two.until(lambda: len(hall.two.shown) == number)  # noqa: B023 - awaited here
-    assert failed == {"one", "two", "say:one", "say:two", DEAL, "events"}
+    assert failed == {"one", "two", "say:one", "say:two", DEAL, "events of the broker", "events"}
     for said in (
         "worker of one",
         "worker of two",
         "saying lines in one",
         "saying lines in two",
         "escalating",
-        "following the log",
+        "following the log for channels",
     ):
         assert f"{said} failed" in caplog.text
 
@@ -379,11 +379,10 @@ async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_pat
     inquiry = await Hall(
         broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel
     ).ask()
-    working = asyncio.create_task(at_work.work())
+    at_work.start()
     await channel.until(lambda: bool(channel.shown))
     await broker.receive(inquiry.id, Reply(text="1", via="web"), ANA)
     at_work.wake()
     await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"])
-    working.cancel()
-    await asyncio.gather(working, return_exceptions=True)
+    await at_work.close()
     await store.close()

@@ -67,6 +67,9 @@ class Desk:
     async def failed(self, message: str, reason: str) -> bool:
         return True
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Nothing is adopted."""
+
     async def say(self, line: Line) -> None:
         """Nothing is said."""
 
@@ -88,8 +91,8 @@ class Daemon:
         post = Post(name="one", channel=self.ear, words=sentences("en"), link=no_link)
         # Who cannot hear stays away for longer than any test takes.
         health = Health(store, "one", store.now, lambda: None)
-        listener = Listener(store, post, self.desk, health, lease=lease, pauses=(60.0,))
-        self._task = asyncio.create_task(listener.listen())
+        self._listener = Listener(store, post, self.desk, health, lease=lease, pauses=(60.0,))
+        self._listener.start()
 
     async def listens(self) -> Inbox:
         await self.ear.until(lambda: self.ear.inbox is not None)
@@ -97,8 +100,7 @@ class Daemon:
         return self.ear.inbox
 
     async def end(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await self._listener.close()
 
 
 @asynccontextmanager

@@ -40,8 +40,8 @@ def parsed(arguments: list[str]) -> None:
         assert options.keys() <= {"--wait", "--ipc"}, rest
         assert wait == "block" or wait.isdigit(), rest
         return
-    module, summary = commands()[name]
-    command = load(name, module)
+    summary = commands()[name]
+    command = load(name)
     read(parser_of(name, summary, command), command, rest)
 
 
@@ -96,8 +96,8 @@ def test_every_command_that_the_prose_mentions_exists_with_its_options(page: Pat
         if name in ("COMMAND", "mcp"):  # one stands for all of them, the other has no parser
             continue
         assert name in commands(), f"{page.name}: upcall {name}"
-        module, summary = commands()[name]
-        known = options(parser_of(name, summary, load(name, module)))
+        summary = commands()[name]
+        known = options(parser_of(name, summary, load(name)))
         given = {word.strip("[]") for word in rest if word.startswith("-") and word != "-"}
         assert given <= known, f"{page.name}: upcall {name} {' '.join(rest)}"
 

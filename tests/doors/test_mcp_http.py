@@ -261,14 +261,19 @@ async def test_unfit_json_is_an_error_of_its_sender_at_every_door(
     assert (await http.get("/livez")).status_code == 200
 
 
+def allow_two_sessions(house: House) -> None:
+    def limit(door: McpDoor) -> None:
+        door.sessions.most = 2
+
+    house.stop()
+    house.prepare = limit
+    house.start()
+
+
 @pytest.mark.promise("trust/37")
 async def test_a_token_has_a_limited_number_of_sessions(house: House, http: httpx2.AsyncClient) -> None:
-    doors: list[McpDoor] = []
-    house.stop()
-    house.prepare = doors.append
-    house.start()
+    allow_two_sessions(house)
     http.base_url = httpx2.URL(house.url)
-    doors[0].most_sessions = 2
     first, _ = await initialized(http), await initialized(http)
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
     refused = await http.post("/mcp", json=message, headers=bearer(AGENT_TOKEN) | ACCEPT)
@@ -278,6 +283,47 @@ async def test_a_token_has_a_limited_number_of_sessions(house: House, http: http
     assert await initialized(http, OTHER_TOKEN)
     assert (await http.delete("/mcp", headers=first)).status_code == 200
     assert await initialized(http)
+
+
+@asynccontextmanager
+async def streaming(
+    http: httpx2.AsyncClient, token: str = AGENT_TOKEN
+) -> AsyncIterator[tuple[httpx2.Response, str]]:
+    """A connection of the older transport, once it was told where to post; nowhere if it was refused."""
+    async with http.stream("GET", "/sse", headers=bearer(token) | ACCEPT) as stream:
+        # Reading is not finished before the block is: that would close the connection.
+        events = _events(stream)
+        if stream.status_code == 200:
+            yield stream, (await anext(events))["data"]
+        else:
+            await stream.aread()
+            yield stream, ""
+
+
+@pytest.mark.promise("trust/87")
+async def test_older_streams_count_as_sessions_of_their_token(house: House, http: httpx2.AsyncClient) -> None:
+    allow_two_sessions(house)
+    http.base_url = httpx2.URL(house.url)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    headers = bearer(AGENT_TOKEN) | ACCEPT
+    session = await initialized(http)
+    async with streaming(http):
+        async with streaming(http) as (refused, _):
+            error = refused.json()["error"]
+            assert (refused.status_code, error["code"]) == (429, "rate_limited")
+            assert "caps.mcp_sessions" in error["hint"]
+        assert (await http.post("/mcp", json=message, headers=headers)).status_code == 429
+        async with streaming(http, OTHER_TOKEN) as (other, _):
+            assert other.status_code == 200
+        # A session that was ended makes room for a stream.
+        assert (await http.delete("/mcp", headers=session)).status_code == 200
+        async with streaming(http) as (second, _):
+            assert second.status_code == 200
+            assert (await http.post("/mcp", json=message, headers=headers)).status_code == 429
+    # So does a stream that was closed, as soon as the daemon has noticed.
+    async with asyncio.timeout(PATIENCE):
+        while (await http.post("/mcp", json=message, headers=headers)).status_code == 429:
+            pass
 
 
 async def test_a_session_belongs_to_the_token_that_opened_it(http: httpx2.AsyncClient) -> None:

@@ -77,3 +77,29 @@ async def test_a_closed_loop_takes_no_further_turn_and_can_be_started_again() ->
     await waiting.wait()
     await working.close()
     assert turns == 2
+
+
+async def test_a_loop_that_is_closed_with_grace_finishes_its_turn_and_begins_no_other() -> None:
+    """One that takes longer than that is ended in the middle."""
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), 0
+
+    async def turn() -> None:
+        nonlocal ended
+        begun.set()
+        await may_end.wait()
+        ended += 1
+
+    working = Background("counting", turn, log)
+    working.start()
+    await begun.wait()
+    closing = asyncio.ensure_future(working.close(grace=3600))
+    await asyncio.sleep(0)
+    may_end.set()
+    await closing
+    assert ended == 1
+    may_end.clear()
+    begun.clear()
+    working.start()
+    await begun.wait()
+    await working.close(grace=0.001)
+    assert ended == 1

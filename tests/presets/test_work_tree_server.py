@@ -1,6 +1,8 @@
 """Files in a run's folder by which its program finds us, and that nothing of them is left."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from upcall.config.presets.settings import PresetSettings
 from upcall.presets.work_tree_server import NAMES, WorkTree, work_tree
 from upcall.setup.errors import UnusableFile
+from upcall.setup.plan import LARGEST
 
 TREE = WorkTree("poietai", "http://127.0.0.1:7391")
 
@@ -50,6 +53,35 @@ def test_a_file_that_is_no_json_is_named_and_left_alone(tmp_path: Path) -> None:
         TREE.furnish(str(tmp_path), "secret-1")
     assert (tmp_path / ".mcp.json").read_text() == "{not json"
     assert not (tmp_path / ".claude").exists()
+
+
+def no_text(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe secret-1")
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_file_without_end(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(10 * LARGEST)
+
+
+@pytest.mark.parametrize("put_there", [no_text, a_pipe, a_folder, a_file_without_end])
+def test_what_an_agent_leaves_in_its_folder_is_an_error_and_holds_up_nothing(
+    tmp_path: Path, put_there: Callable[[Path], None]
+) -> None:
+    TREE.furnish(str(tmp_path), "secret-1")
+    put_there(tmp_path / ".mcp.json")
+    with pytest.raises(UnusableFile, match=r"\.mcp\.json"):
+        TREE.clear(str(tmp_path), "secret-1")
 
 
 def test_only_claude_code_gets_the_files_and_only_with_the_setting() -> None:

@@ -16,7 +16,7 @@ from tests.web.house import House, until
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Policy
 from upcall.config.settings import load
-from upcall.daemon.wiring.parts import policy
+from upcall.daemon.wiring.broker import policy
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Action, Verdict
 from upcall.home.files import Home

@@ -16,7 +16,7 @@ import pytest
 
 from tests.web.house import House, until
 from upcall.config.settings import Config, load
-from upcall.daemon.wiring.parts import policy
+from upcall.daemon.wiring.broker import policy
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.tools import Asker, ToolResult, Tools
 from upcall.home.files import Home

@@ -23,7 +23,7 @@ from tests.cli.conftest import Program
 from upcall.broker.broker import Broker
 from upcall.cli.client import Client
 from upcall.config.settings import Config, load
-from upcall.daemon.wiring.parts import policy
+from upcall.daemon.wiring.broker import policy
 from upcall.domain.errors import UpcallError
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.tools import Asker, ToolResult, Tools

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
@@ -46,7 +46,7 @@ class UnknownProgram(UpcallError):
 
 def agent_names(agents: Mapping[str, AgentSettings]) -> list[str]:
     """The names that can be used."""
-    return sorted({*BUILT_IN, *_brought(), *agents})
+    return sorted({*BUILT_IN, *installed(), *agents})
 
 
 def agent_named(name: str, agents: Mapping[str, AgentSettings], marker: str = "") -> Agent:
@@ -76,7 +76,7 @@ def agent_named(name: str, agents: Mapping[str, AgentSettings], marker: str = ""
 
 
 def _makers(name: str, settings: AgentSettings, marker: str) -> Mapping[str, Make]:
-    known = {each: partial(_loaded, place) for each, place in (_brought() | BUILT_IN).items()}
+    known = {each: partial(_loaded, place) for each, place in {**installed(), **BUILT_IN}.items()}
     templated: dict[str, Make] = {
         "acp": lambda program: Acp(_started(name, settings, program), name=name),
         "command": lambda program: CommandAgent(
@@ -107,6 +107,10 @@ def _loaded(place: str, program: str) -> Agent:
     return make(program)
 
 
-def _brought() -> dict[str, str]:
-    """What other packages bring; they cannot replace what is built in."""
+@cache
+def installed() -> Mapping[str, str]:
+    """The adapters of other packages, name to place; they cannot replace those that are built in.
+
+    Cached: reading the entry points opens a file for each installed package, and the daemon asks on its event loop.
+    """
     return {each.name: each.value for each in entry_points(group=GROUP)}

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from upcall.domain.errors import StorageError
 from upcall.ports.background import Background
 from upcall.ports.store import Store
 
@@ -22,7 +21,8 @@ class Retention:
         self._store = store
         self._seconds = seconds
         self._others = others
-        self._sweeping = Background("forgetting what is old", self._turn, log)
+        # What fails now is likely to fail in a second as well, and nothing is lost by an hour.
+        self._sweeping = Background("forgetting what is old", self._turn, log, pauses=(EVERY,))
 
     async def start(self) -> None:
         """Begin to forget."""
@@ -42,12 +42,7 @@ class Retention:
         return forgotten
 
     async def _turn(self) -> None:
-        try:
-            forgotten = await self.sweep()
-            if forgotten:
-                log.info("forgot %s old inquiries, events, runs and codes", forgotten)
-        except StorageError as error:
-            log.warning("cannot forget what is old: %s", error.message)
-        except Exception:
-            log.exception("forgetting what is old failed; it is tried again in an hour")
+        forgotten = await self.sweep()
+        if forgotten:
+            log.info("forgot %s old inquiries, events, runs and codes", forgotten)
         await asyncio.sleep(EVERY)

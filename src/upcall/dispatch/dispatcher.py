@@ -5,7 +5,9 @@ Where no channel is set up there is nothing of this: no task, no job, and no rea
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from upcall.broker.broker import Broker
 from upcall.dispatch.escalating import Escalation
@@ -17,21 +19,20 @@ from upcall.dispatch.reception import Reception
 from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
 from upcall.domain.channel import delivery
+from upcall.domain.channel.notification import ASKING, is_notification, told
 from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.channel.showing import Finding
-from upcall.domain.errors import StorageError, UnknownChannel
+from upcall.domain.errors import DamagedRow, UnknownChannel, UnknownInquiry
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.inquiry.lifecycle import ACTIVATED
 from upcall.domain.records import TAKEN_OVER, Effects, Record
 from upcall.ports.channel import Callback, CallbackReply, Called
+from upcall.ports.following import Follower
+from upcall.ports.store import Event
 
 WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
-
-READ_EVERY = 30.0
-GRACE_SECONDS = 2.0
-"""How long a message that is on its way may take when the daemon stops."""
 
 CLOSE_WITHIN = 10.0
 """Seconds that a channel may take to let go of its connections."""
@@ -42,7 +43,10 @@ log = logging.getLogger("upcall.dispatch")
 
 
 class Dispatch:
-    """One per daemon. With a lease it listens to each channel only while no other daemon on the same store does."""
+    """One per daemon. With a lease it listens to each channel only while no other daemon on the same store does.
+
+    The channels of `notifications`, by their place, only tell: they have a worker, and nothing that listens.
+    """
 
     def __init__(
         self,
@@ -52,21 +56,24 @@ class Dispatch:
         routing: Routing,
         *,
         listening_lease: float | None = None,
+        notifications: Mapping[Place, Post] = MappingProxyType({}),
     ) -> None:
         self._broker = broker
+        self._notifications = notifications
         self._posts = {post.name: post for post in posts}
         self._routing = routing
-        alone = listening_lease is None
+        alone = self._alone = listening_lease is None
         self._workers = {
-            post.name: Worker(broker.store, post, routing, broker.now, alone=alone) for post in posts
+            post.name: Worker(broker.store, post, routing, broker.now, alone=alone)
+            for post in (*posts, *notifications.values())
         }
         health = {name: worker.health for name, worker in self._workers.items()}
         self._tellers = {
             post.name: Teller(broker.store, post, broker.now, health[post.name], alone=alone)
             for post in posts
         }
-        for name, worker in self._workers.items():
-            worker.health.tell(self._tellers[name].recover)
+        for name, teller in self._tellers.items():
+            health[name].tell(teller.recover)
         self._receptions = {
             post.name: Reception(broker, people, post, routing, health[post.name], self._tellers[post.name])
             for post in posts
@@ -78,8 +85,8 @@ class Dispatch:
             for post in posts
         ]
         self._escalation = Escalation(broker, routing, self._wake)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._working: list[asyncio.Task[None]] = []
+        self._following = Follower("following the log for channels", broker.store, self._heed, log)
+        self._started = False
 
     @property
     def names(self) -> Sequence[str]:
@@ -98,36 +105,30 @@ class Dispatch:
 
     async def start(self) -> None:
         """Begin to work and to listen."""
-        if not self._posts:
+        if not self._workers:
             return
-        after = await self._broker.store.last_seq()
-        self._tasks = [
-            asyncio.create_task(self._follow(after)),
-            asyncio.create_task(self._escalation.work()),
-            *(asyncio.create_task(teller.work()) for teller in self._tellers.values()),
-            *(asyncio.create_task(listener.listen()) for listener in self._listeners),
-        ]
-        self._working = [asyncio.create_task(worker.work()) for worker in self._workers.values()]
+        self._started = True
+        await self._following.start()
+        for part in self._parts:
+            part.start()
 
     async def close(self) -> None:
         """Stop; what is being sent is let finish for a moment, and else done again by the next daemon."""
-        tasks, self._tasks = self._tasks, []
-        for worker in self._workers.values():
-            worker.stop()
-        working, self._working = self._working, []
-        if working:
-            await asyncio.wait(working, timeout=GRACE_SECONDS)
-        tasks += working
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if tasks:
-            await asyncio.gather(*map(_closed, self._posts.values()))
+        if not self._started:
+            return
+        self._started = False
+        await asyncio.gather(self._following.close(), *(part.close() for part in self._parts))
+        await asyncio.gather(*map(_closed, [*self._posts.values(), *self._notifications.values()]))
+
+    @property
+    def _parts(self) -> Sequence[Worker | Teller | Listener | Escalation]:
+        return [self._escalation, *self._tellers.values(), *self._listeners, *self._workers.values()]
 
     async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
-        """Where an inquiry was shown, the latest first."""
+        """Where an inquiry was shown, the latest first; notifications of a home's owner are not among them."""
         found = await self._broker.store.records(delivery.KIND, state=inquiry, limit=200)
-        return [delivery.document(delivery.delivery_in(kept)) for kept in found.items]
+        known = [delivery.delivery_in(kept) for kept in found.items]
+        return [delivery.document(each) for each in known if not is_notification(each.place)]
 
     async def faults(self, name: str) -> Sequence[Fault]:
         """What does not work about a channel at this moment, the oldest first."""
@@ -180,23 +181,29 @@ class Dispatch:
         for worker in self._workers.values():
             worker.wake()
 
-    async def _follow(self, after: int) -> None:
+    async def _heed(self, event: Event) -> None:
         """Let workers know as soon as the log says that there may be something to do."""
-        while True:
-            try:
-                events = await self._broker.store.events(after, wait=READ_EVERY)
-            except StorageError:
-                log.exception("cannot read the log; trying again in a second")
-                await asyncio.sleep(1)
-                continue
-            except Exception:
-                log.exception("following the log failed; it goes on in a second")
-                await asyncio.sleep(1)
-                continue
-            if events:
-                after = events[-1].seq
-            if any(event.type in WAKES for event in events):
-                self._wake()
+        if event.type in ASKING and not self._alone:
+            await self._notify_here(event)
+        if event.type in WAKES:
+            self._wake()
+
+    async def _notify_here(self, event: Event) -> None:
+        """Notify the owner of this home of what was asked at another daemon, which does not know of this one."""
+        try:
+            inquiry = event.subject or await self._broker.store.get(str(event.inquiry))
+        except (UnknownInquiry, DamagedRow):
+            return
+        if inquiry.is_queued:
+            return
+        for place in self._notifications:
+            effects = told(inquiry, place, event.at)
+            name = delivery.key(inquiry.id, place)
+            await self._broker.store.revise(delivery.NOTICE, name, partial(_if_none, effects))
+
+
+def _if_none(effects: Effects, kept: Record | None) -> Effects | None:
+    return effects if kept is None else None
 
 
 async def _closed(post: Post) -> None:

@@ -12,6 +12,7 @@ from upcall.domain.channel.routing import DEAL, DESPAIR, ESCALATE, Route, Routin
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Job, Record
+from upcall.ports.background import Background
 
 TURN = "turn"
 """The records of whose turn it is."""
@@ -32,6 +33,7 @@ class Escalation:
         self._routing = routing
         self._moved = moved
         self._woken = asyncio.Event()
+        self._working = Background("escalating", self._turn, log)
         self._duties: dict[str, Callable[[Job, Inquiry, float], Awaitable[Effects]]] = {
             DEAL: self._dealt,
             ESCALATE: self._escalated,
@@ -42,30 +44,29 @@ class Escalation:
         """Look again at once."""
         self._woken.set()
 
-    async def work(self) -> None:
-        """Do what is due, for ever."""
+    def start(self) -> None:
+        """Begin to do what is due."""
+        self._working.start()
+
+    async def close(self) -> None:
+        """Stop; another daemon does what was claimed when its lease ends."""
+        await self._working.close()
+
+    async def _turn(self) -> None:
         store = self._broker.store
-        while True:
-            try:
-                self._woken.clear()
-                now = self._broker.now()
-                kinds = list(self._duties)
-                jobs = await store.claim(kinds, runner="", now=now, lease=LEASE, limit=MOST)
-                for job in jobs:
-                    await self._do_alone(job, now)
-                if jobs:
-                    self._moved()
-                    continue
-                due = await store.next_due(kinds, "")
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LONGEST_NAP if due is None else min(due - now, LONGEST_NAP)):
-                        await self._woken.wait()
-            except StorageError:
-                log.exception("cannot look for what to escalate; trying again in a second")
-                await asyncio.sleep(1)
-            except Exception:
-                log.exception("escalating failed; it goes on in a second")
-                await asyncio.sleep(1)
+        self._woken.clear()
+        now = self._broker.now()
+        kinds = list(self._duties)
+        jobs = await store.claim(kinds, runner="", now=now, lease=LEASE, limit=MOST)
+        for job in jobs:
+            await self._do_alone(job, now)
+        if jobs:
+            self._moved()
+            return
+        due = await store.next_due(kinds, "")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_NAP if due is None else min(due - now, LONGEST_NAP)):
+                await self._woken.wait()
 
     async def _do_alone(self, job: Job, now: float) -> None:
         """A question that cannot be read holds up no other; its job comes again when the lease ends."""

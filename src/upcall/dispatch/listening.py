@@ -14,6 +14,7 @@ from upcall.dispatch.post import Post
 from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
+from upcall.ports.background import Background
 from upcall.ports.channel import Inbox, Line, Refused, SignedOut, Unavailable
 from upcall.ports.store import Ledger
 
@@ -47,23 +48,23 @@ class Listener:
         self._pauses = pauses
         self._failures = 0
         self._pause = 0.0
+        self._listening = Background(f"the listener of {post.name}", self._turn, log)
 
-    async def listen(self) -> None:
-        """Listen for as long as we live, whenever it is our turn; a lost connection is made again."""
-        while True:
-            self._pause = 0.0
-            try:
-                if self._lease is None:
-                    await self._hear(self._inbox)
-                else:
-                    await self._take_turn(self._lease)
-            except StorageError as error:
-                log.warning("cannot ask whose turn it is to listen to %s: %s", self._post.name, error.message)
-                self._pause = 1.0
-            except Exception:
-                log.exception("the listener of %s failed", self._post.name)
-                self._pause = 1.0
-            await asyncio.sleep(self._pause)
+    def start(self) -> None:
+        """Begin to listen, whenever it is this daemon's turn; a lost connection is made again."""
+        self._listening.start()
+
+    async def close(self) -> None:
+        """Hang up, and leave the channel to another daemon."""
+        await self._listening.close()
+
+    async def _turn(self) -> None:
+        self._pause = 0.0
+        if self._lease is None:
+            await self._hear(self._inbox)
+        else:
+            await self._take_turn(self._lease)
+        await asyncio.sleep(self._pause)
 
     async def _take_turn(self, lease: float) -> None:
         """Wait for our turn, and listen until it is over. Who cannot hear gives it back before the pause."""
@@ -181,6 +182,10 @@ class _Turn:
     async def failed(self, message: str, reason: str) -> bool:
         """Take that a message did not arrive."""
         return await self._inbox.failed(message, reason)
+
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Take that a message shows an inquiry."""
+        await self._inbox.found(inquiry, place, message)
 
     async def say(self, line: Line) -> None:
         """Have a line said."""

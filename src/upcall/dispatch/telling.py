@@ -15,6 +15,7 @@ from upcall.dispatch.outage import PAUSES, Hurry
 from upcall.dispatch.post import Post
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job
+from upcall.ports.background import Background
 from upcall.ports.channel import Line, Refused, Says, SignedOut, Unavailable
 from upcall.ports.store import Ledger
 
@@ -53,6 +54,7 @@ class Teller:
         self._recovered = asyncio.Event()
         # A line that an earlier daemon was at is ours, if there is no other daemon that may be at it.
         self._hurry = Hurry(clock() + LEASE if alone else 0.0)
+        self._working = Background(f"saying lines in {post.name}", self._turn, log)
 
     async def keep(self, line: Line) -> None:
         """Keep a line, to be said as soon as it is its turn.
@@ -70,19 +72,20 @@ class Teller:
         """The vendor is back: nothing waits any longer."""
         self._recovered.set()
 
-    async def work(self) -> None:
-        """Say what there is to say, for ever."""
-        while True:
-            try:
-                self._woken.clear()
-                self._hurry.look()
-                if not await self._one():
-                    self._hurry.end()
-                    await self._nap()
-            except Exception:
-                # Its job comes again when the lease ends.
-                log.exception("saying lines in %s failed; it goes on in a second", self._post.name)
-                await asyncio.sleep(1)
+    def start(self) -> None:
+        """Begin to say what there is to say. A line that fails comes again when its lease ends."""
+        self._working.start()
+
+    async def close(self) -> None:
+        """Stop; a line that is being said may be said again by the next daemon."""
+        await self._working.close()
+
+    async def _turn(self) -> None:
+        self._woken.clear()
+        self._hurry.look()
+        if not await self._one():
+            self._hurry.end()
+            await self._nap()
 
     async def _one(self) -> bool:
         now = self._clock()

@@ -17,7 +17,8 @@ from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
-from upcall.doors.native import Call, Decision, DeskFor, Fields, call_in, decide, denied
+from upcall.domain.run.program import Verdict
+from upcall.doors.native import Call, DeskFor, Fields, call_in, decide, denied
 from upcall.http.bearer import RequiresToken, caller_of, token_of
 from upcall.http.body import Json, disconnected, read_body
 from upcall.http.errors import MethodNotAllowed, failure
@@ -67,7 +68,7 @@ class HookDoor:
             await failure(MethodNotAllowed(scope["method"], "POST"))(scope, receive, send)
             return
         sent = _object(await read_body(receive))
-        if isinstance(sent, Decision):
+        if isinstance(sent, Verdict):
             await Json(_pre_tool_use(sent))(scope, receive, send)
             return
         event = sent.get("hook_event_name", PRE_TOOL_USE)
@@ -105,7 +106,7 @@ class HookDoor:
         session = sent.get("session_id")
         if isinstance(call, Call) and not (isinstance(session, str) and 0 < len(session) <= 1000):
             call = denied("`session_id` is missing")
-        if isinstance(call, Decision):
+        if isinstance(call, Verdict):
             return _told(sent, call)
         if call.tool.startswith(OURS):
             # Asking is what it is for; whether it may is Claude Code's own business.
@@ -119,10 +120,10 @@ class HookDoor:
             return _told(sent, await decide(call, desk, wait))
         with self._turns.taken(session, call.key) as turn:
             if not turn.is_first:
-                return _told(sent, Decision(allowed=False, reason=ONE_AT_A_TIME))
-            decision = await decide(call, desk, wait)
-            if not decision.open:
-                return _told(sent, decision)
+                return _told(sent, Verdict(allowed=False, reason=ONE_AT_A_TIME))
+            verdict = await decide(call, desk, wait)
+            if not verdict.open:
+                return _told(sent, verdict)
             turn.defer()
             return _output(PRE_TOOL_USE, {"permissionDecision": "defer"})
 
@@ -199,14 +200,12 @@ def _may_defer(sent: Fields, caller: Caller) -> bool:
     )
 
 
-def _told(sent: Fields, decision: Decision) -> Reply:
+def _told(sent: Fields, verdict: Verdict) -> Reply:
     if sent.get("hook_event_name") != PERMISSION_REQUEST:
-        return _pre_tool_use(decision)
-    if decision.allowed:
-        return _output(
-            PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": decision.input}}
-        )
-    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": decision.reason}})
+        return _pre_tool_use(verdict)
+    if verdict.allowed:
+        return _output(PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": verdict.input}})
+    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": verdict.reason}})
 
 
 def _is_allowed(reply: Reply) -> bool:
@@ -214,11 +213,11 @@ def _is_allowed(reply: Reply) -> bool:
     return cast("Fields", output.get("decision", {})).get("behavior") == "allow"
 
 
-def _pre_tool_use(decision: Decision) -> Reply:
-    if decision.allowed:
-        allow = {"permissionDecision": "allow", "updatedInput": decision.input}
+def _pre_tool_use(verdict: Verdict) -> Reply:
+    if verdict.allowed:
+        allow = {"permissionDecision": "allow", "updatedInput": verdict.input}
         return _output(PRE_TOOL_USE, allow)
-    deny = {"permissionDecision": "deny", "permissionDecisionReason": decision.reason}
+    deny = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
     return _output(PRE_TOOL_USE, deny)
 
 
@@ -226,7 +225,7 @@ def _output(event: str, fields: Mapping[str, object]) -> Reply:
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 
 
-def _object(body: bytes) -> Fields | Decision:
+def _object(body: bytes) -> Fields | Verdict:
     try:
         sent = read_json(body, "what the hook sent")
     except InvalidRequest as problem:

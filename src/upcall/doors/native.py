@@ -1,18 +1,19 @@
 """What Claude Code asks on its own account: its question tool and its permission prompts, put to a desk.
 
-Whoever carries them, a hook or a tool, gets a decision. Whatever is unclear is decided with no.
+Whoever carries them, a hook or a tool, gets a verdict. Whatever is unclear is decided with no.
 """
 
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from upcall.domain.answer.outcome import PARKED, Outcome
 from upcall.domain.errors import UpcallError
+from upcall.domain.inquiry.limits import NATIVE
 from upcall.domain.roles import Caller
-from upcall.domain.run.program import Action
+from upcall.domain.run.program import Action, Verdict
 from upcall.ports.agent import Desk
 
 QUESTION_TOOL = "AskUserQuestion"
@@ -41,17 +42,7 @@ class Call:
     cwd: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Whether the tool may be used, and with which input; `reason` is for the model. One that is open is no yes."""
-
-    allowed: bool
-    reason: str = ""
-    input: Fields | None = None
-    open: bool = False
-
-
-def call_in(sent: object, input_name: str = "input", cwd: object = None) -> Call | Decision:
+def call_in(sent: object, input_name: str = "input", cwd: object = None) -> Call | Verdict:
     """The call that was described, or why it cannot be allowed."""
     fields = cast("Fields", sent) if isinstance(sent, Mapping) else {}
     tool, given, key = fields.get("tool_name"), fields.get(input_name), fields.get("tool_use_id")
@@ -65,22 +56,23 @@ def call_in(sent: object, input_name: str = "input", cwd: object = None) -> Call
     return Call(tool=tool, input=cast("Fields", given), key=key, cwd=where)
 
 
-def denied(why: str) -> Decision:
+def denied(why: str) -> Verdict:
     """A no to what cannot be understood."""
-    return Decision(allowed=False, reason=f"Upcall could not decide this, so it is denied: {why}.")
+    return Verdict(allowed=False, reason=f"Upcall could not decide this, so it is denied: {why}.")
 
 
-async def decide(call: Call, desk: Desk, wait: float) -> Decision:
+async def decide(call: Call, desk: Desk, wait: float) -> Verdict:
     """Have a call decided within `wait` seconds. Never raises, except when it is cancelled."""
     try:
         if call.tool == QUESTION_TOOL:
+            if _have_equal_words(call.input.get("questions")):
+                return denied("two questions have the same words")
             return _answered(
                 call, await desk.ask({"questions": call.input.get("questions")}, call.key, wait=wait)
             )
         action = Action(tool=call.tool, input=call.input, cwd=call.cwd)
-        verdict = await desk.approve(action, call.key, wait=wait)
         # The input goes back as it was approved, to the last byte.
-        return Decision(allowed=verdict.allowed, reason=verdict.reason, open=verdict.open, input=call.input)
+        return replace(await desk.approve(action, call.key, wait=wait), input=call.input)
     except UpcallError as error:
         return denied(error.message)
     except Exception:
@@ -88,23 +80,31 @@ async def decide(call: Call, desk: Desk, wait: float) -> Decision:
         return denied("something went wrong, and the daemon's log says what")
 
 
-def permission_text(decision: Decision) -> str:
-    """A decision in the words of a permission prompt tool, whose only result is one text."""
-    if decision.allowed:
-        return json.dumps({"behavior": "allow", "updatedInput": decision.input})
-    return json.dumps({"behavior": "deny", "message": decision.reason})
+def permission_text(verdict: Verdict) -> str:
+    """A verdict in the words of a permission prompt tool, whose only result is one text."""
+    if verdict.allowed:
+        return json.dumps({"behavior": "allow", "updatedInput": verdict.input})
+    return json.dumps({"behavior": "deny", "message": verdict.reason})
 
 
-def _answered(call: Call, outcome: Outcome) -> Decision:
+def _answered(call: Call, outcome: Outcome) -> Verdict:
     """The questions with their answers, which is how Claude Code's question tool is used."""
     if outcome.answers is None:
-        return Decision(allowed=False, reason=outcome.text, open=outcome.status == PARKED)
+        return Verdict(allowed=False, reason=outcome.text, open=outcome.status == PARKED)
     questions = call.input.get("questions")
     texts = _texts(questions)
     if len(texts) != len(outcome.answers):
         return denied("the answers do not fit the questions")
     answers = {text: ", ".join(values) for text, values in zip(texts, outcome.answers, strict=True)}
-    return Decision(allowed=True, input={"questions": questions, "answers": answers})
+    return Verdict(allowed=True, input={"questions": questions, "answers": answers})
+
+
+def _have_equal_words(questions: object) -> bool:
+    """Whether Claude Code, which finds an answer by the words of its question, could not tell two answers apart."""
+    if not isinstance(questions, list) or len(questions) > NATIVE.questions:
+        return False  # the desk refuses it
+    texts = _texts(cast("list[object]", questions))
+    return len(set(texts)) < len(texts)
 
 
 def _texts(questions: object) -> list[str]:

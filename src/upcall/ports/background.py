@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from upcall.domain.errors import StorageError
@@ -32,22 +33,28 @@ class Background:
         self._log = log
         self._pauses = pauses
         self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
 
     def start(self) -> None:
         """Begin with the first turn."""
         if self._task is None:
+            self._closing.clear()
             self._task = asyncio.create_task(self._run(), name=self._name)
 
-    async def close(self) -> None:
-        """End the task, in the middle of a turn if need be."""
+    async def close(self, grace: float = 0) -> None:
+        """End the task: after the turn at hand if that takes no longer than `grace` seconds, else in the middle of it."""
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        if task is None:
+            return
+        self._closing.set()
+        if grace:
+            await asyncio.wait([task], timeout=grace)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def _run(self) -> None:
         failures = 0
-        while True:
+        while not self._closing.is_set():
             try:
                 await self._turn()
                 failures = 0
@@ -58,7 +65,9 @@ class Background:
                     self._log.warning("%s: %s; again in %g s", self._name, problem.message, pause)
                 else:
                     self._log.exception("%s failed; again in %g s", self._name, pause)
-                await asyncio.sleep(pause)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._closing.wait()
 
 
 async def each_alone(

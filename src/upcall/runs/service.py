@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access, digest
-from upcall.approvals.ending import deny_open
+from upcall.approvals.abandoned import deny_open
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -53,7 +53,9 @@ class Terms:
 class Runs:
     """One per daemon. Start it with `open` and end it with `close`."""
 
-    def __init__(self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: Held) -> None:
+    def __init__(
+        self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: ConnectedSessions
+    ) -> None:
         self._premises = premises
         self._broker = broker
         self._store = broker.store
@@ -80,7 +82,7 @@ class Runs:
         )
         self._resuming = Resuming(affairs, sessions, self._given_up, template=premises.resume_message)
         self._held = held
-        held.released = self._let_go
+        held.on_disconnect = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._fate = Fate(self._forwarding, self._book, held, premises.runner)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
@@ -103,16 +105,17 @@ class Runs:
         await self._listening.review()
         self._resuming.start()
         await self._listening.start(seen)
-        _ = self._chores.add(self._tidying.now_and_then(), "tidying up")
+        await self._tidying.start(seen)
         await self._pump()
 
     async def close(self, *, end: bool = False) -> None:
         """Let go of every process, which a keeper stays with; with `end`, end them."""
         self._closing = True
-        self._held.released = lambda _: None
+        self._held.on_disconnect = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
         await self._listening.close()
+        await self._tidying.close()
         await self._chores.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:
@@ -366,14 +369,9 @@ class Runs:
         await self._pump()
 
     def _let_go(self, session: str) -> None:
-        _ = self._chores.add(self._after_session(session), f"what follows {session}")
-
-    async def _after_session(self, session: str) -> None:
-        await self._resuming.let_go(session)
-        await self._tidying.questions()
+        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
 
     async def _heard(self) -> None:
-        await self._tidying.questions()
         self._resuming.wake()
         await self._resuming.room_made()
         await self._pump()

@@ -5,13 +5,17 @@ import logging
 import time
 from collections.abc import Callable
 
-from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun, UpcallError
+from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun
 from upcall.domain.run.resume import needs_delivery
-from upcall.home.handed import Handovers
-from upcall.ports.store import Store
+from upcall.home.saved_environments import SavedEnvironments
+from upcall.ports.background import Background
+from upcall.ports.following import Follower
+from upcall.ports.store import Event, Store
 from upcall.runs.book import Book
 from upcall.runs.process.preparing import Premises
 
+ENDING = frozenset({"collected", "cancelled", "expired", "failed"})
+"""The events after which a question needs no session any more."""
 EVERY = 3600.0
 KEPT_FOR = 24 * 3600.0
 """Seconds after the end of a run in which a person may go on with it, in the environment that it had."""
@@ -27,31 +31,41 @@ class Tidying:
         self._book = book
         self._premises = premises
         self._clock = clock
+        self._handovers = SavedEnvironments(premises.home.path)
+        self._following = Follower("removing what was kept for questions", store, self._heed, log)
+        self._looking = Background(
+            "looking through what was kept for sessions", self._turn, log, pauses=(EVERY,)
+        )
 
-    async def now_and_then(self) -> None:
-        """Look at everything when the daemon begins, and every hour, for ever."""
-        while True:
-            try:
-                await self.questions()
-                await self._runs()
-                handovers = Handovers(self._premises.home.path)
-                await asyncio.to_thread(handovers.forget_unfinished, time.time() - EVERY)
-            except UpcallError as problem:
-                log.warning("what was kept for sessions cannot be looked through: %s", problem.message)
-            except Exception:
-                log.exception("looking through what was kept for sessions failed; again in an hour")
-            await asyncio.sleep(EVERY)
+    async def start(self, seen: int) -> None:
+        """Look at everything now and every hour, and after the event `seen` at each question that ends."""
+        await self._following.start(seen)
+        self._looking.start()
 
-    async def questions(self) -> None:
-        """Remove what pipes have left for questions that are over."""
-        handovers = Handovers(self._premises.home.path)
-        for inquiry in await asyncio.to_thread(handovers.inquiries):
-            try:
-                if await self._is_over(inquiry):
-                    await asyncio.to_thread(handovers.forget, inquiry)
-            except (DamagedRow, OSError) as problem:
-                # It is looked at again, and holds up neither the others nor the runs.
-                log.warning("what was kept for %s stays: %s", inquiry, problem)
+    async def close(self) -> None:
+        """Stop looking."""
+        await self._following.close()
+        await self._looking.close()
+
+    async def _heed(self, event: Event) -> None:
+        if event.inquiry is not None and event.type in ENDING:
+            await self._question(event.inquiry)
+
+    async def _question(self, inquiry: str) -> None:
+        """Remove what a pipe has left for a question, if that is over."""
+        try:
+            if await asyncio.to_thread(self._handovers.has, inquiry) and await self._is_over(inquiry):
+                await asyncio.to_thread(self._handovers.forget, inquiry)
+        except (DamagedRow, OSError) as problem:
+            # The next look finds it again; until then it holds up neither the others nor the runs.
+            log.warning("what was kept for %s stays: %s", inquiry, problem)
+
+    async def _turn(self) -> None:
+        for inquiry in await asyncio.to_thread(self._handovers.inquiries):
+            await self._question(inquiry)
+        await self._runs()
+        await asyncio.to_thread(self._handovers.forget_unfinished, time.time() - EVERY)
+        await asyncio.sleep(EVERY)
 
     async def _runs(self) -> None:
         for number in await asyncio.to_thread(self._premises.with_environment):

@@ -120,8 +120,8 @@ def body(inquiry: Inquiry) -> str:
     return _text(made)
 
 
-class Outcome(NamedTuple):
-    """What can change about an inquiry: the columns of those names, `text` being that of the outcome."""
+class StateColumns(NamedTuple):
+    """The columns of an inquiry that change; `text` is the column `outcome`."""
 
     state: str
     expires_at: float
@@ -129,20 +129,20 @@ class Outcome(NamedTuple):
     text: str | None
 
 
-def outcome(inquiry: Inquiry) -> Outcome:
-    """What became of an inquiry so far."""
+def state_columns(inquiry: Inquiry) -> StateColumns:
+    """The columns that say where an inquiry stands."""
     state = inquiry.state
     made = _state_out(state)
     closed_at = None if isinstance(state, Open) else state.closing.at
-    # What waits for its turn is in nobody's list of open ones, and no deadline of its own has begun.
+    # A queued inquiry is in no list of open ones, and its ttl has not started.
     name = QUEUED if inquiry.is_queued else STATE_NAMES[type(state)]
-    return Outcome(name, inquiry.expires_at, closed_at, dumps(made) if made else None)
+    return StateColumns(name, inquiry.expires_at, closed_at, dumps(made) if made else None)
 
 
 def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
     """The values of `COLUMNS` for an inquiry and its `body`."""
     origin = inquiry.origin
-    state, expires_at, closed_at, became = outcome(inquiry)
+    state, expires_at, closed_at, became = state_columns(inquiry)
     return (
         inquiry.id,
         inquiry.ref,

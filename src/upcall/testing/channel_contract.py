@@ -123,7 +123,7 @@ class ChannelContract:
             assert "Too many" in vendor.told(vendor.stranger)[-1]
 
     async def test_the_same_thing_delivered_twice_counts_once(self, vendor: Vendor, tmp_path: Path) -> None:
-        """And nobody hears that they were too late for their own answer."""
+        """And the person is not told that they were too late for their own answer."""
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "Memcached"])
             message = await self.shown(vendor)
@@ -143,7 +143,7 @@ class ChannelContract:
             assert (await house.broker.store.get(another.id)).is_open
 
     async def test_a_late_answer_hears_the_one_that_stands(self, vendor: Vendor, tmp_path: Path) -> None:
-        """Whoever presses what they still see is told who was first, and with what."""
+        """A person who presses an outdated button is told who was first, and with what."""
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "Memcached"])
             message = await self.shown(vendor)
@@ -175,7 +175,7 @@ class ChannelContract:
     async def test_text_that_is_too_long_is_cut_and_an_approval_is_refused(
         self, vendor: Vendor, tmp_path: Path
     ) -> None:
-        """With a link to the whole; nobody approves what they cannot see."""
+        """With a link to the whole; an approval has to be seen whole."""
         long = "begin " + "lorem ipsum \n" * 1200 + " end"
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "x" * 75], context=long, header="Cache")
@@ -316,25 +316,26 @@ class ChannelContract:
 class DirectChannelContract(ChannelContract):
     """The same, and what people write to the app alone. Override `vendor` with a `DirectVendor`."""
 
-    async def test_bare_words_answer_the_only_question_that_somebody_was_asked_alone(
+    async def answered_by_bare_words(self, vendor: DirectVendor, house: House) -> None:
+        """Ask, and answer in words that reply to nothing."""
+        inquiry = await house.ask(kind="text", question="What is the name?")
+        await self.shown(vendor)
+        await vendor.write(vendor.known, "Ada Lovelace")
+        assert await house.answers(inquiry) == [["Ada Lovelace"]]
+
+    async def test_bare_words_answer_the_only_question_of_a_direct_message(
         self, vendor: DirectVendor, tmp_path: Path
     ) -> None:
         """They reply to nothing and name nothing: where they stand says what they are about."""
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:
-            inquiry = await house.ask(kind="text", question="What is the name?")
-            await self.shown(vendor)
-            await vendor.write(vendor.known, "Ada Lovelace")
-            assert await house.answers(inquiry) == [["Ada Lovelace"]]
+            await self.answered_by_bare_words(vendor, house)
 
     async def test_bare_words_delivered_twice_answer_no_other_question(
         self, vendor: DirectVendor, tmp_path: Path
     ) -> None:
         """Not even after a restart, when nothing is known by heart."""
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:
-            inquiry = await house.ask(kind="text", question="What is the name?")
-            await self.shown(vendor)
-            await vendor.write(vendor.known, "Ada Lovelace")
-            assert await house.answers(inquiry) == [["Ada Lovelace"]]
+            await self.answered_by_bare_words(vendor, house)
             another = await house.ask(kind="text", question="And the other one?")
             await vendor.until(lambda: len(vendor.messages()) == 2)
         async with a_house(vendor, tmp_path, address=vendor.direct) as house:

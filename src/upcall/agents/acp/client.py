@@ -45,10 +45,10 @@ from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.run.api_errors import awaited
 from upcall.domain.run.program import (
     SESSION_GONE,
+    ActionRefused,
     Door,
     Finished,
     Noticed,
-    Refused,
     Session,
     SessionSeen,
     Task,
@@ -135,7 +135,7 @@ class Client:
             return _chosen(way_to(offered, allow=False))
         way = way_to(offered, allow=True)
         if way is None:
-            self._notice(Refused(tool=action.tool, reason="the agent offers no way to allow it once"))
+            self._notice(ActionRefused(tool=action.tool, reason="the agent offers no way to allow it once"))
             way = way_to(offered, allow=False)
         return _chosen(way)
 

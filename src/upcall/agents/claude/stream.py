@@ -10,10 +10,10 @@ from typing import cast
 from upcall.domain.run.api_errors import api_error
 from upcall.domain.run.program import (
     SESSION_GONE,
+    ActionRefused,
     Deferred,
     Finished,
     Noticed,
-    Refused,
     Said,
     SessionSeen,
     Spent,
@@ -112,7 +112,7 @@ class ClaudeReader:
         # Work in the background can make a process go on after a result, and have another one.
         self._taken = self._given = 0
         for denial in _blocks(event.get("permission_denials")):
-            yield Refused(tool=_text(denial.get("tool_name")))
+            yield ActionRefused(tool=_text(denial.get("tool_name")))
         call = _fields(event.get("deferred_tool_use"))
         if event.get("stop_reason") == DEFERRED and call:
             # Not finished: the work goes on once somebody has decided.

@@ -19,10 +19,10 @@ from upcall.agents.codex.items import (
 from upcall.agents.codex.settings import setting, settings_for
 from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.run.program import (
+    ActionRefused,
     Command,
     Finished,
     Noticed,
-    Refused,
     Session,
     SessionSeen,
     Spent,
@@ -114,7 +114,7 @@ class ExecReader:
         yield result
         call = called(item)
         if call is not None and is_declined(item):
-            yield Refused(tool=call.name, reason=result.text)
+            yield ActionRefused(tool=call.name, reason=result.text)
 
 
 def _spent(usage: Json) -> Iterator[Noticed]:

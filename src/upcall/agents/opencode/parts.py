@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from upcall.domain.run.api_errors import api_error
-from upcall.domain.run.program import Noticed, Refused, Said, Spent, ToolCalled, ToolReturned, TurnTaken
+from upcall.domain.run.program import ActionRefused, Noticed, Said, Spent, ToolCalled, ToolReturned, TurnTaken
 
 Json = Mapping[str, object]
 
@@ -53,7 +53,7 @@ class Parts:
         if status != "running" and self._first(call, "returned"):
             told = text(state.get("output")) or text(state.get("error"))
             if status == "error" and told.startswith(_REFUSED):
-                yield Refused(tool=tool, reason=told)
+                yield ActionRefused(tool=tool, reason=told)
             yield ToolReturned(id=call, text=told, is_error=status == "error")
 
     def _first(self, name: str, what: str) -> bool:

@@ -1,6 +1,5 @@
-"""`upcall answer`, `reject`, `snooze`, `extend`: what people do with a question."""
+"""`upcall answer`: at a prompt, from a list, or with the values in the command."""
 
-import json
 import os
 import sys
 import time
@@ -8,24 +7,24 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from upcall.cli.client import Client, inquiry_path, run_path
-from upcall.cli.command import Command, is_run, ref, seconds, takes_json, takes_ref
-from upcall.cli.commands.replies import reply_values
+from upcall.cli.command import Command, is_run, print_json, ref, seconds, takes_json
 from upcall.cli.failures import CommandFailed
-from upcall.cli.naming import asked_by
 from upcall.cli.render.drawing import drawing_for
 from upcall.cli.render.fate import fate
-from upcall.cli.render.inquiries import answer_command, given, resolution, takes_force, votes
-from upcall.domain.text.times import moment, span
+from upcall.cli.render.inquiries import Inquiry, answer_command, given, resolution, takes_force, votes
+from upcall.cli.render.runs import OVER, Run, ending
+from upcall.cli.replies import reply_values
 
 USAGE = 2
 LOST = 15
-"""Somebody else's resolution stands."""
+"""Another resolution stands."""
 
+PAGE = 200
 POLL_SECONDS = 60.0
 
 
 def _answer(args: Namespace) -> int:
-    # The picker lists what is open; what has expired is asked for in one line.
+    # The picker lists open questions; an expired one is answered at a prompt.
     if not args.values and not (args.force and args.ref and sys.stdin.isatty()):
         return _pick(args)
     client = Client()
@@ -59,7 +58,7 @@ def _answer(args: Namespace) -> int:
             )
         inquiry = _until_collected(client, inquiry, latest)
     if args.json:
-        _print({**reply, "inquiry": inquiry})
+        print_json({**reply, "inquiry": inquiry})
     elif args.wait:
         print("The agent has it.")
     else:
@@ -69,7 +68,7 @@ def _answer(args: Namespace) -> int:
 
 
 def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
-    """The run's process has ended, so the answer starts another one."""
+    """Report that the answer starts a new process of a run, since its last one has ended."""
     number = run["number"]
     print(drawing_for(client).resuming(number), flush=True)
     if not wait:
@@ -83,8 +82,8 @@ def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
 def _pick(args: Namespace) -> int:
     if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandFailed(
-            "`upcall answer` needs a ref and a value where there is no terminal",
-            hint='`upcall status` lists what waits; then for example `upcall answer a7 "yes"`',
+            "`upcall answer` needs a ref and a value when it has no terminal",
+            hint='list the open questions with `upcall status`; then, for example, `upcall answer a7 "yes"`',
             exit_code=USAGE,
         )
     from upcall.cli.picker.screen import pick
@@ -93,21 +92,21 @@ def _pick(args: Namespace) -> int:
     return pick(client, None if args.ref is None else asked_by(client, args.ref))
 
 
-def _answer_arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "ref",
         metavar="REF|RUN",
         nargs="?",
         type=ref,
-        help="which question, or the number of the run that asks it; without it, pick from a list",
+        help="the question, or the number of the run that asks it; without it, pick from a list",
     )
     parser.add_argument(
         "values",
         metavar="VALUE",
         nargs="*",
-        help="a number, an option or your own words; - reads them from input; without it, you are asked",
+        help="a number, an option or your own words; - reads standard input; without it, a prompt asks you",
     )
-    parser.add_argument("--force", action="store_true", help="answer although it has expired")
+    parser.add_argument("--force", action="store_true", help="answer a question that has expired")
     parser.add_argument(
         "--always",
         nargs="?",
@@ -121,50 +120,67 @@ def _answer_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="wait until the agent has the answer; where a run has to be resumed, follow it to its end",
+        help="wait until the agent has the answer; follow a run that is resumed to its end",
     )
     takes_json(parser)
 
 
-def _reject(args: Namespace) -> int:
-    body = {"reason": args.reason, "via": "terminal", "key": os.urandom(16).hex()}
-    client = Client()
-    reply = client.post(inquiry_path(asked_by(client, args.ref), "reject"), body)
-    because = f" because: {args.reason}" if args.reason else ""
-    return settled(reply, args, f"Rejected {args.ref}{because}. {fate(reply)}")
+def asked_by(client: Client, name: str, *, force: bool = False) -> str:
+    """The question with a name: that of the ref, or the open question of the run with that number.
+
+    With `force`, the latest expired question of a run that has no open one.
+
+    Raises:
+        CommandFailed: if the run has no open question, or several.
+    """
+    if not is_run(name):
+        return name
+    run: Run = client.get(run_path(name))
+    refs: list[str] = run["inquiries"]
+    if len(refs) == 1:
+        return refs[0]
+    if refs:
+        raise _which(client, run)
+    expired = _last_expired(client, run)
+    if expired is None or not force:
+        raise _asks_nothing(run, expired)
+    ref: str = expired["id"]
+    return ref
 
 
-def _reject_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser, or_run=True)
-    parser.add_argument("--reason", help="what the agent is told")
-    takes_json(parser)
+def _which(client: Client, run: Run) -> CommandFailed:
+    commands = [answer_command(client.get(inquiry_path(ref))) for ref in run["inquiries"]]
+    return CommandFailed(
+        f"run {run['number']} has {len(commands)} open questions",
+        hint=f"answer one of them: {', or '.join(commands)}",
+    )
 
 
-def _snooze(args: Namespace) -> int:
-    client = Client()
-    reply = client.post(inquiry_path(asked_by(client, args.ref), "snooze"), {"seconds": args.span})
-    return settled(reply, args, f"Snoozed {args.ref} for {span(args.span)}. It stays open.")
+def _asks_nothing(run: Run, expired: Inquiry | None) -> CommandFailed:
+    number = run["number"]
+    if expired is not None:
+        hint = f"{answer_command(expired, str(number))} --force, to answer its expired question"
+    else:
+        hint = f'upcall say {number} "…" sends it a message'
+    if run["state"] in OVER:
+        return CommandFailed(f"run {number} has no open question; it {ending(run)}", hint=hint)
+    return CommandFailed(f"run {number} has no open question", hint=hint)
 
 
-def _extend(args: Namespace) -> int:
-    client = Client()
-    reply = client.post(inquiry_path(asked_by(client, args.ref), "extend"), {"seconds": args.span})
-    left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
-    return settled(reply, args, f"Extended {args.ref}: it expires in {left}.")
-
-
-def _span_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser, or_run=True)
-    parser.add_argument("span", metavar="SPAN", type=seconds, help="like 90s, 10m, 1h, 2d")
-    takes_json(parser)
+def _last_expired(client: Client, run: Run) -> Inquiry | None:
+    found: list[Inquiry] = []
+    for state in ("expired", "failed"):
+        found += client.get("/v1/inquiries", state=state, agent=run["agent"], limit=PAGE)["items"]
+    mine = [inquiry for inquiry in found if inquiry["run"] == run["number"] and takes_force(inquiry)]
+    return max(mine, key=lambda inquiry: str(inquiry["asked_at"]), default=None)
 
 
 def settled(reply: dict[str, Any], args: Namespace, sentence: str) -> int:
-    """Print how it went: the sentence, or what stands instead."""
+    """Print the sentence, or the resolution that stands instead; return the exit code."""
     if not reply["accepted"]:
         return _lost(reply, args)
     if args.json:
-        _print(reply)
+        print_json(reply)
     else:
         print(sentence)
     return 0
@@ -173,7 +189,7 @@ def settled(reply: dict[str, Any], args: Namespace, sentence: str) -> int:
 def _lost(reply: dict[str, Any], args: Namespace) -> int:
     inquiry = reply["inquiry"]
     if args.json:
-        _print(reply)
+        print_json(reply)
     elif takes_force(inquiry) and "force" in args:
         raise CommandFailed(
             f"{inquiry['ref']} {resolution(inquiry, time.time())}",
@@ -199,13 +215,13 @@ def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dic
                     inquiry = client.get(inquiry_path(inquiry["id"]))
                 case "forwarded":
                     print(
-                        f"Forwarded to the agent: run {event['data']['run']} is brought back.",
+                        f"Forwarded to the agent: run {event['data']['run']} is resumed.",
                         file=sys.stderr,
                     )
                 case "resume_failed":
                     number = event["data"]["run"]
                     raise CommandFailed(
-                        f"the agent could not be brought back: {event['data']['error']}",
+                        f"the agent could not be resumed: {event['data']['error']}",
                         hint=f"the answer is kept; try again with: upcall retry {number}",
                     )
                 case _:
@@ -213,30 +229,19 @@ def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dic
     return inquiry
 
 
-def _print(document: dict[str, Any]) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))
-
-
-COMMANDS = {
-    "answer": Command(
-        _answer,
-        _answer_arguments,
-        examples="""\
+COMMAND = Command(
+    _answer,
+    _arguments,
+    examples="""\
   upcall answer                          pick a question from a list and answer it
   upcall answer a7                       this question, at a prompt; nothing gets into the shell's history
   upcall answer a7 "Redis"               an option by its name
   upcall answer a7 1                     an option by its number
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
-  upcall answer a7 "Redis" --force       although it has expired
-  upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
-  upcall answer 42 "Redis"               what run 42 asks
-exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 2 misuse, 1 anything else""",
-        mixed=True,
-    ),
-    "reject": Command(
-        _reject, _reject_arguments, examples='  upcall reject a7 --reason "ask me after the release"'
-    ),
-    "snooze": Command(_snooze, _span_arguments, examples="  upcall snooze a7 1h"),
-    "extend": Command(_extend, _span_arguments, examples="  upcall extend a7 2d"),
-}
+  upcall answer a7 "Redis" --force       a question that has expired
+  upcall answer a7 approve --always prefix --for 7d   and every command with the same beginning, for a week
+  upcall answer 42 "Redis"               the question of run 42
+exit codes: 0 accepted, 15 another answer stands (it is printed), 2 wrong use, 1 any other failure""",
+    mixed=True,
+)

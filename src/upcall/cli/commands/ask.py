@@ -1,118 +1,33 @@
-"""`upcall ask`, `wait` and `cancel`: the asker's side. Only the answer goes to standard output."""
+"""`upcall ask`: asks a person and waits. Only the answer goes to standard output."""
 
-import json
 import os
 import sys
-import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import Any
 
-from upcall.cli.client import ASKER, PERSON, Client, inquiry_path
-from upcall.cli.command import Command, is_run, seconds, takes_json, takes_ref
-from upcall.cli.commands.ask_draft import draft, draft_arguments
-from upcall.cli.failures import CommandFailed, Refused, Unreachable
-from upcall.cli.render.inquiries import answer_command, is_denied
-from upcall.domain.errors import UpcallError
-from upcall.domain.text.display import one_line
-from upcall.domain.text.times import span
+from upcall.cli.client import ASKER, Client
+from upcall.cli.command import Command, seconds
+from upcall.cli.commands.wait import EXIT_CODES, finish, wait_options
+from upcall.cli.failures import CommandFailed, DaemonRefused
+from upcall.cli.render.inquiries import answer_command
 
 USAGE = 2
-INTERRUPTED = 130
-EXITS = {"answered": 0, "rejected": 10, "expired": 11, "parked": 12, "cancelled": 13, "failed": 14}
-DENIED = 10
-SLICE = 60.0
-PAUSE, LONGEST_PAUSE = 0.2, 5.0
-BLOCK = 30 * 60.0
-
-MEANINGS = """\
-exit codes: 0 answered, 10 rejected or denied, 11 expired, 12 parked (no answer yet, it stays open),
-            13 cancelled, 14 failed, 2 wrong use"""
+LONGEST_FOLDER = 1000
 
 
 def _ask(args: Namespace) -> int:
-    body = draft(args)
+    body = _body(args)
     client = Client(ASKER)
     try:
         inquiry = client.post("/v1/inquiries", body)
-    except Refused as refusal:
+    except DaemonRefused as refusal:
         if refusal.reply in {"invalid_inquiry", "invalid_request"}:
-            # An example for those who write JSON is none for a command line.
+            # The hint has an example in JSON, which is of no use on a command line.
             hint = "upcall ask --help" if "{" in (refusal.hint or "") else refusal.hint
             raise CommandFailed(refusal.message, hint=hint, exit_code=USAGE) from None
         raise
-    return _finish(client, inquiry, args, _introduction(inquiry, args))
-
-
-def _ask_arguments(parser: ArgumentParser) -> None:
-    draft_arguments(parser)
-    _wait_options(parser)
-
-
-def _wait(args: Namespace) -> int:
-    client, inquiry = _found(args.ref)
-    return _finish(client, inquiry, args)
-
-
-def _wait_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser)
-    _wait_options(parser)
-
-
-def _wait_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--timeout",
-        type=_timeout,
-        metavar="SPAN",
-        help="how long to wait before it is parked: 10m (30m unless told)",
-    )
-    takes_json(parser)
-
-
-def _cancel(args: Namespace) -> int:
-    if is_run(args.ref):
-        from upcall.cli.commands.say import cancel_run
-
-        return cancel_run(int(args.ref), as_json=args.json)
-    from upcall.cli.commands.answer import settled
-
-    client, inquiry = _found(args.ref)
-    body = {"reason": args.reason, "via": "terminal", "key": os.urandom(16).hex()}
-    reply = client.post(inquiry_path(inquiry["id"], "cancel"), body)
-    return settled(reply, args, f"Cancelled {inquiry['ref']}.")
-
-
-def _cancel_arguments(parser: ArgumentParser) -> None:
-    takes_ref(parser, or_run=True)
-    parser.add_argument("--reason", help="why, for the record")
-    takes_json(parser)
-
-
-def _found(ref: str) -> tuple[Client, dict[str, Any]]:
-    """An inquiry for its asker, or for the owner of the home where another agent is the asker."""
-    client = Client(ASKER)
-    try:
-        return client, client.get(inquiry_path(ref))
-    except Refused as refusal:
-        if refusal.status != 404 or client.remote:
-            raise
-    client = Client(PERSON)
-    return client, client.get(inquiry_path(ref))
-
-
-def _finish(client: Client, inquiry: dict[str, Any], args: Namespace, introduction: str = "") -> int:
-    block = 0.0
-    try:
-        _say(introduction)
-        block = _block_timeout(client) if args.timeout is None else args.timeout
-        inquiry = _until_settled(client, inquiry, time.monotonic() + block)
-    except KeyboardInterrupt:
-        _say(f"\nDetached: {inquiry['ref']} stays open. Next: upcall wait {inquiry['ref']}")
-        return INTERRUPTED
-    status = "parked" if inquiry["state"] == "open" else inquiry["state"]
-    _report(inquiry, status, block, as_json=args.json)
-    if status == "answered":
-        _acknowledge(client, inquiry)
-    return DENIED if is_denied(inquiry) else EXITS[status]
+    return finish(client, inquiry, args, _introduction(inquiry, args))
 
 
 def _introduction(inquiry: dict[str, Any], args: Namespace) -> str:
@@ -122,121 +37,126 @@ def _introduction(inquiry: dict[str, Any], args: Namespace) -> str:
             f"Asked {inquiry['ref']}. Waiting for a person; they answer with: {answer_command(inquiry)}"
         )
     if inquiry["redacted"]:
-        said.append(f"{inquiry['redacted']} secret(s) in the question were masked before anybody saw it.")
+        said.append(f"{inquiry['redacted']} secret(s) in the question were masked before it was shown.")
     return "\n".join(said)
 
 
-def _until_settled(client: Client, inquiry: dict[str, Any], deadline: float) -> dict[str, Any]:
-    """The inquiry once it is settled, or as it is at the deadline or when Upcall is put down."""
-    pause = PAUSE
-    while inquiry["state"] == "open" and not client.put_down():
-        left = min(deadline - time.monotonic(), SLICE)
-        if left <= 0:
-            break
-        began = time.monotonic()
-        try:
-            inquiry = client.get(inquiry_path(inquiry["id"], "wait"), patience=left, timeout=f"{left:.3f}")
-            if inquiry["state"] != "open" or time.monotonic() - began >= left - 1:
-                pause = PAUSE
-                continue
-        except Unreachable:
-            pass
-        # The daemon goes down, or is gone: it is looked for anew.
-        client.hang_up()
-        time.sleep(max(min(pause, deadline - time.monotonic()), 0))
-        pause = min(pause * 2, LONGEST_PAUSE)
-    return inquiry
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("question", metavar="QUESTION", help="the question; - reads it from standard input")
+    parser.add_argument(
+        "-o",
+        "--option",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="LABEL[=DESCRIPTION]",
+        help="a suggested answer; can be repeated",
+    )
+    parser.add_argument("--multi", action="store_true", help="allow several options")
+    parser.add_argument("--no-custom", action="store_true", help="allow only the options, no free text")
+    parser.add_argument(
+        "--approval", action="store_true", help="ask for a yes or a no; anything else is a no"
+    )
+    parser.add_argument("--header", help="a few words that name the question")
+    parser.add_argument(
+        "--context", metavar="TEXT|@FILE", help="what the person needs to know for the decision"
+    )
+    parser.add_argument(
+        "--attach", action="append", default=[], metavar="FILE", help="a file to show; can be repeated"
+    )
+    parser.add_argument("--ttl", type=seconds, metavar="SPAN", help="how long it can be answered: 24h")
+    parser.add_argument("--default", metavar="LABEL", help="the answer when the ttl ends without one")
+    parser.add_argument(
+        "--label",
+        action="append",
+        dest="labels",
+        metavar="WORD",
+        help="a word for routes to match; can be repeated",
+    )
+    parser.add_argument("--secret", action="store_true", help="keep the answer out of logs and lists")
+    parser.add_argument("--session", help="the session that asks, where one token serves several")
+    parser.add_argument("--key", help="a repeated ask with the same key rejoins its question")
+    wait_options(parser)
 
 
-def _report(inquiry: dict[str, Any], status: str, block: float, *, as_json: bool) -> None:
-    answers = inquiry["answer"]["answers"] if status == "answered" else None
-    if as_json:
-        print(
-            json.dumps({**inquiry, "status": status, "answers": answers}, indent=2, ensure_ascii=False),
-            flush=True,
-        )
-    else:
-        for value in [value for values in answers or [] for value in values]:
-            print(value)
-        sys.stdout.flush()
-    _say(_note(inquiry, status, block))
+def _body(args: Namespace) -> dict[str, Any]:
+    """The request's body. Its key makes a repeated request the same question, after a crash for example."""
+    _check(args)
+    fields: dict[str, Any] = {
+        "question": sys.stdin.read().strip() if args.question == "-" else args.question,
+        "options": [_option(word) for word in args.options],
+        "multiSelect": args.multi,
+        "custom": not args.no_custom,
+        "labels": args.labels,
+        "secret": args.secret,
+        "request_key": args.key or f"ask-{os.urandom(16).hex()}",
+        "workspace": _folder(),
+        "header": args.header,
+        "ttl": args.ttl,
+        "default": args.default,
+        "session": args.session,
+        "kind": "approval" if args.approval else None,
+        "context": _context(args.context),
+        "attachments": [_attachment(Path(name)) for name in args.attach] or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
-    closing = inquiry["resolution"] or {}
-    why = f": {one_line(closing['reason'])}" if closing.get("reason") else ""
-    match status:
-        case "answered":
-            by_default = closing["via"] == "default"
-            return f"Nobody answered {inquiry['ref']} in time; this is the default." if by_default else ""
-        case "parked":
-            waited = f" after {span(block)}" if block else ""
-            return (
-                f"No answer yet{waited}: {inquiry['ref']} is parked and stays open. "
-                f"Next: upcall wait {inquiry['ref']}"
-            )
-        case "expired":
-            denied = "; this is a denial" if inquiry["kind"] == "approval" else ""
-            return f"Nobody answered {inquiry['ref']} in time: it expired{denied}."
-        case _:
-            return f"{inquiry['ref']} was {status} by {one_line(closing['by'])}{why}"
+def _check(args: Namespace) -> None:
+    if args.approval and (args.options or args.multi):
+        raise _misuse("an approval has no options of its own", "leave out --option and --multi")
+    if args.multi and not args.options:
+        raise _misuse("--multi needs options", "add some with -o LABEL")
+    if args.no_custom and not args.options and not args.approval:
+        raise _misuse("--no-custom needs options", "add some with -o LABEL")
 
 
-def _acknowledge(client: Client, inquiry: dict[str, Any]) -> None:
-    """Tell that the answer has arrived. It has, whether or not that can be told."""
-    if client.role != ASKER or inquiry["answer"]["collected_at"]:
-        return
+def _option(word: str) -> dict[str, str]:
+    label, _, description = word.partition("=")
+    return {"label": label.strip(), "description": description.strip()}
+
+
+def _context(word: str | None) -> str | None:
+    if word is None or not word.startswith("@"):
+        return word
+    return _content(Path(word[1:])).decode("utf-8", "replace")
+
+
+def _attachment(path: Path) -> dict[str, str]:
+    import base64
+    import mimetypes
+
+    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return {"name": path.name, "media_type": guessed, "data": base64.b64encode(_content(path)).decode()}
+
+
+def _content(path: Path) -> bytes:
     try:
-        client.post(inquiry_path(inquiry["id"], "collect"), {})
-    except UpcallError:
-        return
+        return path.read_bytes()
+    except OSError as problem:
+        raise _misuse(f"cannot read {str(path)!r}: {problem.strerror}", "name a file that exists") from None
 
 
-def _block_timeout(client: Client) -> float:
-    if client.remote:
-        return BLOCK
-    from upcall.config.settings import load
-
+def _folder() -> str | None:
     try:
-        return load(client.home).block_timeout
-    except UpcallError:
-        return BLOCK
+        here = str(Path.cwd())
+    except OSError:
+        return None
+    return here if len(here) <= LONGEST_FOLDER else None
 
 
-def _timeout(word: str) -> float:
-    if word.strip() in {"0", "0s"}:
-        return 0.0
-    try:
-        return seconds(word)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"{error}; 0 does not wait at all") from None
+def _misuse(message: str, hint: str) -> CommandFailed:
+    return CommandFailed(message, hint=hint, exit_code=USAGE)
 
 
-def _say(text: str) -> None:
-    if text:
-        print(text, file=sys.stderr, flush=True)
-
-
-COMMANDS = {
-    "ask": Command(
-        _ask,
-        _ask_arguments,
-        examples=f"""\
+COMMAND = Command(
+    _ask,
+    _arguments,
+    examples=f"""\
   upcall ask "Deploy where?" -o staging -o "production=careful, live users"
   upcall ask "Which checks?" -o lint -o tests -o types --multi
   upcall ask "Drop the table?" --approval --context @migration.sql && ./drop.sh
   upcall ask "What is the API key?" --secret
   git diff | upcall ask - --timeout 10m --ttl 24h
-{MEANINGS}""",
-    ),
-    "wait": Command(
-        _wait, _wait_arguments, examples=f"  upcall wait a7\n  upcall wait a7 --timeout 2h\n{MEANINGS}"
-    ),
-    "cancel": Command(
-        _cancel,
-        _cancel_arguments,
-        examples="""\
-  upcall cancel a7                 withdraws a question
-  upcall cancel 42                 ends a run""",
-    ),
-}
+{EXIT_CODES}""",
+)

@@ -1,13 +1,12 @@
 """`upcall channels`: where people answer beside the inbox, and whether it works."""
 
-import json
 import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 from urllib.parse import quote
 
 from upcall.cli.client import Client
-from upcall.cli.command import Command, seconds, takes_json
+from upcall.cli.command import Command, print_json, seconds, takes_json
 from upcall.cli.render.channel_health import Down, fault_lines
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
@@ -18,7 +17,7 @@ WAIT_SECONDS = 20.0
 def _list(args: Namespace) -> int:
     listed = Client().get("/v1/channels")
     if args.json:
-        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        print_json(listed)
         return 0
     if not listed["items"]:
         print("No channel is set up. [channels.NAME] in upcall.toml adds one; the inbox is always there.")
@@ -39,7 +38,7 @@ def _test(args: Namespace) -> int:
     shown = delivery is not None and delivery["shown_at"] is not None
     well = all(finding["ok"] for finding in tried["findings"]) and (shown or not asked)
     if args.json:
-        print(json.dumps(tried | {"delivery": delivery}, indent=2, ensure_ascii=False))
+        print_json(tried | {"delivery": delivery})
         return 0 if well else 1
     for finding in tried["findings"]:
         print(f"{'✓' if finding['ok'] else '✗'} {one_line(finding['text'])}")
@@ -94,14 +93,12 @@ def _arguments(parser: ArgumentParser) -> None:
         takes_json(action)
 
 
-COMMANDS = {
-    "channels": Command(
-        _channels,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _channels,
+    _arguments,
+    examples="""\
   upcall channels list
   upcall channels test slack
   upcall channels test slack --place U0123456789
 Exit code 1 if something does not work, or the question is not shown in time""",
-    )
-}
+)

@@ -1,18 +1,17 @@
 """`upcall inbox`: a link that lets your browser in."""
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 
 from upcall.cli.client import Client
-from upcall.cli.command import Command, takes_json
+from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.terminal import is_terminal
 
 
 def _inbox(args: Namespace) -> int:
     link = Client().post("/v1/sign-in-links", {})
     if args.json:
-        print(json.dumps(link, indent=2))
+        print_json(link)
         return 0
     print(link["url"], flush=True)
     if is_terminal(sys.stdout):
@@ -42,12 +41,10 @@ def _arguments(parser: ArgumentParser) -> None:
     takes_json(parser)
 
 
-COMMANDS = {
-    "inbox": Command(
-        _inbox,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _inbox,
+    _arguments,
+    examples="""\
   upcall inbox                 prints a link and, in a terminal, opens it
   upcall inbox --print         for a browser on another machine""",
-    )
-}
+)

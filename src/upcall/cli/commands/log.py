@@ -68,13 +68,11 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one object on each line")
 
 
-COMMANDS = {
-    "log": Command(
-        _log,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _log,
+    _arguments,
+    examples="""\
   upcall log 42
   upcall log 42 -f                 until it is over
   upcall log 42 --raw > run.jsonl""",
-    )
-}
+)

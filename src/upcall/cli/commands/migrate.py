@@ -1,12 +1,11 @@
 """`upcall migrate`: from a SQLite file into a PostgreSQL database."""
 
 import asyncio
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from upcall.cli.command import Command
-from upcall.cli.commands.backup import refuse_foreign, without_daemon
+from upcall.cli.command import Command, print_json
+from upcall.cli.commands.restore import refuse_foreign, without_daemon
 from upcall.cli.failures import CommandFailed
 from upcall.home.files import default_home
 
@@ -48,7 +47,7 @@ def _migrate(args: Namespace) -> int:
         moved = asyncio.run(move(source, args.to))
     counts = {NAMES[name]: count for name, count in moved.counts.items()}
     if args.json:
-        print(json.dumps({"source": str(source), "already": moved.already, **counts}, indent=2))
+        print_json({"source": str(source), "already": moved.already, **counts})
         return 0
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     print(f"{'Everything was there already' if moved.already else 'Moved and verified'}: {told}.")
@@ -64,10 +63,8 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-COMMANDS = {
-    "migrate": Command(
-        _migrate,
-        _arguments,
-        examples="  upcall down\n  upcall migrate --to postgresql://upcall@db.example.com/upcall",
-    ),
-}
+COMMAND = Command(
+    _migrate,
+    _arguments,
+    examples="  upcall down\n  upcall migrate --to postgresql://upcall@db.example.com/upcall",
+)

@@ -1,13 +1,12 @@
 """`upcall people`: who may answer in channels."""
 
-import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from urllib.parse import quote
 
 from upcall.cli.client import Client
-from upcall.cli.command import Command, takes_json
+from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
@@ -20,7 +19,7 @@ def _add(args: Namespace) -> int:
         body |= {"channel": channel, "user": user}
     added = Client().post("/v1/people", body)
     if args.json:
-        print(json.dumps(added, indent=2))
+        print_json(added)
     elif args.identity:
         print(f"{args.name} can answer as {args.identity}.")
     else:
@@ -35,10 +34,10 @@ def _add(args: Namespace) -> int:
 def _list(args: Namespace) -> int:
     listed = Client().get("/v1/people")
     if args.json:
-        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        print_json(listed)
         return 0
     if not listed["items"]:
-        print("Nobody can answer in channels yet. `upcall people add NAME` makes a code to join with.")
+        print("No person can answer in channels yet. Add one with `upcall people add NAME`.")
     now, colour = time.time(), paint()
     for person in listed["items"]:
         names = [one_line(f"{each['channel']}:{each['user']}") for each in person["identities"]]
@@ -50,7 +49,10 @@ def _list(args: Namespace) -> int:
 
 def _remove(args: Namespace) -> int:
     gone = Client().delete(f"/v1/people/{quote(args.name, safe='')}")
-    print(json.dumps(gone, indent=2) if args.json else f"{args.name} can answer in channels no more.")
+    if args.json:
+        print_json(gone)
+    else:
+        print(f"{args.name} can answer in channels no more.")
     return 0
 
 
@@ -60,25 +62,23 @@ def _people(args: Namespace) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="what", required=True, metavar="add|list|remove")
-    add = actions.add_parser("add", help="let somebody answer: prints a code that they send to the app")
+    add = actions.add_parser("add", help="let a person answer: prints a code for them to send to the app")
     add.add_argument("name", metavar="NAME", help="what agents and others know them by")
     add.add_argument(
         "--identity", metavar="CHANNEL:ID", help="their id in a channel, where you know it already"
     )
-    listing = actions.add_parser("list", help="everybody, and where they have joined")
-    remove = actions.add_parser("remove", help="let somebody answer no more, at once")
+    listing = actions.add_parser("list", help="all people, and where they have joined")
+    remove = actions.add_parser("remove", help="stop a person from answering, at once")
     remove.add_argument("name", metavar="NAME")
     for action in (add, listing, remove):
         takes_json(action)
 
 
-COMMANDS = {
-    "people": Command(
-        _people,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _people,
+    _arguments,
+    examples="""\
   upcall people add ana
   upcall people add ana --identity slack:U0123456789
   upcall people remove ana""",
-    )
-}
+)

@@ -1,13 +1,12 @@
-"""`upcall rules`: what agents may do without asking, because somebody once said so."""
+"""`upcall rules`: remembered approvals, by which agents act without asking."""
 
-import json
 import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 from urllib.parse import quote
 
 from upcall.cli.client import Client
-from upcall.cli.command import Command, seconds, takes_json
+from upcall.cli.command import Command, print_json, seconds, takes_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import moment, since, span
@@ -23,7 +22,7 @@ def _list(args: Namespace) -> int:
         page = client.get("/v1/rules", limit=200, cursor=page["next"])
         items += page["items"]
     if args.json:
-        print(json.dumps({"items": items, "next": None}, indent=2, ensure_ascii=False))
+        print_json({"items": items, "next": None})
         return 0
     if not items:
         print("There are no rules. `upcall answer REF approve --always exact` makes one of an approval.")
@@ -36,7 +35,7 @@ def _list(args: Namespace) -> int:
 def _show(args: Namespace) -> int:
     rule = Client().get(_path(args.id))
     if args.json:
-        print(json.dumps(rule, indent=2, ensure_ascii=False))
+        print_json(rule)
         return 0
     now = time.time()
     print(f"Rule {rule['id']}: {_sentence(rule)}")
@@ -54,7 +53,7 @@ def _add(args: Namespace) -> int:
     body = {name: getattr(args, name) for name in names if getattr(args, name)}
     rule = Client().post("/v1/rules", body | ({"for": args.span} if args.span else {}))
     if args.json:
-        print(json.dumps(rule, indent=2, ensure_ascii=False))
+        print_json(rule)
     else:
         print(f"Made {rule['id']}: {_sentence(rule)}, {_life(rule, time.time())}.")
     return 0
@@ -62,7 +61,10 @@ def _add(args: Namespace) -> int:
 
 def _revoke(args: Namespace) -> int:
     gone = Client().delete(_path(args.id))
-    print(json.dumps(gone, indent=2) if args.json else f"Revoked {args.id}: it allows nothing any more.")
+    if args.json:
+        print_json(gone)
+    else:
+        print(f"Revoked {args.id}: it allows nothing any more.")
     return 0
 
 
@@ -110,13 +112,11 @@ def _arguments(parser: ArgumentParser) -> None:
         takes_json(action)
 
 
-COMMANDS = {
-    "rules": Command(
-        _rules,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _rules,
+    _arguments,
+    examples="""\
   upcall rules list
   upcall rules add --agent claude --prefix "npm test" --directory /home/ana/project --for 7d
   upcall rules revoke r1a2b3c4d""",
-    )
-}
+)

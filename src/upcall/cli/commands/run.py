@@ -1,24 +1,30 @@
-"""`upcall run` and `upcall runs`: agents at work, in the background unless told otherwise."""
+"""`upcall run`: starts an agent on a task, in the background or followed to its end."""
 
-import json
 import os
 import sys
-import time
+import threading
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from upcall.cli.client import Client
-from upcall.cli.command import Command, takes_json
+from upcall.cli.client import Client, inquiry_path, run_path
+from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.failures import CommandFailed
-from upcall.cli.render.runs import OVER, Run, ended_line, ending, run_line
-from upcall.cli.render.terminal import paint, width
+from upcall.cli.render.inquiries import Inquiry, answer_command, name_of
+from upcall.cli.render.runs import OVER, Run, ending
+from upcall.cli.render.terminal import Paint, paint, width
+from upcall.domain.errors import InvalidSetting, UpcallError
+from upcall.home.files import default_home
 
 USAGE = 2
 INTERRUPTED = 130
 EXITS = {"completed": 0, "failed": 1, "cancelled": 13}
 PERMISSIONS = ("approval", "autonomous")
-STATES = ("queued", "running", "waiting_input", "completed", "failed", "cancelled")
+POLL_SECONDS = 60.0
+WIDEST = 100
+LAST_LINES_WITHIN = 10.0
+"""Seconds for the last lines to be printed once the run is over."""
 
 
 def _run(args: Namespace) -> int:
@@ -27,7 +33,7 @@ def _run(args: Namespace) -> int:
     if args.wait:
         return followed(client, run, as_json=args.json)
     if args.json:
-        print(json.dumps(run, indent=2, ensure_ascii=False))
+        print_json(run)
         return 0
     print(run["number"], flush=True)
     _say(introduction(run))
@@ -45,18 +51,16 @@ def introduction(run: Run) -> str:
 
 def followed(client: Client, run: Run, *, as_json: bool) -> int:
     """Follow a run to its end, print its result and return the exit code that tells how it ended."""
-    from upcall.cli.commands.following import follow
-
     number = run["number"]
     if run["exit_code"] is None:
         _say(f"Run {number} has begun.")
     try:
-        run = follow(client, number)
+        run = _follow(client, number)
     except KeyboardInterrupt:
         _say(f"\nDetached: run {number} goes on. Next: upcall log {number} -f")
         return INTERRUPTED
     if as_json:
-        print(json.dumps(run, indent=2, ensure_ascii=False), flush=True)
+        print_json(run)
     elif run["result"]:
         print(run["result"], flush=True)
     if run["state"] != "completed":
@@ -68,6 +72,76 @@ def followed(client: Client, run: Run, *, as_json: bool) -> int:
     return 0
 
 
+def _follow(client: Client, number: int) -> Run:
+    """Print to standard error what a run writes and asks until it is over; return its last state."""
+    lines = threading.Thread(target=_print_log, args=(Client(client.role, client.home), number), daemon=True)
+    lines.start()
+    told: set[str] = set()
+    after = client.latest_event()
+    while True:
+        run: Run = client.get(run_path(number))
+        news = [ref for ref in run["inquiries"] if ref not in told]
+        for ref in news:
+            _print_question(client.get(inquiry_path(ref)), run)
+        told |= set(news)
+        if run["state"] in OVER:
+            lines.join(LAST_LINES_WITHIN)
+            return run
+        after = _next_news(client, number, after)
+
+
+def _next_news(client: Client, number: int, after: int) -> int:
+    """Wait for an event that may concern a run; return its number."""
+    while True:
+        events = client.get("/v1/events", patience=POLL_SECONDS, after=after, wait=f"{POLL_SECONDS:g}")
+        after = events["next_after"]
+        if any(event["inquiry"] or event["data"].get("run") == number for event in events["items"]):
+            return after
+
+
+def _print_log(client: Client, number: int) -> None:
+    from upcall.cli.commands.log import log_lines, shown
+
+    colour = paint(sys.stderr)
+    try:
+        for line in log_lines(client, number, follow=True):
+            _say(shown(line, colour))
+    except UpcallError:
+        # The thread that follows the run fails in the same way, and reports it.
+        return
+
+
+def _print_question(inquiry: Inquiry, run: Run) -> None:
+    colour = paint(sys.stderr)
+    room = min(width(sys.stderr) or WIDEST, WIDEST)
+    ring = "\a" if sys.stderr.isatty() and _has_bell() else ""
+    _say(ring + "\n".join(_question(inquiry, run, colour, room)))
+
+
+def _has_bell() -> bool:
+    """Whether a question rings the bell of this terminal. The daemon reports settings that cannot be used."""
+    from upcall.config.settings import load
+
+    try:
+        return load(default_home()).notifications.terminal_bell
+    except InvalidSetting:
+        return False
+
+
+def _question(inquiry: Inquiry, run: Run, colour: Paint, room: int) -> list[str]:
+    from upcall.cli.render.details import question_lines
+
+    name = name_of(inquiry, Counter({run["number"]: len(run["inquiries"])}))
+    return [
+        "",
+        colour.bold("QUESTION:"),
+        *question_lines(inquiry, colour, room),
+        "",
+        f"  Answer with: {colour.name(answer_command(inquiry, name))}",
+        "",
+    ]
+
+
 def _order(client: Client, args: Namespace) -> dict[str, Any]:
     order: dict[str, Any] = {
         "agent": args.agent,
@@ -77,7 +151,7 @@ def _order(client: Client, args: Namespace) -> dict[str, Any]:
         "arguments": args.passed_on,
     }
     if not client.remote:
-        # What this shell has is for programs on this machine only.
+        # The variables of this shell are for programs on this machine only.
         order["environment"] = _environment()
     return order
 
@@ -85,14 +159,14 @@ def _order(client: Client, args: Namespace) -> dict[str, Any]:
 def _folder(given: str | None, *, remote: bool) -> str:
     if given is None and remote:
         raise CommandFailed(
-            "the run will work on another machine", hint="say where, with --cwd", exit_code=USAGE
+            "a run on another machine needs a folder there", hint="name it with --cwd DIR", exit_code=USAGE
         )
     if remote:
         return str(given)
     folder = Path(given or ".").expanduser().absolute()
     if not folder.is_dir():
         raise CommandFailed(
-            f"there is no folder {str(folder)!r}", hint="name one that exists", exit_code=USAGE
+            f"there is no folder {str(folder)!r}", hint="name an existing folder with --cwd", exit_code=USAGE
         )
     return str(folder.resolve())
 
@@ -110,38 +184,16 @@ def _is_text(value: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _run_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "agent", metavar="AGENT", help="who works on it: claude, codex, …, or one of your own"
-    )
+def _arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="AGENT", help="the agent: claude, codex, …, or one of your own")
     parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
-    parser.add_argument("--wait", action="store_true", help="follow it to its end")
-    parser.add_argument("--cwd", metavar="DIR", help="where to work (here)")
+    parser.add_argument("--wait", action="store_true", help="follow the run to its end")
+    parser.add_argument("--cwd", metavar="DIR", help="the folder to work in (this one)")
     parser.add_argument(
         "--permission",
         choices=PERMISSIONS,
-        help="whether what is risky is put to a person first (as set for the agent)",
+        help="whether a person decides about risky actions first (as set for the agent)",
     )
-    takes_json(parser)
-
-
-def _runs(args: Namespace) -> int:
-    page = Client().get("/v1/runs", state=args.state, limit=args.limit)
-    if args.json:
-        print(json.dumps(page, indent=2, ensure_ascii=False))
-        return 0
-    now, colour, room = time.time(), paint(), width()
-    for run in page["items"]:
-        line = ended_line if run["state"] in OVER else run_line
-        print(line(run, now, colour, room))
-    if not page["items"]:
-        print('No runs. `upcall run AGENT "task"` starts one.')
-    return 0
-
-
-def _runs_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--state", choices=STATES, help="only those in this state")
-    parser.add_argument("-n", "--limit", type=int, default=20, metavar="N", help="how many (20, at most 200)")
     takes_json(parser)
 
 
@@ -149,22 +201,15 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-COMMANDS = {
-    "run": Command(
-        _run,
-        _run_arguments,
-        examples="""\
+COMMAND = Command(
+    _run,
+    _arguments,
+    examples="""\
   upcall run claude "Fix the flaky test in tests/test_cart.py"
   upcall run codex "Update the dependencies" --cwd ~/shop --wait
   upcall run claude - < task.md
   upcall run claude "Tidy up" --permission autonomous -- --model opus
-what follows -- is passed on to the agent's own program. Standard output gets the run's number alone; with --wait, its result.
+Arguments after -- go to the agent's own program. Standard output gets the run's number alone; with --wait, its result.
 exit codes with --wait: 0 completed, 1 failed, 13 cancelled, 130 interrupted (the run goes on)""",
-        passes_on=True,
-    ),
-    "runs": Command(
-        _runs,
-        _runs_arguments,
-        examples="  upcall runs\n  upcall runs --state failed --json",
-    ),
-}
+    passes_on=True,
+)

@@ -133,8 +133,4 @@ def _arguments(parser: ArgumentParser) -> None:
     actions.add_parser("remove", help="do not start it any more")
 
 
-COMMANDS = {
-    "service": Command(
-        _service, _arguments, examples="  upcall service install\n  upcall service install --print"
-    )
-}
+COMMAND = Command(_service, _arguments, examples="  upcall service install\n  upcall service install --print")

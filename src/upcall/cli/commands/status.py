@@ -1,13 +1,11 @@
-"""`upcall status` and `upcall show`: what there is, as facts read from the store."""
+"""`upcall status`: what waits, what works, and what was settled today."""
 
-import json
-import sys
 import time
 from argparse import Namespace
 from typing import Any
 
-from upcall.cli.client import Client, inquiry_path, run_path
-from upcall.cli.command import Command, is_run, takes_json, takes_ref
+from upcall.cli.client import Client
+from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.channel_health import channels_down, fault_lines
 from upcall.cli.render.drawing import drawing_for
 from upcall.cli.render.inquiries import without_secrets
@@ -30,7 +28,7 @@ def _status(args: Namespace) -> int:
     if args.json:
         broken = [{"name": channel.name, "faults": channel.faults} for channel in down]
         shown = {"waiting": waiting, "running": running, "done": done, "channels": broken}
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print_json(shown)
         return 0
     print("\n".join(status_lines(status, now, paint(), width(), drawing_for(client))))
     if down:
@@ -77,98 +75,8 @@ def _done_since(client: Client, start: float, limit: int) -> list[dict[str, Any]
     return [document for at, document in ended if at >= start][:limit]
 
 
-def _show(args: Namespace) -> int:
-    if is_run(args.ref):
-        return _show_run(Client(), args)
-    client = Client()
-    inquiry = without_secrets(client.get(inquiry_path(args.ref)))
-    if args.json:
-        print(json.dumps(inquiry, indent=2, ensure_ascii=False))
-        return 0
-    from upcall.cli.render.details import detail_lines
-
-    print("\n".join(detail_lines(inquiry, time.time(), paint(), width())))
-    failed = {delivery["channel"] for delivery in inquiry["delivery"] if delivery["error"]}
-    if failed and inquiry["state"] == "open":
-        down = [channel for channel in channels_down(client) if channel.name in failed]
-        print("\n".join(["", *(line for each in down for line in fault_lines(each, time.time(), paint()))]))
-    return 0
-
-
-def _show_run(client: Client, args: Namespace) -> int:
-    run = client.get(run_path(args.ref))
-    if args.json:
-        print(json.dumps(run, indent=2, ensure_ascii=False))
-        return 0
-    from upcall.cli.render.details import run_lines
-
-    asked = [client.get(inquiry_path(ref)) for ref in run["inquiries"]]
-    if not client.remote:
-        from upcall.cli.branch import branch_of
-
-        run["branch"] = branch_of(run["cwd"])
-    print("\n".join(run_lines(run, asked, time.time(), paint(), width(), drawing_for(client))))
-    return 0
-
-
-def _show_arguments(parser: Any) -> None:
-    takes_ref(parser, or_run=True)
-    takes_json(parser)
-
-
-def _refs(args: Namespace) -> int:
-    """For completion: never starts a daemon, never complains."""
-    client = Client()
-    if client.remote or client.home.running():
-        try:
-            waiting, _ = _waiting(client, everything=False)
-        # Completion has nothing to say about failures; it only has nothing to offer.
-        except Exception:  # noqa: BLE001
-            return 0
-        sys.stdout.writelines(f"{inquiry['ref']}\n" for inquiry in waiting)
-    return 0
-
-
-def _numbers(args: Namespace) -> int:
-    """For completion: never starts a daemon, never complains."""
-    client = Client()
-    if client.remote or client.home.running():
-        try:
-            items = client.get("/v1/runs", limit=50)["items"]
-        # As above.
-        except Exception:  # noqa: BLE001
-            return 0
-        sys.stdout.writelines(f"{run['number']}\n" for run in items)
-    return 0
-
-
-def _agents(args: Namespace) -> int:
-    """For completion: the agents of this home, or those that everybody has."""
-    from upcall.agents.catalogue import agent_names
-    from upcall.config.settings import load
-    from upcall.home.files import default_home
-
-    try:
-        names = agent_names(load(default_home()).agents)
-    # As above.
-    except Exception:  # noqa: BLE001
-        names = agent_names({})
-    sys.stdout.writelines(f"{name}\n" for name in names)
-    return 0
-
-
-COMMANDS = {
-    "status": Command(
-        _status,
-        takes_json,
-        examples="  upcall status\n  upcall status --json | jq -r '.waiting[].ref'",
-    ),
-    "show": Command(
-        _show,
-        _show_arguments,
-        examples="  upcall show a7\n  upcall show a7 --json\n  upcall show 42                   a run",
-    ),
-    "refs": Command(_refs),
-    "numbers": Command(_numbers),
-    "agents": Command(_agents),
-}
+COMMAND = Command(
+    _status,
+    takes_json,
+    examples="  upcall status\n  upcall status --json | jq -r '.waiting[].ref'",
+)

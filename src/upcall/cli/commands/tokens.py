@@ -1,13 +1,12 @@
 """`upcall tokens`: credentials for agents and people, made once and shown once."""
 
-import json
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from urllib.parse import quote
 
 from upcall.cli.client import Client
-from upcall.cli.command import Command
+from upcall.cli.command import Command, print_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.times import since
 
@@ -17,7 +16,7 @@ ROLES = ("agent", "person", "admin")
 def _create(args: Namespace) -> int:
     made = Client().post("/v1/tokens", {"name": args.name, "role": args.role})
     if args.json:
-        print(json.dumps(made, indent=2))
+        print_json(made)
         return 0
     print(made["token"], flush=True)
     if sys.stdout.isatty():
@@ -28,7 +27,7 @@ def _create(args: Namespace) -> int:
 def _list(args: Namespace) -> int:
     listed = Client().get("/v1/tokens")
     if args.json:
-        print(json.dumps(listed, indent=2))
+        print_json(listed)
         return 0
     items = listed["items"]
     longest = max((len(token["name"]) for token in items), default=0)
@@ -41,7 +40,10 @@ def _list(args: Namespace) -> int:
 
 def _revoke(args: Namespace) -> int:
     gone = Client().delete(f"/v1/tokens/{quote(args.name, safe='')}")
-    print(json.dumps(gone, indent=2) if args.json else f"Revoked {args.name}: it is worthless from now on.")
+    if args.json:
+        print_json(gone)
+    else:
+        print(f"Revoked {args.name}: it is worthless from now on.")
     return 0
 
 
@@ -63,13 +65,11 @@ def _arguments(parser: ArgumentParser) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
-COMMANDS = {
-    "tokens": Command(
-        _tokens,
-        _arguments,
-        examples="""\
+COMMAND = Command(
+    _tokens,
+    _arguments,
+    examples="""\
   export UPCALL_TOKEN=$(upcall tokens create --role agent --name build-bot)
   upcall tokens list
   upcall tokens revoke build-bot""",
-    )
-}
+)

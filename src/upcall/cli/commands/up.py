@@ -1,4 +1,4 @@
-"""`upcall up` and `upcall down`."""
+"""`upcall up`: runs the daemon in the foreground."""
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
@@ -13,19 +13,19 @@ def _up(args: Namespace) -> int:
         from upcall.home.launch import detach
 
         detach()
-    from upcall.daemon.process import Start, serve
+    from upcall.daemon.process import StartOptions, serve
 
     database = args.database
     if database is not None and "://" not in database:
         # What is typed counts from where it is typed.
         database = str(Path(database).expanduser().absolute())
-    start = Start(
+    start = StartOptions(
         host=args.host, port=args.port, database=database, replace=args.replace, ready_fd=args.ready_fd
     )
     return serve(default_home(), start)
 
 
-def _up_arguments(parser: ArgumentParser) -> None:
+def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (the one it had before)")
     parser.add_argument(
@@ -36,35 +36,11 @@ def _up_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--ready-fd", type=int, help=SUPPRESS)
 
 
-def _down(args: Namespace) -> int:
-    from upcall.home.instance import stop_running
-
-    home = default_home()
-    if not home.path.is_dir():
-        print("Upcall is not running.")
-        return 0
-    # Also when none runs: a pipe that is looking for its daemon then starts nothing.
-    home.write_private(home.down_mark, "")
-    if stop_running(home):
-        print(
-            "Upcall is down. Open questions are kept; `upcall up`, or any command that needs it, starts it again."
-        )
-    else:
-        print("Upcall is not running.")
-    return 0
-
-
-COMMANDS = {
-    "up": Command(
-        _up,
-        _up_arguments,
-        examples="""\
+COMMAND = Command(
+    _up,
+    _arguments,
+    examples="""\
   upcall up                    where a daemon runs already, only says where
   upcall up --replace          restart it; agents that wait do not notice
   upcall up --port 7391""",
-    ),
-    "down": Command(
-        _down,
-        examples="  upcall down                  agents that wait are told that their questions are parked",
-    ),
-}
+)

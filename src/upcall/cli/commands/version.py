@@ -11,4 +11,4 @@ def _version(args: Namespace) -> int:
     return 0
 
 
-COMMANDS = {"version": Command(_version)}
+COMMAND = Command(_version)

@@ -1,6 +1,6 @@
 """What an agent's program is told, and what it is seen to do: the values that adapters deal in.
 
-An adapter describes and reads; it never starts anything. Processes are somebody else's business.
+An adapter describes commands and reads output. Processes are started by the supervisor.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ class Door:
 class Task:
     """What to do, where, and how freely.
 
-    `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are more of the
-    program's own, given by whoever started the run.
+    `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are further ones
+    of the program, given by the person who started the run.
     """
 
     prompt: str
@@ -122,7 +122,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class ActionRefused:
     """The program, or its sandbox, refused an action by itself."""
 
     tool: str
@@ -184,7 +184,7 @@ Noticed = (
     | ToolReturned
     | Said
     | Spent
-    | Refused
+    | ActionRefused
     | Deferred
     | Finished
     | Asked
@@ -204,12 +204,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether an action may be done; `reason` is for the agent to read. A verdict that is open is no yes.
+    """Whether an action may be done; `reason` is for the agent to read. An open verdict is not a yes.
 
-    `inquiry` is the id of the one that a person decided, or can still decide.
+    `inquiry` is the id of the one that a person decided, or can still decide. `input` is what the tool runs with, where the
+    agent expects it back.
     """
 
     allowed: bool
     reason: str = ""
     open: bool = False
     inquiry: str = ""
+    input: Mapping[str, object] | None = None

@@ -5,11 +5,10 @@ is decided here, by bearer token, before the SDK sees a request.
 """
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 from weakref import WeakValueDictionary
@@ -43,7 +42,9 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
+from upcall.doors.mcp.checks import is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
+from upcall.doors.mcp.message_body import BoundedMessage
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,
@@ -55,6 +56,7 @@ from upcall.doors.mcp.meta import (
     wait_of,
 )
 from upcall.doors.mcp.replay import Replay
+from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
 from upcall.doors.mcp.tools import Asker, Tools, Watching, still_known
 from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
 from upcall.http.errors import MethodNotAllowed, failure
@@ -62,28 +64,14 @@ from upcall.http.errors import MethodNotAllowed, failure
 RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
 
-SESSION_IDLE = 12 * 3600.0
-"""An agent may work for hours between two questions, and a session that is gone is one that cannot ask."""
-
 KEPT_ALIVE = 75.0
 """Seconds after which an idle connection has been closed; its port may then be somebody else's."""
-
-MOST_SESSIONS = 500
-"""Sessions that one token may have open."""
 
 RETRY_MS = 1000
 """How soon a client whose stream broke should come back for the rest."""
 
 Context = ServerRequestContext[Any, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
-
-
-@dataclass(slots=True)
-class _Held:
-    """The sessions that a caller has open, each with when it was last used, and the token that opened the latest."""
-
-    secret: str = ""
-    used: dict[str, float] = field(default_factory=dict)
 
 
 class McpDoor:
@@ -100,11 +88,9 @@ class McpDoor:
         messages: str = "/messages/",
         most_sessions: int = MOST_SESSIONS,
     ) -> None:
-        self.most_sessions = most_sessions
-        self._held: dict[Caller, _Held] = {}
+        self.sessions = OpenSessions(most=most_sessions, idle=session_idle)
         self._tools = tools
         self._access = access
-        self._session_idle = session_idle
         self._listed: dict[tuple[str, ...], ListToolsResult] = {}
         self._schemas = {definition.name: definition.schema for definition in tools.definitions}
         # Off unless asked for: the application checks Host and Origin for every route.
@@ -127,15 +113,18 @@ class McpDoor:
         self._manager: StreamableHTTPSessionManager | None = None
         self._messages = messages
         self._sse = SseServerTransport(messages, security_settings=self._security)
-        self._sessions: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
+        self._replays: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
         self._sending: set[asyncio.Task[None]] = set()
 
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
         return [
-            Route("/mcp", RequiresToken(self._access, self._streamable, self._mark)),
+            Route("/mcp", RequiresToken(self._access, BoundedMessage(self._streamable), self._mark)),
             Route("/sse", RequiresToken(self._access, self._older_sse, self._mark)),
-            Route(self._messages, RequiresToken(self._access, self._sse.handle_post_message, self._mark)),
+            Route(
+                self._messages,
+                RequiresToken(self._access, BoundedMessage(self._sse.handle_post_message), self._mark),
+            ),
         ]
 
     @asynccontextmanager
@@ -146,7 +135,7 @@ class McpDoor:
             event_store=_Replaying(),
             security_settings=self._security,
             retry_interval=RETRY_MS,
-            session_idle_timeout=self._session_idle,
+            session_idle_timeout=self.sessions.idle,
             max_sessions=None,
         )
         async with self._manager.run():
@@ -168,48 +157,50 @@ class McpDoor:
             await self._manager.handle_request(scope, receive, send)
             return
         session = header_of(scope, b"mcp-session-id")
-        replay = self._sessions.get(session) if session is not None else Replay[JSONRPCMessage]()
-        before = _replay.set(replay)
-        try:
-            if session is None and replay is not None:
-                await self._let_go()
-                held = self._held.get(caller_of(scope))
-                if held is not None and len(held.used) >= self.most_sessions:
-                    await failure(_too_many_sessions(self.most_sessions))(scope, receive, send)
-                    return
-                send = _noting_session(partial(self._opened, scope, replay), send)
-            elif session is not None:
-                self._touch(scope, session)
+        if session is None:
+            await self._open_session(scope, receive, send)
+            return
+        with _replaying(self._replays.get(session)):
+            if scope["method"] == "DELETE":
+                self._forget(caller_of(scope), session)
+            else:
+                self.sessions.touch(caller_of(scope), session)
             await self._manager.handle_request(scope, receive, send)
-        finally:
-            _replay.reset(before)
 
-    def _opened(self, scope: Scope, replay: "Replay[JSONRPCMessage]", session: str) -> None:
-        """A request has opened a session. Its tasks hold the replay; once they end it is gone."""
-        self._sessions[session] = replay
-        held = self._held.setdefault(caller_of(scope), _Held())
-        held.secret = token_of(scope)
-        held.used[session] = time.monotonic()
+    async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that belongs to no session yet; one that initializes opens its own."""
+        assert self._manager is not None, "enter lifespan() first"
+        await self._drop_sessions()
+        replay = Replay[JSONRPCMessage]()
+        try:
+            with self.sessions.request(caller_of(scope)) as stop_counting, _replaying(replay):
 
-    async def _let_go(self) -> None:
+                def opened(session: str) -> None:
+                    stop_counting()
+                    # The session's tasks hold the replay; once they end it is gone.
+                    self._replays[session] = replay
+                    self.sessions.opened(caller_of(scope), token_of(scope), session)
+
+                await self._manager.handle_request(scope, receive, _noting_session(opened, send))
+        except RateLimited as problem:
+            await failure(problem)(scope, receive, send)
+
+    async def _drop_sessions(self) -> None:
         """Forget the sessions that are over, and end those of tokens that are not valid any more, such as a run's."""
-        oldest = time.monotonic() - self._session_idle
-        for caller, held in list(self._held.items()):
-            for name in [name for name, at in held.used.items() if at < oldest or name not in self._sessions]:
-                self._forget(caller, held, name)
+        for caller, session in self.sessions.over(lambda name: name in self._replays):
+            self._forget(caller, session)
+        for caller, secret in self.sessions.secrets():
             try:
-                self._access.identify(held.secret)
+                self._access.identify(secret)
             except Unauthenticated:
-                for name in list(held.used):
-                    self._forget(caller, held, name)
-                    await self._end(name, caller)
-            if not held.used:
-                self._held.pop(caller, None)
+                for session in self.sessions.of(caller):
+                    self._forget(caller, session)
+                    await self._end(session, caller)
 
-    def _forget(self, caller: Caller, held: _Held, session: str) -> None:
-        held.used.pop(session, None)
-        # Nothing that the session was given can be proved by it any more.
-        self._tools.evidence.gone((caller.name, session))
+    def _forget(self, caller: Caller, session: str) -> None:
+        if self.sessions.closed(caller, session):
+            # Nothing that the session was given can be proved by it any more.
+            self._tools.evidence.gone((caller.name, session))
 
     async def _end(self, session: str, caller: Caller) -> None:
         """End a session as its client would."""
@@ -225,21 +216,17 @@ class McpDoor:
         self._mark(scope, caller)
         await self._manager.handle_request(scope, _nothing_more, _unheard)
 
-    def _touch(self, scope: Scope, session: str) -> None:
-        held = self._held.get(caller_of(scope))
-        if held is None:
-            return
-        if scope["method"] == "DELETE" and session in held.used:
-            self._forget(caller_of(scope), held, session)
-        elif session in held.used:
-            held.used[session] = time.monotonic()
-
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
             await failure(MethodNotAllowed(scope["method"], "GET"))(scope, receive, send)
             return
-        async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
-            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+        await self._drop_sessions()
+        try:
+            with self.sessions.request(caller_of(scope)):
+                async with self._sse.connect_sse(scope, receive, send) as (incoming, outgoing):
+                    await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+        except RateLimited as problem:
+            await failure(problem)(scope, receive, send)
 
     async def _list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         caller = caller_of(cast("Request", ctx.request).scope)
@@ -292,8 +279,10 @@ class McpDoor:
         connection, _ = _connection(ctx)
         params = ctx.params or {}
         if connection is not None:
+            given_up = params.get("requestId")
             if ctx.method == "notifications/cancelled":
-                self._tools.evidence.missed(connection, cast("Hashable", params.get("requestId")))
+                if is_id(given_up):
+                    self._tools.evidence.missed(connection, cast("Hashable", given_up))
             else:
                 self._tools.evidence.heard(connection)
         if ctx.method == "tools/call":
@@ -323,6 +312,16 @@ class _Replaying(EventStore):
         return stream
 
 
+@contextmanager
+def _replaying(replay: "Replay[JSONRPCMessage] | None") -> Iterator[None]:
+    """Let the tasks that the SDK starts for a request find their session's replay."""
+    before = _replay.set(replay)
+    try:
+        yield
+    finally:
+        _replay.reset(before)
+
+
 def _listed(offered: Sequence[Definition]) -> ListToolsResult:
     return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
 
@@ -346,13 +345,6 @@ async def _nothing_more() -> Message:
 
 async def _unheard(message: Message) -> None:
     """Take a response that has no reader."""
-
-
-def _too_many_sessions(most: int) -> RateLimited:
-    return RateLimited(
-        f"this token has {most} MCP sessions open, and may have no more",
-        hint="end one with DELETE, use the modern protocol without sessions, or raise `caps.mcp_sessions`",
-    )
 
 
 def _asker(ctx: Context, meta: Meta) -> Asker:

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from upcall.domain.run.program import (
+    ActionRefused,
     Asked,
     Deferred,
     Finished,
     Noticed,
-    Refused,
     Said,
     SessionSeen,
     Spent,
@@ -130,7 +130,7 @@ def _told(noticed: Iterable[Noticed]) -> Iterable[tuple[str, str]]:
                 yield "tool", f"{name} {json.dumps(dict(given), ensure_ascii=False)}" if given else name
             case ToolReturned(text=text, is_error=is_error):
                 yield ("error" if is_error else "result"), text
-            case Refused(tool=tool, reason=reason):
+            case ActionRefused(tool=tool, reason=reason):
                 yield "refused", f"{tool}: {reason}" if reason else tool
             case Asked(fields=fields):
                 yield "asked", json.dumps(dict(fields), ensure_ascii=False)

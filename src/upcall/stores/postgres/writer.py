@@ -1,4 +1,4 @@
-"""The one task that writes: whatever is asked of it while a transaction is under way shares the next one.
+"""The one task that writes: all work that arrives during a transaction shares the next one.
 
 A transaction takes two round trips: lock and read, decide in memory, write and commit. Results are released after
 the commit, events first. A connection that is lost is made again. What surely was not committed is then run again;
@@ -26,6 +26,7 @@ from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.locked import begin
 from upcall.stores.postgres.naming import Naming
 from upcall.stores.postgres.work import Adding, Work
+from upcall.stores.results import Result, release
 
 MAX_GROUP = 1024
 PATIENCE = 10.0
@@ -41,20 +42,14 @@ class _Task(NamedTuple):
     future: asyncio.Future[Any]
 
 
-class _Outcome(NamedTuple):
-    future: asyncio.Future[Any]
-    result: object
-    error: BaseException | None
-
-
 class _CutOffError(Exception):
     """The connection was lost after COMMIT had been sent and before anything came back."""
 
-    def __init__(self, reason: Error, group: Group, outcomes: list[_Outcome], number: int) -> None:
+    def __init__(self, reason: Error, group: Group, results: list[Result], number: int) -> None:
         super().__init__()
         self.reason = reason
         self.group = group
-        self.outcomes = outcomes
+        self.results = results
         self.number = number
 
 
@@ -94,7 +89,7 @@ class Writer:
         return None if self._connection is None else self._connection.info.backend_pid
 
     def submit(self, work: Work) -> asyncio.Future[Any]:
-        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        """Do and commit `work`; cancelling the future does not undo it."""
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -117,9 +112,9 @@ class Writer:
             group, self._gathered = self._gathered[: self._max_group], self._gathered[self._max_group :]
             try:
                 await self._settle(group, self._loop.time() + self._patience)
-            # A bug of ours must not leave anybody waiting for ever, nor end the task that all others need.
+            # A bug of ours must neither leave a caller waiting for ever nor end the task that all writes need.
             except Exception as error:
-                log.exception("a group of writes failed in a way that nobody has thought of")
+                log.exception("a group of writes failed unexpectedly")
                 await self._let_go()
                 _refuse(group, error)
         if self._connection is not None:
@@ -128,14 +123,14 @@ class Writer:
         await self._let_go()
 
     async def _settle(self, tasks: list[_Task], deadline: float) -> bool:
-        """Have a group committed or refused; False when whatever comes next would be refused as well.
+        """Commit or refuse a group; False when the next group would be refused as well.
 
         It is tried at least once, and again until the deadline.
         """
         pauses = Pauses()
         while True:
             try:
-                group, outcomes = await self._attempt(tasks)
+                group, results = await self._attempt(tasks)
             except _CutOffError as cut:
                 await self._let_go()
                 try:
@@ -144,12 +139,12 @@ class Writer:
                     self._give_up(tasks, error)
                     return False
                 if not kept:
-                    # Whatever ended it may end it each time: it is tried for as long as anything else, and no longer.
+                    # The same cause may end each attempt: it is tried until the deadline of every other write, and no longer.
                     if self._loop.time() >= deadline:
                         return await self._settle_apart(tasks, cut.reason, deadline)
                     await pauses.pause()
                     continue
-                group, outcomes = cut.group, cut.outcomes
+                group, results = cut.group, cut.results
             except (Error, StorageError) as error:
                 if self._connection is not None and not is_lost(error):
                     return await self._settle_apart(tasks, error, deadline)
@@ -161,7 +156,7 @@ class Writer:
                 await pauses.pause()
                 continue
             await self._publish(group)
-            _release(outcomes)
+            release(results)
             if self._complaint:
                 log.info("the database %s takes what is written again", self._link.where)
                 self._complaint = ""
@@ -187,7 +182,7 @@ class Writer:
             self._complaint = told.message
         _refuse(tasks, told)
 
-    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[_Outcome]]:
+    async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[Result]]:
         if self._connection is None:
             self._connection = await self._link.connect()
         connection = self._connection
@@ -195,21 +190,21 @@ class Writer:
         adding = [work for work in works if isinstance(work, Adding)]
         naming = Naming(adding, self._random, self._lengths, self._clock())
         group = await begin(connection, works, naming)
-        outcomes = [_decided(group, task) for task in tasks]
+        results = [_decided(group, task) for task in tasks]
         if group.is_empty:
             await connection.execute("ROLLBACK")
-            return group, outcomes
+            return group, results
         self._number += 1
         try:
             await statements.write(connection, group, self._name, self._number)
         except Error as error:
             if is_lost(error) and error.sqlstate != "25006":
-                raise _CutOffError(error, group, outcomes, self._number) from error
+                raise _CutOffError(error, group, results, self._number) from error
             raise
-        return group, outcomes
+        return group, results
 
     async def _was_kept(self, number: int, deadline: float) -> bool:
-        """Whether the commit of that number, whose outcome we did not hear, took place.
+        """Whether the commit of that number took place, after its confirmation was lost.
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
@@ -245,26 +240,13 @@ class Writer:
                 await connection.close()
 
 
-def _decided(group: Group, task: _Task) -> _Outcome:
+def _decided(group: Group, task: _Task) -> Result:
     try:
-        return _Outcome(task.future, group.run(task.work), None)
-    # Whatever a decision raises belongs to its caller; this task has to go on.
+        return Result(task.future, group.run(task.work), None)
+    # Any exception of a decision belongs to its caller; this task has to go on.
     except BaseException as error:  # noqa: BLE001 - a future carries it on
-        return _Outcome(task.future, None, error)
+        return Result(task.future, None, error)
 
 
 def _refuse(tasks: list[_Task], error: BaseException) -> None:
-    _release([_Outcome(task.future, None, error) for task in tasks])
-
-
-def _release(outcomes: list[_Outcome]) -> None:
-    for future, result, error in outcomes:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(result)
-        elif isinstance(error, StopIteration):
-            # asyncio forbids it as an outcome.
-            future.set_exception(RuntimeError("a decision raised StopIteration"))
-        else:
-            future.set_exception(error)
+    release([Result(task.future, None, error) for task in tasks])

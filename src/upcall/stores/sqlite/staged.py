@@ -64,10 +64,10 @@ class Staged:
         self._new.append((kept.number, *row))
         self._files += [(inquiry.id, position, content) for position, content in enumerate(blobs)]
 
-    def change(self, kept: Kept, outcome: Row) -> None:
+    def change(self, kept: Kept, columns: Row) -> None:
         """Take in what became of an inquiry; of several steps the last one counts."""
         self._by_id[kept.inquiry.id] = kept
-        self._changed[kept.number] = (kept.number, *outcome)
+        self._changed[kept.number] = (kept.number, *columns)
 
     def get(self, name: str) -> Kept | None:
         """The inquiry with this id, or the new one with this ref."""

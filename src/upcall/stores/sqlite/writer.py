@@ -1,7 +1,7 @@
-"""The one thread that writes: whatever is asked of it while a commit is under way shares the next one.
+"""The one thread that writes: all work that arrives during a commit shares the next one.
 
 It knows transactions, groups and futures, but not what is written. Results reach the event loop only after their
-commit, in one call for the whole group: first the events, then the answers to those who waited.
+commit, in one call for the whole group: first the events, then the results for the callers.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from upcall.domain.errors import StorageError
+from upcall.stores.results import Result, release
 from upcall.stores.tail import Logged
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ CHECKPOINT_COMMITS, CHECKPOINT_CHANGES = 256, 4000
 
 
 class Transactions(Protocol):
-    """Who wants to know when transactions begin and end."""
+    """Is told when transactions begin and end."""
 
     def begin(self) -> None:
         """A transaction has begun."""
@@ -40,12 +41,6 @@ class Transactions(Protocol):
 class _Task(NamedTuple):
     work: Work[Any]
     future: asyncio.Future[Any]
-
-
-class _Outcome(NamedTuple):
-    future: asyncio.Future[Any]
-    result: object
-    error: BaseException | None
 
 
 class _SpoiltGroupError(Exception):
@@ -85,7 +80,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, work: Work[T]) -> asyncio.Future[T]:
-        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        """Do and commit `work`; cancelling the future does not undo it."""
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -136,7 +131,7 @@ class Writer:
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            self._release([], [_Outcome(task.future, None, self._translate(error)) for task in group])
+            self._release([], [Result(task.future, None, self._translate(error)) for task in group])
             return
         try:
             self._release(*self._commit(group))
@@ -144,7 +139,7 @@ class Writer:
             for task in group:
                 self._release(*self._alone(task))
 
-    def _alone(self, task: _Task) -> tuple[list[Logged], list[_Outcome]]:
+    def _alone(self, task: _Task) -> tuple[list[Logged], list[Result]]:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             return self._commit([task])
@@ -154,13 +149,13 @@ class Writer:
             error = begin_failed
         if isinstance(error, sqlite3.Error):
             error = self._translate(error)
-        return [], [_Outcome(task.future, None, error)]
+        return [], [Result(task.future, None, error)]
 
-    def _commit(self, group: list[_Task]) -> tuple[list[Logged], list[_Outcome]]:
+    def _commit(self, group: list[_Task]) -> tuple[list[Logged], list[Result]]:
         log: list[Logged] = []
         try:
             self._transactions.begin()
-            outcomes = [self._attempt(task, log) for task in group]
+            results = [self._attempt(task, log) for task in group]
             self._transactions.finish(log)
             self._db.execute("COMMIT")
         except _SpoiltGroupError:
@@ -169,19 +164,19 @@ class Writer:
         except Exception as error:
             self._roll_back()
             raise _SpoiltGroupError from error
-        return log, outcomes
+        return log, results
 
-    def _attempt(self, task: _Task, log: list[Logged]) -> _Outcome:
+    def _attempt(self, task: _Task, log: list[Logged]) -> Result:
         changes = self._db.total_changes
         try:
-            return _Outcome(task.future, task.work(log), None)
+            return Result(task.future, task.work(log), None)
         except sqlite3.Error:
             raise
-        # Whatever a decision raises belongs to its caller; this thread has to go on.
+        # Any exception of a decision belongs to its caller; this thread has to go on.
         except BaseException as error:
             if self._db.total_changes != changes:
                 raise _SpoiltGroupError from error
-            return _Outcome(task.future, None, error)
+            return Result(task.future, None, error)
 
     def _roll_back(self) -> None:
         self._transactions.undo()
@@ -191,7 +186,7 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
     def _checkpoint_if_long(self) -> None:
-        # Between groups, when the results are out, so that nobody waits for it.
+        # Between groups, after the results are released, so that no caller waits for it.
         self._commits += 1
         if self._commits >= CHECKPOINT_COMMITS or self._db.total_changes - self._copied >= CHECKPOINT_CHANGES:
             self._checkpoint()
@@ -202,24 +197,15 @@ class Writer:
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         self._commits, self._copied = 0, self._db.total_changes
 
-    def _release(self, log: list[Logged], outcomes: list[_Outcome]) -> None:
-        self._call(self._announce, log, outcomes)
+    def _release(self, log: list[Logged], results: list[Result]) -> None:
+        self._call(self._announce, log, results)
 
-    def _announce(self, log: list[Logged], outcomes: list[_Outcome]) -> None:
+    def _announce(self, log: list[Logged], results: list[Result]) -> None:
         self._publish(log)
-        for future, result, error in outcomes:
-            if future.done():
-                continue
-            if error is None:
-                future.set_result(result)
-            elif isinstance(error, StopIteration):
-                # asyncio forbids it as an outcome.
-                future.set_exception(RuntimeError("a decision raised StopIteration"))
-            else:
-                future.set_exception(error)
+        release(results)
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
-        # A loop that is gone has nobody left to tell; what is committed stays committed.
+        # A closed loop has no callers left; what is committed stays committed.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *arguments)
 

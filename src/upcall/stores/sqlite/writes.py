@@ -1,4 +1,4 @@
-"""What changes a SQLite database, inside a transaction that somebody else begins and commits."""
+"""The writes of a SQLite store, inside a transaction that the writer begins and commits."""
 
 import sqlite3
 from collections import OrderedDict
@@ -92,7 +92,7 @@ class Writes:
         self._staged = Staged()
         version: int = self._db.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
-            # Another connection has written: a restore, or somebody with a SQLite shell.
+            # Another connection has written: a restore, or a person with a SQLite shell.
             self._version = version
             self._recent.forget()
             self._refs.forget()
@@ -131,11 +131,11 @@ class Writes:
         step = decide(kept.inquiry)
         if step is None:
             return Updated(inquiry=kept.inquiry, applied=False)
-        outcome = codec.outcome(step.inquiry)
-        kept = Kept(kept.number, step.inquiry, kept.size + len(outcome.text or ""))
+        columns = codec.state_columns(step.inquiry)
+        kept = Kept(kept.number, step.inquiry, kept.size + len(columns.text or ""))
         prepared = ledger.prepared(step.effects)
         logged = self._logged(step.happening, step.inquiry, kept.size)
-        self._staged.change(kept, outcome)
+        self._staged.change(kept, columns)
         self._recent.remember(kept)
         log.append(logged)
         self._write(prepared, log)

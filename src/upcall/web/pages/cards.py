@@ -4,6 +4,7 @@ import secrets
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypedDict
 
 from markupsafe import Markup
 
@@ -136,6 +137,18 @@ class Card:
     problem: str = ""
     said: str = ""
     lost: bool = False
+
+
+class Additions(TypedDict, total=False):
+    """What a page adds to the card of an inquiry: a message, a form to fill in again, and what else it has read."""
+
+    change: str
+    problem: str
+    said: str
+    lost: bool
+    given: Given | None
+    texts: Mapping[int, str]
+    shown: tuple[float, str] | None
 
 
 def card(

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.web.pages.cards import card
+from upcall.web.pages.cards import Additions, card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 from upcall.web.pages.markdown import preformatted, rendered
@@ -57,10 +57,10 @@ class Rendering:
         token: str,
         view: str = "inbox",
         link: str = "",
-        **told: Any,
+        **additions: Unpack[Additions],
     ) -> Markup:
         """One inquiry. `view` is where it stands: in the inbox, alone on its page, in the history, or behind a link."""
-        shown = card(inquiry, words, now, **told)
+        shown = card(inquiry, words, now, **additions)
         text = self._templates.get_template("card.html").render(
             **_common(words), card=shown, now=now, token=token, view=view, link=link
         )

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Unpack
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,6 +26,7 @@ from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
 if TYPE_CHECKING:
+    from upcall.web.pages.cards import Additions
     from upcall.web.pages.rendering import Rendering
 
 TEXT = ("text/", "application/json")
@@ -64,7 +65,13 @@ class Site:
         return visit.page(html, status)
 
     async def card(
-        self, visit: Visit, inquiry: Inquiry, *, view: str = "inbox", link: str = "", **told: Any
+        self,
+        visit: Visit,
+        inquiry: Inquiry,
+        *,
+        view: str = "inbox",
+        link: str = "",
+        **additions: "Unpack[Additions]",
     ) -> str:
         """An inquiry for a visitor, with those of its attachments that can be read where it stands.
 
@@ -78,12 +85,16 @@ class Site:
                 content = await self.broker.store.attachment(inquiry.id, number)
                 texts[number] = content.decode("utf-8", "replace")
         if view == "one" or (view != "link" and not inquiry.is_open):
-            told["shown"] = await _first_shown(self.broker.store, inquiry.id)
+            additions["shown"] = await _first_shown(self.broker.store, inquiry.id)
         length = len(inquiry.context) + sum(map(len, texts.values())) + sum(map(_length, inquiry.questions))
+        additions["texts"] = texts
+        now, token = self.broker.now(), "" if link else visit.token
         # The first request loads the templates, and never two threads at once.
-        card = partial(self.rendering.card, inquiry, visit.words, now=self.broker.now(), texts=texts)
-        token = "" if link else visit.token
-        return await unhurried(length, lambda: card(token=token, view=view, link=link, **told))
+        draw = self.rendering.card
+        return await unhurried(
+            length,
+            lambda: draw(inquiry, visit.words, now=now, token=token, view=view, link=link, **additions),
+        )
 
     async def push_key(self) -> str:
         """What a browser needs to be told by push; empty where that is not set up."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Receive, Scope
 
-from upcall.access.tokens import SESSION_SECONDS, Session
+from upcall.access.tokens import SESSION_SECONDS, BrowserSession
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller
 from upcall.http.body import read_body
@@ -49,7 +49,7 @@ class Visit:
     public_url: str
     params: Mapping[str, str]
     words: Words = field(init=False)
-    session: Session | None = None
+    session: BrowserSession | None = None
     form: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     _query: Mapping[str, list[str]] = field(init=False)
     _cookies: Mapping[str, str] = field(init=False)

@@ -1,0 +1,30 @@
+"""`upcall down`: ends the daemon."""
+
+from argparse import Namespace
+
+from upcall.cli.command import Command
+from upcall.home.files import default_home
+
+
+def _down(args: Namespace) -> int:
+    from upcall.home.instance import stop_running
+
+    home = default_home()
+    if not home.path.is_dir():
+        print("Upcall is not running.")
+        return 0
+    # Also when none runs: a pipe that is looking for its daemon then starts nothing.
+    home.write_private(home.down_mark, "")
+    if stop_running(home):
+        print(
+            "Upcall is down. Open questions are kept; `upcall up`, or any command that needs it, starts it again."
+        )
+    else:
+        print("Upcall is not running.")
+    return 0
+
+
+COMMAND = Command(
+    _down,
+    examples="  upcall down                  agents that wait are told that their questions are parked",
+)

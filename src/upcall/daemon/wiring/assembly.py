@@ -1,0 +1,140 @@
+"""Starts every part of a daemon in order, and closes them in the opposite order."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from upcall import __version__
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
+from upcall.broker.retention import Retention
+from upcall.config.settings import Config
+from upcall.daemon.wiring.broker import days_kept, new_broker
+from upcall.daemon.wiring.channels import channel_routing, channels_at_work, follow_up, subscriptions
+from upcall.daemon.wiring.credentials import loaded_access, owner_name
+from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_server
+from upcall.daemon.wiring.notifications import notification_places
+from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
+from upcall.daemon.wiring.store import is_postgres, open_store
+from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
+from upcall.dispatch.forgetting import forget
+from upcall.domain.roles import Caller, Role
+from upcall.doors.files.door import FileDoor
+from upcall.doors.hooks import HookDoor
+from upcall.doors.pipe.http import PipeDoor
+from upcall.doors.pipe.server import PipeServer
+from upcall.home.files import Home
+from upcall.presets.label_cards import card_label
+from upcall.runs.service import Runs
+from upcall.web.api.sign_in_links import sign_in_path
+from upcall.web.app import WebSettings, create_app
+
+DAY = 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """The running parts of a daemon."""
+
+    url: str
+    app: ASGIApp
+    broker: Broker
+    pipes: PipeServer
+    files: FileDoor
+    runs: Runs
+    dispatch: Dispatch
+    access: Access
+    public_url: str
+    agent_token: str
+
+    async def sign_in_link(self) -> str:
+        """A new link that signs the owner in once."""
+        code = await self.access.codes.issue(Caller(name=owner_name(), role=Role.ADMIN))
+        return f"{self.public_url or self.url}{sign_in_path(code)}"
+
+    async def settle(self, *, end: bool) -> None:
+        """Settle every waiting call. Pipes and runs survive a restart, so only an `end` settles theirs."""
+        await self.runs.close(end=end)
+        await self.pipes.close(end=end)
+        await self.files.close(end=end)
+        await self.dispatch.close()
+        await self.broker.close()
+
+
+@asynccontextmanager
+async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
+    """Start the daemon's parts for one home, and close them on exit.
+
+    Raises:
+        InvalidSetting: if the settings cannot be used together.
+        StorageError: if the database cannot be opened.
+    """
+    kept, routing = days_kept(config), channel_routing(config)
+    async with AsyncExitStack() as leaving:
+        store = await open_store(home, config)
+        leaving.push_async_callback(store.close)
+        shared = is_postgres(config.database)
+        access = await leaving.enter_async_context(loaded_access(home, store, shared=shared))
+        agent_token, notified = home.read_secret(home.agent_token_file), notification_places(config, home)
+        broker = new_broker(store, config, agent_token if shared else "", follow_up(routing, notified))
+        await broker.start()
+        leaving.push_async_callback(broker.close)
+        desk_for = partial(desk, broker, access)
+        tools = agent_tools(broker, config, desk_for, runner_name(home))
+        files = file_door(home, config, broker, tools)
+        await files.start()
+        leaving.push_async_callback(files.close, end=False)
+        pipes = pipe_server(tools, access, config)
+        await pipes.start()
+        leaving.push_async_callback(pipes.close, end=False)
+        runs = supervised_runs(home, config, url, broker, access, pipes.held)
+        await runs.open()
+        leaving.push_async_callback(runs.close)
+        if kept:
+            retention = Retention(store, kept * DAY, runs.prune, partial(forget, store))
+            await retention.start()
+            leaving.push_async_callback(retention.close)
+        links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
+        at_work = channels_at_work(broker, config, url, routing, links, pushed, home, shared=shared)
+        dispatch = await leaving.enter_async_context(at_work)
+        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
+        mcp = mcp_door(tools, access, config)
+        app = create_app(
+            broker=broker,
+            access=access,
+            runs=runs,
+            dispatch=dispatch,
+            links=links,
+            pushed=pushed,
+            settings=_web_settings(config),
+            extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *mcp.routes()],
+            lifespan=mcp.lifespan,
+        )
+        yield Assembly(
+            url=url,
+            app=app,
+            broker=broker,
+            pipes=pipes,
+            files=files,
+            runs=runs,
+            dispatch=dispatch,
+            access=access,
+            public_url=config.public_url.rstrip("/"),
+            agent_token=agent_token,
+        )
+
+
+def _web_settings(config: Config) -> WebSettings:
+    names = {config.host, urlsplit(config.public_url).hostname}
+    return WebSettings(
+        allowed_hosts=frozenset(name for name in names if name),
+        allowed_origins=frozenset({config.public_url.rstrip("/")} if config.public_url else ()),
+        public_url=config.public_url.rstrip("/"),
+        version=__version__,
+        card_label=card_label(config),
+    )

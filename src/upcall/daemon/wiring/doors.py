@@ -1,0 +1,60 @@
+"""The doors of agents: one set of tools, served through pipes, MCP over HTTP, and files."""
+
+from functools import partial
+from pathlib import Path
+
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
+from upcall.config.settings import Config
+from upcall.daemon.wiring.runs import runner_name
+from upcall.doors.files.door import FileDoor
+from upcall.doors.mcp.late import LateDoor
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.native import DeskFor
+from upcall.doors.pipe.server import PipeServer
+from upcall.home.files import Home
+from upcall.http.gate import Gate, most_connections
+from upcall.presets.token_in_path import token_routes
+from upcall.runs.book import Book
+from upcall.runs.groups import GroupRuns
+
+
+def agent_tools(broker: Broker, config: Config, desk_for: DeskFor, runner: str) -> Tools:
+    """The tools that every door serves."""
+    return Tools(
+        broker,
+        slice_seconds=config.slice,
+        aliases=config.tool_aliases,
+        desk_for=desk_for,
+        runner=runner,
+        resumes_all=config.resume == "auto",
+    )
+
+
+def pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
+    """The listener of pipes, with the gate that counts all connections."""
+    gate = Gate(most_connections(config.connections))
+    return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
+
+
+def mcp_door(tools: Tools, access: Access, config: Config) -> LateDoor:
+    """MCP over HTTP."""
+    return LateDoor(
+        tools,
+        access,
+        replica=config.replica,
+        further=partial(token_routes, config, access),
+        sessions=config.caps.mcp_sessions,
+    )
+
+
+def file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> FileDoor:
+    """The folders of containers without network."""
+    agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
+    groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
+    return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
+
+
+def file_roots(home: Home, config: Config) -> list[Path]:
+    """The folders that contain the folders of groups; a relative name counts from the home."""
+    return [home.path / Path(root).expanduser() for root in config.files.roots] or [home.ipc_folder]
