@@ -121,18 +121,18 @@ def test_a_run_with_several_questions_is_asked_back_which_one(office: Office) ->
     refs = [office.ask(number)["ref"] for _ in range(2)]
     done = office.upcall("answer", number, "Redis")
     assert done.returncode == 1
-    assert done.stderr.startswith("upcall: run 1 has 2 open questions. Next: say which: ")
+    assert done.stderr.startswith("upcall: run 1 has 2 open questions. Next: answer one of them: ")
     assert all(f'upcall answer {ref} "Redis"' in done.stderr for ref in refs)
     assert {inquiry["state"] for inquiry in office.upcall.json("status")["waiting"]} == {"open"}
 
 
 def test_a_finished_run_takes_no_answer_and_says_what_to_do_instead(office: Office) -> None:
     number = office.begin()
-    assert "asks nothing at the moment" in office.upcall("answer", number, "Redis").stderr
+    assert "run 1 has no open question" in office.upcall("answer", number, "Redis").stderr
     office.move(number, **FAILED)
     done = office.upcall("answer", number, "Redis")
     assert done.returncode == 1
-    assert "run 1 failed: exit_code 3: it waits for no answer" in done.stderr
+    assert "run 1 has no open question; it failed: exit_code 3" in done.stderr
     assert "upcall say 1" in done.stderr
 
 

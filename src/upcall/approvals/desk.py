@@ -119,7 +119,7 @@ class ApprovalDesk:
 
     async def _acts_freely(self) -> bool:
         """What the thread says counts, and what the agent may do elsewhere only where it says nothing."""
-        own = "" if self._thread is None else await self._broker.turns.own_permissions(self._thread)
+        own = "" if self._thread is None else await self._broker.thread_queue.own_permissions(self._thread)
         return own == "autonomous" or (not own and self._caller.autonomous)
 
     async def _note(self, event: str, action: Action, **more: object) -> None:

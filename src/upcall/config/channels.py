@@ -1,4 +1,4 @@
-"""Settings of channels and routes: `[channels.NAME]`, whose keys depend on its kind, and `[[routes]]`."""
+"""Settings of channels and routes: `[channels.NAME]`, with keys that depend on the kind, and `[[routes]]`."""
 
 import re
 from collections.abc import Iterator, Mapping

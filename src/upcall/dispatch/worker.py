@@ -214,12 +214,11 @@ class Worker:
         remind_at = self._routing.reminder(inquiry, route, 0, now)
         if remind_at is not None:
             jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
+        records = [record(delivery), message_record(delivery, reference.message)]
+        if not self._post.channel.capabilities.one_way:
+            records.append(waiting_record(delivery))
         effects = Effects(
-            records=(
-                record(delivery),
-                message_record(delivery, reference.message),
-                waiting_record(delivery),
-            ),
+            records=tuple(records),
             happenings=(self._said("shown", inquiry, delivery),),
             jobs=tuple(jobs),
         )

@@ -1,6 +1,6 @@
 """Letters as they arrive: the sender that they name, the question that they are about, and what the person wrote.
 
-Nothing here is trusted. Headers are read by the most patient rules there are, since whatever arrives is somebody's.
+Nothing here is trusted. Any program on the internet can send a letter, so malformed headers are read as far as possible.
 """
 
 import email
@@ -18,7 +18,7 @@ from upcall.channels.email.letters import ADDRESS, Tag, tag_in
 from upcall.channels.email.quoting import LONGEST, written
 
 TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
-NOBODY = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+SYSTEM_SENDERS = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
 PLAIN, HTML = "text/plain", "text/html"
 _POINTED = re.compile(r"<([^<>]*)>")
 _BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
@@ -71,7 +71,7 @@ def _is_automatic(message: Message, sender: str, own: str) -> bool:
         or _header(message, "return-path").strip() == "<>"
         or any(message[name] is not None for name in ("x-autoreply", "x-autorespond", "list-id"))
         or message.get_content_type() in {"multipart/report", "message/delivery-status"}
-        or local in NOBODY
+        or local in SYSTEM_SENDERS
         or sender == own.casefold()
         or tag_in(sender, own) is not None
     )
@@ -174,7 +174,7 @@ class _Words(HTMLParser):
 
     @override
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        # Sections whose name it does not know end the standard library's reading.
+        # The standard library stops reading at a section with an unknown name.
         return self.parse_bogus_comment(i)
 
 

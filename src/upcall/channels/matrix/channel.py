@@ -58,14 +58,14 @@ class Matrix:
         await self._home.send(room, messages.line(line, event))
 
     async def listen(self, inbox: Inbox) -> None:
-        """Read whatever is new, from where the last reading ended, whoever's that was."""
+        """Read new events from the bookmark on, which an earlier daemon may have kept."""
         await self._home.sign_in()
         # Another account's bookmark means nothing to this one.
-        whose, _, since = (await inbox.bookmark()).partition(" ")
+        account, _, since = (await inbox.bookmark()).partition(" ")
         found = await self._home.sync("")
         await inbox.connected()
         await self._join(found, inbox)
-        if whose != self._home.user:
+        if account != self._home.user:
             # What was said before we came is not for us, unless it is about a message of ours.
             await self._take(found, "", inbox)
             since = found.until
@@ -113,7 +113,7 @@ class Matrix:
         if not done.encrypted:
             heard = await inbox.receive(inbound)
             if heard.again:
-                raise Unavailable("what somebody did could not be kept")
+                raise Unavailable("what a person did could not be kept")
             line = heard.line
         if not line:
             return
@@ -159,13 +159,13 @@ class Matrix:
         return event, None
 
     async def _alone_with_us(self, room: str) -> bool:
-        """Whether all that somebody says in a room is said to us."""
+        """Whether a room has one person beside us, who can only mean us."""
         if room not in self._pairs:
             self._pairs[room] = await self._home.alone_with_us(room)
         return self._pairs[room]
 
     async def _join(self, found: Synced, inbox: Inbox) -> None:
-        """Accept the invitations of people who may answer; the others wait until whoever sent them may."""
+        """Accept the invitations of people who may answer; the others wait until their senders may."""
         for room, sender in found.invitations.items():
             if len(self._invitations) < MOST_INVITATIONS:
                 self._invitations[room] = sender

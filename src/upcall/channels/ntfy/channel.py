@@ -1,4 +1,4 @@
-"""ntfy: a push message to whoever follows a topic, with buttons. A place is a topic."""
+"""ntfy: a push message with buttons to the subscribers of a topic. A place is a topic."""
 
 import logging
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Ntfy(OneWay):
         self._http = httpx2.AsyncClient(base_url=server, headers=headers, timeout=CALL_SECONDS)
 
     async def show(self, view: View, place: str) -> Reference:
-        """Publish a message whose button opens the question."""
+        """Publish a message with a button that opens the question."""
         body: dict[str, object] = {
             "topic": place,
             "title": shortened(view.heading, TITLE),

@@ -1,7 +1,7 @@
 """Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside, or signed HTTP.
 
-What somebody did is acknowledged once it is kept, because Slack delivers again what was not, or says that a button did
-not work. It waits for three seconds; in Socket Mode so do we, almost, and then acknowledge what is still on its way.
+A press or a message is acknowledged once it is kept: Slack delivers again what was not acknowledged, or says that a button
+did not work. It waits for three seconds. In Socket Mode the channel waits for two, and then acknowledges in any case.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ from upcall.ports.channel import (
 
 CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
-"""How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
+"""How long a press or a form may take to be kept; Slack gives up after three seconds."""
 
 ABOUT = "upcall_inquiry"
 """The type of the metadata that says which inquiry a message shows."""
@@ -99,7 +99,7 @@ class Slack:
             token=bot_token,
             base_url=api_url or AsyncWebClient.BASE_URL,
             timeout=CALL_SECONDS,
-            # A message that may have arrived is not sent again here: whoever called us decides.
+            # A message that may have arrived is not sent again here: the dispatcher decides.
             retry_handlers=[],
             logger=sdk_log,
         )
@@ -181,7 +181,7 @@ class Slack:
         client.socket_mode_request_listeners.append(hear)
         client.message_listeners.append(greet)
         try:
-            # Asked for here, because the client itself would ask for ever, whatever the reason.
+            # Asked for here, because the client itself would go on asking, even after a refusal.
             opened = await self._call("apps.connections.open", token=self._app_token)
             client.wss_uri = str(opened["url"])
             # The SDK does not say what these two return: nothing.
@@ -192,7 +192,7 @@ class Slack:
             await client.close()  # type: ignore[no-untyped-call]
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, what we may do, and whether we would hear anything."""
+        """The app's name and scopes, and whether Slack delivers what people do."""
         try:
             found = await self._call("auth.test")
         except (Refused, Unavailable) as problem:
@@ -282,7 +282,7 @@ class Slack:
         try:
             await tell()
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def _take(self, payload: Payload, inbox: Inbox) -> _Taken:
         """Hand over a press or a message."""

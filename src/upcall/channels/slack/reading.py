@@ -1,4 +1,4 @@
-"""What Slack sends: presses, forms and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Slack sends: presses, forms and messages, as what a person did. Words are passed on, never interpreted."""
 
 import hashlib
 import hmac

@@ -1,6 +1,6 @@
 """Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
 
-What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+An update is confirmed once it is kept, so an update that a crash interrupts is delivered again.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from upcall.channels import findings
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.plain import numbered
 from upcall.channels.telegram import messages
-from upcall.channels.telegram.draft import Draft
 from upcall.channels.telegram.errors import failure
+from upcall.channels.telegram.form_state import FormState
 from upcall.channels.telegram.messages import Content
 from upcall.channels.telegram.reading import Command, Note, Press, understood
 from upcall.channels.words import sentences
@@ -129,7 +129,7 @@ class Telegram:
             for update in updates:
                 if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
-                    raise Unavailable("what somebody did could not be kept")
+                    raise Unavailable("what a person did could not be kept")
                 offset = update.update_id + 1
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -157,7 +157,7 @@ class Telegram:
         problem_there = hook.last_error_message or ""
         called = Finding(
             ok=hook.url == self._url and not problem_there,
-            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            text=f"Telegram calls {hook.url or 'no address'}{f': {problem_there}' if problem_there else ''}",
             hint=f"it has to reach {self._url}",
         )
         return [signed_in, called]
@@ -167,7 +167,7 @@ class Telegram:
         await self._bot.session.close()
 
     async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = Heard(line="", accepted=False)
         try:
             match done:
@@ -183,58 +183,58 @@ class Telegram:
                 case None:
                     pass
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
         except StorageError:
-            log.exception("what somebody did could not be kept")
+            log.exception("an update could not be kept")
             return True
         except Exception:
-            # It would fail again, and whatever was done after it would wait for ever.
-            log.exception("what somebody did is left alone")
+            # It would fail again, and the updates after it would wait for ever.
+            log.exception("an update is left alone")
         return heard.again
 
     async def _press(self, press: Press, inbox: Inbox) -> Heard:
-        if press.pressed.draft.step is None:
+        if press.pressed.state.step is None:
             return await inbox.receive(press.inbound)
-        return await self._step(press.inbound, press.pressed.draft, inbox)
+        return await self._step(press.inbound, press.pressed.state, inbox)
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
         """Words in reply to a message that asks one question after the other are about the one that it is at."""
-        if note.draft is None or note.inbound.odd is not None:
+        if note.form is None or note.inbound.odd is not None:
             return await inbox.receive(note.inbound)
-        view = await inbox.view(note.draft.inquiry)
-        if note.draft.draft.step is None or view is None or view.outcome is not None:
+        view = await inbox.view(note.form.inquiry)
+        if note.form.state.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
-        draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
-        if len(view.questions) != len(draft.given):
+        state, step, said = note.form.state, note.form.state.step, note.inbound
+        if len(view.questions) != len(state.given):
             # Other bots have buttons too.
             return await inbox.receive(said)
         if not view.questions[step].custom and view.questions[step].choices:
             known = await inbox.knows(said.user)
             return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
-        draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
+        state = state.with_given(step, Given(words=said.words)).at(step + 1)
         about = Inbound(
             id=said.id,
             user=said.user,
             place=said.place,
             message=said.message,
-            inquiry=note.draft.inquiry,
-            given=draft.given,
+            inquiry=note.form.inquiry,
+            given=state.given,
         )
-        return await (inbox.receive(about) if draft.step is None else self._step(about, draft, inbox))
+        return await (inbox.receive(about) if state.step is None else self._step(about, state, inbox))
 
-    async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
+    async def _step(self, inbound: Inbound, state: FormState, inbox: Inbox) -> Heard:
         """Show what is chosen so far, and the question that is to be answered next."""
         if not await inbox.knows(inbound.user):
             return Heard(line=self._words["unknown_person"], accepted=False)
         view = await inbox.view(inbound.inquiry or "")
         if view is None:
             return Heard(line=self._words["no_question"], accepted=False)
-        if view.outcome is not None or len(view.questions) != len(draft.given):
-            # It is over: the message is brought up to date by whoever has settled it.
+        if view.outcome is not None or len(view.questions) != len(state.given):
+            # It is over: the worker brings the message up to date.
             return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
         assert inbound.message is not None
         try:
-            content = messages.message(view, self._words, draft)
+            content = messages.message(view, self._words, state)
             try:
                 await self._edit(inbound.message, content)
             except FormRefused as problem:

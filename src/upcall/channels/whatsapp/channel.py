@@ -146,7 +146,7 @@ class WhatsApp:
         return hmac.compare_digest(given.encode(), wanted.encode())
 
     async def _became(self, receipt: Receipt, inbox: Inbox) -> bool:
-        """Hand over what became of a message. Whether WhatsApp has to say it again."""
+        """Hand over what became of a message. Returns whether WhatsApp has to say it again."""
         if receipt.code:
             return await self._lost(receipt, inbox)
         if receipt.tag is None:
@@ -159,7 +159,7 @@ class WhatsApp:
         return False
 
     async def _lost(self, receipt: Receipt, inbox: Inbox) -> bool:
-        """Hand over that a message did not arrive. Whether it has to be said again, since the message may not be on record yet."""
+        """Hand over that a message did not arrive. Returns whether WhatsApp has to say it again: the message may not be on record yet."""
         log.warning("a message of ours did not arrive: %s %s", receipt.code, receipt.details)
         try:
             known = await inbox.failed(receipt.message, str(failure(receipt.code, receipt.details)))
@@ -169,7 +169,7 @@ class WhatsApp:
         return not known and time.time() - receipt.at < RECORD_SECONDS
 
     async def _take(self, inbound: Inbound, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = await inbox.receive(inbound)
         if heard.line and not heard.again:
             name = inbound.id.partition(":")[2]

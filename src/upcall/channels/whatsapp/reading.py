@@ -1,4 +1,4 @@
-"""What WhatsApp sends: presses, words and receipts. Tolerant, since fields come and go; words are never interpreted."""
+"""Reads what WhatsApp sends: presses, words and receipts. Fields may be missing; words are passed on, never interpreted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
 
 
 def _user(message: Payload, contacts: list[Payload], phone: str) -> str:
-    """The id that stays when somebody hides or changes their number."""
+    """The id of a person, which stays when they hide or change their number."""
     named = message.get("from_user_id") or message.get("user_id")
     if named:
         return str(named)

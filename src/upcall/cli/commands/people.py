@@ -37,7 +37,7 @@ def _list(args: Namespace) -> int:
         print_json(listed)
         return 0
     if not listed["items"]:
-        print("Nobody can answer in channels yet. `upcall people add NAME` makes a code to join with.")
+        print("No person can answer in channels yet. Add one with `upcall people add NAME`.")
     now, colour = time.time(), paint()
     for person in listed["items"]:
         names = [one_line(f"{each['channel']}:{each['user']}") for each in person["identities"]]
@@ -62,13 +62,13 @@ def _people(args: Namespace) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="what", required=True, metavar="add|list|remove")
-    add = actions.add_parser("add", help="let somebody answer: prints a code that they send to the app")
+    add = actions.add_parser("add", help="let a person answer: prints a code for them to send to the app")
     add.add_argument("name", metavar="NAME", help="what agents and others know them by")
     add.add_argument(
         "--identity", metavar="CHANNEL:ID", help="their id in a channel, where you know it already"
     )
-    listing = actions.add_parser("list", help="everybody, and where they have joined")
-    remove = actions.add_parser("remove", help="let somebody answer no more, at once")
+    listing = actions.add_parser("list", help="all people, and where they have joined")
+    remove = actions.add_parser("remove", help="stop a person from answering, at once")
     remove.add_argument("name", metavar="NAME")
     for action in (add, listing, remove):
         takes_json(action)

@@ -1,4 +1,4 @@
-"""`upcall rules`: what agents may do without asking, because somebody once said so."""
+"""`upcall rules`: remembered approvals, by which agents act without asking."""
 
 import time
 from argparse import ArgumentParser, Namespace

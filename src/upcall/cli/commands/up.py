@@ -13,13 +13,13 @@ def _up(args: Namespace) -> int:
         from upcall.home.launch import detach
 
         detach()
-    from upcall.daemon.process import Start, serve
+    from upcall.daemon.process import StartOptions, serve
 
     database = args.database
     if database is not None and "://" not in database:
         # What is typed counts from where it is typed.
         database = str(Path(database).expanduser().absolute())
-    start = Start(
+    start = StartOptions(
         host=args.host, port=args.port, database=database, replace=args.replace, ready_fd=args.ready_fd
     )
     return serve(default_home(), start)

@@ -120,7 +120,7 @@ def _draw(picker: Picker) -> None:
 
 @contextmanager
 def _terminal() -> Iterator[None]:
-    """A screen of our own, and keys as they are pressed; both as they were before, whatever happens."""
+    """Switch to the alternate screen and to single keys; restore both at the end, also after an exception."""
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
     ended = signal.signal(signal.SIGTERM, _end)

@@ -125,6 +125,9 @@ def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View
         link=link if can.link and inquiry.is_open else "",
         page=link,
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
+        agent=inquiry.origin.agent,
+        asker=inquiry.origin.asker,
+        run=inquiry.origin.run,
         secret=inquiry.secret,
     )
 

@@ -106,6 +106,10 @@ class View:
     link: str = ""
     page: str = ""
     outcome: str | None = None
+    agent: str = ""
+    asker: str = ""
+    """What the agent is called where people read it."""
+    run: int | None = None
     secret: bool = False
     """Whether neither its words nor its answer belong where others may look over a shoulder."""
 
