@@ -81,6 +81,7 @@ def test_another_package_brings_an_agent_and_settings_change_it() -> None:
     assert {"robot", *BUILT_IN} <= set(agent_names({}))
 
 
+@pytest.mark.promise("house/7")
 @pytest.mark.usefixtures("unread")
 def test_a_process_reads_the_entry_points_of_other_packages_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []

@@ -132,7 +132,7 @@ async def test_a_thread_that_cannot_be_read_holds_up_no_other_thread(
         )
     database.execute(f"UPDATE upcall.record SET body = '{{}}' WHERE kind = '{THREAD}' AND key = 'broken'")
     assert {record.state for record in (await database.store.records(QUEUE)).items} == {"broken", "sound"}
-    await broker.turns.look()
+    await broker.thread_queue.advance_all()
     assert not (await database.store.get(waiting["sound"].id)).is_queued
     assert "the thread broken" in caplog.text
 

@@ -1,6 +1,6 @@
 """Slack on this machine: its Web API, Socket Mode and signed HTTP over real sockets, with its limits, for the real SDK.
 
-It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on whoever does
+It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on a client that does
 not acknowledge within three seconds.
 """
 
@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from tests.channels.changing import Changing
 from tests.channels.slack_limits import every, problem_with
-from upcall.channels.slack.app import SCOPES
+from upcall.channels.slack.app import OPTIONAL_SCOPES, SCOPES
 from upcall.channels.slack.channel import Slack
 from upcall.testing.channel_house import Message
 
@@ -54,6 +54,8 @@ class FakeSlack(Changing):
         self.refusing: dict[str, str] = {}
         """What is said to each call of these methods."""
         self.takes_blocks = True
+        self.scopes: Sequence[str] = (*SCOPES, *OPTIONAL_SCOPES)
+        """The scopes with which the app was installed."""
         self._failing: str | None = None
         self._busy = 0
         self.silent = False
@@ -117,7 +119,7 @@ class FakeSlack(Changing):
         return {name: _read(sent["text"]) for name, sent in self._posted.items() if not sent.get("blocks")}
 
     async def press_form(self, user: str, message: str) -> None:
-        """Press what opens the form, whatever comes of it."""
+        """Press the button that opens the form, without waiting for the form."""
         buttons = [each for each in every(self._posted[message]["blocks"]) if each.get("type") == "button"]
         await self._press(user, message, buttons[0], {})
 
@@ -132,7 +134,7 @@ class FakeSlack(Changing):
             await self._press(user, message, next(b for b in buttons if b["action_id"] == "send:0"), state)
         else:
             pressed = [each for each in buttons if _label(posted["blocks"], each) == answers[0][0]]
-            assert pressed, f"nobody sees {answers[0][0]!r} in {buttons}"
+            assert pressed, f"{answers[0][0]!r} is not shown in {buttons}"
             await self._press(user, message, pressed[0], {})
 
     async def reply(self, user: str, message: str, words: str) -> None:
@@ -166,7 +168,7 @@ class FakeSlack(Changing):
         await self._send(*self._last)
 
     async def disconnect(self) -> None:
-        """Ask whoever is connected to connect again, as Slack does every few hours."""
+        """Ask the connected client to connect again, as Slack does every few hours."""
         for socket in list(self._sockets):
             await socket.send_json({"type": "disconnect", "reason": "refresh_requested"})
 
@@ -186,19 +188,27 @@ class FakeSlack(Changing):
                 return _no("invalid_auth")
             if method in self.refusing:
                 return _no(self.refusing[method])
-            return self._done(method, sent)
+            done = self._done(method, sent)
         finally:
             self._changed.set()
+        if method == "chat.postMessage":
+            await self._may_reply()
+        return done
 
     def _done(self, method: str, sent: Json) -> web.Response:
         match method:
             case "auth.test":
-                return _yes({"x-oauth-scopes": ",".join(SCOPES)}, user="upcall", team="Acme", user_id=BOT)
+                scopes = {"x-oauth-scopes": ",".join(self.scopes)}
+                return _yes(scopes, user="upcall", team="Acme", user_id=BOT)
             case "chat.postMessage" | "chat.update":
                 return self._message(method, sent)
             case "chat.postEphemeral":
                 self._lines.append((sent["user"], _read(sent["text"])))
                 return _yes(message_ts=self._ts())
+            case "conversations.open":
+                if "im:write" not in self.scopes:
+                    return _no("missing_scope")
+                return _yes(channel={"id": f"D{sent['users']}"})
             case "conversations.history":
                 return self._history(sent)
             case "views.open":
@@ -236,6 +246,8 @@ class FakeSlack(Changing):
         return _yes(channel=channel, ts=ts)
 
     def _history(self, sent: Json) -> web.Response:
+        if not sent["channel"].startswith(("C", "D", "G")):
+            return _no("channel_not_found")
         found = [
             {"ts": name.partition("/")[2], "metadata": posted.get("metadata") or {}}
             for name, posted in self._posted.items()
@@ -329,7 +341,7 @@ class FakeSlack(Changing):
 
 
 class CallingSlack(FakeSlack):
-    """A Slack that calls whoever has no Socket Mode."""
+    """A Slack that calls the app, which has no Socket Mode."""
 
     address = ""
 
@@ -345,7 +357,7 @@ class CallingSlack(FakeSlack):
         return bool(self.address)
 
     async def post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Call, whatever comes of it."""
+        """Call the app; its status and its body."""
         async with (
             asyncio.timeout(ACK_SECONDS),
             ClientSession() as session,
@@ -415,7 +427,7 @@ def _filled(fields: list[Json], answers: Sequence[Sequence[str]]) -> Json:
             value: Json = {"value": wanted[0]}
         else:
             chosen = [each for each in element["options"] if each["text"]["text"] in wanted]
-            assert len(chosen) == len(wanted), f"nobody sees {wanted} in {element['options']}"
+            assert len(chosen) == len(wanted), f"{wanted} is not shown in {element['options']}"
             one = element["type"] in {"radio_buttons", "static_select"}
             value = {"selected_option": chosen[0]} if one else {"selected_options": chosen}
         state[block["block_id"]] = {element["action_id"]: {"type": element["type"], **value}}

@@ -1,7 +1,7 @@
 """WhatsApp on this machine: Meta's Cloud API over real sockets, with its limits and its signed calls.
 
 It takes nothing that WhatsApp would refuse, lets people press only what is really shown, says afterwards whether a
-message went out, and lets nobody write first to somebody whose 24 hours are over.
+message went out, and refuses free text to a person 24 hours after their last message.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import httpx2
@@ -25,6 +25,7 @@ from upcall.testing.channel_house import Message
 TOKEN, APP_SECRET, VERIFY_TOKEN = "EAA-token", "app-secret", "agreed"
 NUMBER = "106540352242922"
 URL = "https://upcall.example/channels/tried"
+TAG = "biz_opaque_callback_data"
 Json = dict[str, Any]
 OVER: Json = {"code": 131047, "title": "Re-engagement message", "message": "Re-engagement message"}
 
@@ -105,10 +106,13 @@ class FakeWhatsApp(Changing):
         self.url = ""
         self.replies: list[int] = []
         self.over: Literal["at once", "later"] | None = None
-        """Whether everybody's 24 hours are over, and when we are told so."""
+        """Whether the 24 hours of all people are over, and when WhatsApp says so."""
         self.phones = True
         """Whether people show their numbers."""
         self.takes_buttons = True
+        self.sends_receipts = True
+        """Whether receipts are delivered at once."""
+        self._undelivered: list[Json] = []
         self._reachable = ""
         self._posted: dict[str, Json] = {}
         self._said: dict[str, str] = {}
@@ -214,6 +218,12 @@ class FakeWhatsApp(Changing):
         await self._deliver(_payload(statuses=[lost]))
         return self.replies[-1]
 
+    async def deliver_again(self) -> None:
+        """Deliver the receipts that a daemon which was down has not got, as WhatsApp does for some days."""
+        undelivered, self._undelivered = self._undelivered, []
+        for payload in undelivered:
+            await self._deliver(payload)
+
     def sent(self, message: str) -> Json:
         """What we were sent, as it came."""
         return self._posted[message]
@@ -232,9 +242,11 @@ class FakeWhatsApp(Changing):
         try:
             if request.headers.get("Authorization") != f"Bearer {TOKEN}":
                 return _no(401, 190, "Error validating access token")
-            return self._taken(sent)
+            taken = self._taken(sent)
         finally:
             self._changed.set()
+        await self._may_reply()
+        return taken
 
     def _taken(self, sent: Json) -> web.Response:
         if self._failing == "signed_out":
@@ -252,6 +264,8 @@ class FakeWhatsApp(Changing):
             return _no(400, 131009, "Parameter value is not valid")
         if problem := problem_with(sent):
             return _no(400, 100, f"Invalid parameter: {problem}")
+        if len(sent.get(TAG, "")) > 512:
+            return _no(400, 100, f"Invalid parameter: {TAG}")
         quoted = sent.get("context", {}).get("message_id")
         if quoted is not None and quoted not in self._posted and quoted not in self._said:
             return _no(400, 131009, "Parameter value is not valid")
@@ -266,15 +280,22 @@ class FakeWhatsApp(Changing):
         if not over:
             self._posted[name] = sent
         status = {"id": name, "status": "sent", "recipient_id": to}
-        self._receipt(status | {"status": "failed", "errors": [OVER]} if over else status)
+        tag = {"biz_opaque_callback_data": sent[TAG]} if TAG in sent else {}
+        # WhatsApp promises the tag for messages that were sent, delivered or read, not for failed ones.
+        self._receipt(status | {"status": "failed", "errors": [OVER]} if over else status | tag)
         return web.json_response({"messaging_product": "whatsapp", "messages": [{"id": name}]})
 
     def _receipt(self, status: Json) -> None:
         async def deliver() -> None:
-            # A daemon that is down is told another time, which nobody here waits for.
-            with suppress(httpx2.TransportError):
-                await self._deliver(_payload(statuses=[status]))
+            payload = _payload(statuses=[status])
+            try:
+                await self._deliver(payload)
+            except httpx2.TransportError:
+                self._undelivered.append(payload)
 
+        if not self.sends_receipts:
+            self._undelivered.append(_payload(statuses=[status]))
+            return
         task = asyncio.create_task(deliver())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

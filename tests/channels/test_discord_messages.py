@@ -119,6 +119,17 @@ def test_no_backticks_of_an_action_leave_its_fence(count: int) -> None:
     assert sent["content"].count("```") == 4
 
 
+def test_options_of_which_a_form_shows_only_the_beginning_are_listed_whole_in_the_message() -> None:
+    begin = "🌍" * 60
+    questions = [{"question": "Where?", "options": [f"{begin}A", f"{begin}B"]}, {"question": "What name?"}]
+    seen = shown(questions=questions)
+    content = read(messages.content(seen))
+    assert f"1. {begin}A\n2. {begin}B" in content
+    (field, _, _) = messages.form(seen, WORDS)["components"]
+    assert [option["label"] for option in field["component"]["options"]] == ["1", "2"]
+    assert problem_with(messages.message(seen, WORDS)) is None
+
+
 @pytest.mark.parametrize(
     ("count", "fields"),
     [
@@ -131,8 +142,11 @@ def test_no_backticks_of_an_action_leave_its_fence(count: int) -> None:
 def test_a_form_has_a_list_for_each_question_and_words_of_ones_own_where_they_fit(
     count: int, fields: list[str]
 ) -> None:
-    question = {"question": "Which of them, " + "x" * 60, "options": ["a", "b", "c"], "multiSelect": True}
-    form = messages.form(shown(questions=[question] * count), WORDS)
+    questions = [
+        {"question": f"Which of them, {number}" + "x" * 60, "options": ["a", "b", "c"], "multiSelect": True}
+        for number in range(count)
+    ]
+    form = messages.form(shown(questions=questions), WORDS)
     kinds = {3: "select", 4: "text"}
     made = [each["component"] for each in form["components"]]
     said = [
@@ -153,7 +167,7 @@ def test_what_is_sent_back_is_read_and_what_makes_no_sense_is_not() -> None:
     assert reading.submitted({"custom_id": "other:i1:2"}) is None
     assert reading.submitted({"custom_id": "send:i1:x"}) is None
     assert reading.pressed({"custom_id": "pick:i1:x"}) is None
-    assert reading.pressed({"custom_id": "somebody else's"}) is None
+    assert reading.pressed({"custom_id": "another bot's"}) is None
     assert reading.pressed({"custom_id": "list:i1", "values": ["4"]}) == reading.Pressed(
         inquiry="i1", given=(Given(picks=(4,)),)
     )

@@ -157,6 +157,27 @@ def test_an_html_reply_below_its_quotation_is_its_words_alone() -> None:
     assert letter_in(raw.encode(), OWN, "1").words == "1"
 
 
+ALTERNATIVES = "Content-Type: multipart/alternative; boundary=y\r\n\r\n--y\r\nContent-Type: text/html\r\n\r\n<p>no!</p>\r\n"
+ATTACHED = "Content-Type: message/rfc822\r\n\r\nFrom: bo@example.test\r\n\r\nyes\r\n"
+FOOTER = "Content-Type: text/plain\r\n\r\nScanned for viruses.\r\n"
+NOTES = "Content-Type: text/plain\r\nContent-Disposition: attachment\r\n\r\nyes\r\n"
+
+
+@pytest.mark.parametrize("added", [ATTACHED, FOOTER, NOTES])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Content-Type: text/html\r\n\r\n<p>no</p>\r\n",
+        "Content-Type: text/plain\r\n\r\nno\r\n",
+        f"{ALTERNATIVES}--y\r\nContent-Type: text/plain\r\n\r\nno\r\n--y--\r\n",
+    ],
+)
+def test_what_is_attached_or_added_below_a_reply_is_not_taken_for_it(reply: str, added: str) -> None:
+    raw = "From: ana@example.test\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
+    raw += f"--x\r\n{reply}--x\r\n{added}--x--\r\n"
+    assert letter_in(raw.encode(), OWN, "1").words == "no"
+
+
 def test_html_alone_is_read_without_its_markup_and_quotation() -> None:
     raw = (
         f"From: Ana <Ana@Example.test>\r\nTo: {reply_address(OWN, TAG).upper()}\r\nMessage-ID: <1@x>\r\n"

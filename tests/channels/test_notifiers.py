@@ -162,6 +162,19 @@ async def test_what_an_agent_wrote_is_barred_and_links_nothing_where_it_is_only_
         assert "\n│ see https://evil.example or evil.com" in sent["message"].replace("\u200b", "")
 
 
+async def test_labels_that_begin_alike_and_are_too_long_for_a_button_are_pressed_by_number() -> None:
+    begin = "Deploy to the production cluster in Frankfurt with configuration"
+    async with served() as service:
+        ntfy = Ntfy(server=service.url, token="tk_1")
+        await ntfy.show(shown(ntfy.capabilities, options=[f"{begin} A", f"{begin} B"]), "topic")
+        await ntfy.show(shown(ntfy.capabilities, options=["Redis", "Memcached"]), "topic")
+        await ntfy.close()
+    long, short = service.taken
+    assert [action["label"] for action in long["actions"]] == ["1", "2", "Answer"]
+    assert f"│ 1. {begin} A\n│ 2. {begin} B" in long["message"]
+    assert [action["label"] for action in short["actions"]] == ["Redis", "Memcached", "Answer"]
+
+
 @pytest.mark.promise("trust/63")
 async def test_what_ntfy_refuses_with_buttons_is_sent_without_them() -> None:
     async with served() as service:
@@ -201,7 +214,7 @@ async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.Mon
     loop, seen = asyncio.get_running_loop(), threading.Event()
 
     def browse(link: str) -> None:
-        # A browser that is there until whoever waits for it has seen it.
+        # A browser that stays open until the test has seen its address.
         loop.call_soon_threadsafe(opened.put_nowait, link)
         seen.wait(SECONDS)
 
@@ -239,7 +252,7 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
         await listening
 
 
-async def test_a_desktop_whose_clicks_cannot_be_heard_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_desktop_that_does_not_deliver_clicks_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("upcall.channels.desktop.channel.WATCH", "no rule at all")
     async with a_screen() as (address, screen):
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)

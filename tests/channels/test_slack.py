@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, CallingSlack, FakeSlack
 from upcall.broker.broker import Reply
+from upcall.channels.slack.app import SCOPES
 from upcall.channels.slack.channel import Slack
 from upcall.channels.slack.reading import written
 from upcall.channels.words import sentences
@@ -202,7 +203,7 @@ async def test_wrong_tokens_are_found_by_a_check(slack: FakeSlack) -> None:
     assert [finding.ok for finding in await deaf.check()] == [True, False]
 
 
-async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
     nowhere = Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url="http://127.0.0.1:9/api/")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="C1", message="C1/1.1"), "hello")
@@ -215,18 +216,19 @@ def test_slack_says_when_words_were_written() -> None:
     assert told.at == 1700000000.25
 
 
-@pytest.mark.promise("trust/49")
+@pytest.mark.promise("trust/49", "trust/86")
 @pytest.mark.parametrize("answered_meanwhile", [False, True])
-async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
-    slack: FakeSlack, tmp_path: Path, *, answered_meanwhile: bool
+@pytest.mark.parametrize("address", [FakeSlack.place, FakeSlack.direct])
+async def test_after_a_lost_reply_the_message_is_found_and_not_shown_twice(
+    slack: FakeSlack, tmp_path: Path, address: str, *, answered_meanwhile: bool
 ) -> None:
-    async with a_house(slack, tmp_path) as house:
+    async with a_house(slack, tmp_path, address=address) as house:
         slack.silent = True
         inquiry = await house.ask(options=["Redis", "Memcached"])
         await slack.until(lambda: len(slack.messages()) == 1)
         # The daemon ends here, and never hears which message that is.
     slack.silent = False
-    async with a_house(slack, tmp_path) as house:
+    async with a_house(slack, tmp_path, address=address) as house:
         if answered_meanwhile:
             await house.broker.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
         else:
@@ -236,6 +238,26 @@ async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
         await house.ask(options=["Redis", "Memcached"], context="another one")
         await slack.until(lambda: "another one" in slack.messages()[-1].text)
         assert len(slack.messages()) == 2
+
+
+@pytest.mark.promise("trust/49")
+async def test_an_app_that_may_not_open_direct_messages_shows_a_question_twice_and_either_press_closes_both(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    slack.scopes = SCOPES
+    async with a_house(slack, tmp_path, address=slack.direct) as house:
+        slack.silent = True
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await slack.until(lambda: len(slack.messages()) == 1)
+    slack.silent = False
+    async with a_house(slack, tmp_path, address=slack.direct) as house:
+        await slack.until(lambda: len(slack.messages()) == 2)
+        assert await house.dispatch.faults("tried") == []
+        await slack.answer(slack.known, slack.messages()[0].name, [["Redis"]])
+        assert await house.answers(inquiry) == [["Redis"]]
+        await slack.until(lambda: not any(message.answerable for message in slack.messages()))
+        findings = await house.dispatch.check("tried")
+        assert [finding.text for finding in findings if "im:write" in finding.text and finding.ok]
 
 
 @pytest.mark.promise("trust/52")

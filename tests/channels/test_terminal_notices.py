@@ -5,7 +5,7 @@ import io
 import pytest
 from typing_extensions import override
 
-from upcall.dispatch.notifying import Notice, terminal
+from upcall.channels.notifications.channel import Notice, terminal
 
 pytestmark = pytest.mark.promise("spec/84")
 
@@ -19,7 +19,6 @@ class Terminal(io.StringIO):
 
 
 NOTICE = Notice(
-    inquiry="01",
     title="up;call",
     text="claude needs input",
     question="Which\x1b\\ cache\x07?\u202e",

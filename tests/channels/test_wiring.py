@@ -23,6 +23,7 @@ from upcall.config.channels import (
 )
 from upcall.config.settings import Config
 from upcall.daemon.wiring.channels import channel_routing, follow_up, posts
+from upcall.domain.channel.notification import Notifications
 from upcall.domain.channel.routing import Place, Quiet
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.inquiry import Cancelled, Closing, Inquiry
@@ -59,7 +60,7 @@ def test_channels_and_routes_are_as_the_settings_say() -> None:
 
 def test_without_channels_a_step_has_no_more_consequences_than_before() -> None:
     assert posts(Config(), "http://127.0.0.1:1") == []
-    assert follow_up(channel_routing(Config())) is resume.consequences
+    assert follow_up(channel_routing(Config()), Notifications()) is resume.consequences
 
 
 def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +72,7 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
     assert caught.value.message.startswith("channels.chat: slack needs a library")
 
 
-async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_somebodys(
+async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_a_persons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Slack, "capabilities", replace(Slack.capabilities, link=True))

@@ -67,6 +67,9 @@ class Desk:
     async def failed(self, message: str, reason: str) -> bool:
         return True
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Nothing is adopted."""
+
     async def say(self, line: Line) -> None:
         """Nothing is said."""
 

@@ -195,7 +195,7 @@ def test_bad_attachments_are_refused(attachments: object) -> None:
 
 
 @pytest.mark.promise("spec/138")
-def test_secrets_are_masked_and_counted_before_anybody_sees_them() -> None:
+def test_secrets_are_masked_and_counted_before_a_question_is_stored() -> None:
     token = "ghp_" + "a1B2" * 9
     made = draft({"question": f"May I use {token}?", "context": f"token={token}"})
 
@@ -233,7 +233,7 @@ keys = st.sampled_from(
 
 
 @given(st.dictionaries(keys, json_values, max_size=6))
-def test_whatever_is_sent_is_asked_or_refused_in_our_own_words(sent: dict[str, object]) -> None:
+def test_any_request_is_asked_or_refused_with_an_error_of_ours(sent: dict[str, object]) -> None:
     try:
         made = draft(sent)
     except UpcallError:
@@ -282,6 +282,25 @@ def test_a_question_or_a_label_in_which_nothing_can_be_seen_is_refused(text: str
 def test_labels_that_look_the_same_are_refused(one: str, other: str) -> None:
     with pytest.raises(InvalidInquiry, match="same label"):
         draft({"question": "Which?", "options": [one, other]})
+
+
+@pytest.mark.promise("trust/61")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    (
+        ("Which cache?", "Which cache?"),
+        ("Which cache?", "Which\u200b cache?"),
+        ("Is password=hunter22 good?", "Is password=hunter23 good?"),
+    ),
+)
+def test_questions_that_look_the_same_are_refused(one: str, other: str) -> None:
+    with pytest.raises(InvalidInquiry, match="look the same"):
+        draft({"questions": [{"question": one}, {"question": "On which port?"}, {"question": other}]})
+
+
+def test_questions_that_differ_in_their_headers_are_taken() -> None:
+    asked = [{"header": name, "question": "Which framework?"} for name in ("Page", "Server")]
+    assert len(draft({"questions": asked}).questions) == 2
 
 
 def test_labels_that_differ_in_case_or_in_a_symbol_are_taken() -> None:

@@ -97,7 +97,7 @@ def test_several_questions_are_numbered_the_way_they_are_answered() -> None:
     )
 
 
-def test_an_approval_numbers_approve_before_deny_whatever_the_asker_sent() -> None:
+def test_an_approval_numbers_approve_before_deny_in_every_case() -> None:
     question = Question(text="Delete the branch?", options=(Option(label="Deny"), Option(label="Approve")))
     assert prompt_text(an_inquiry(question, kind=Kind.APPROVAL)) == (
         "❓ Approval needed:\n"
@@ -156,7 +156,7 @@ def test_choices_are_one_numbered_line() -> None:
         (Rejected(closing=BY_ANA), "✗ Declined — by Ana"),
         (Rejected(closing=replace(BY_ANA, reason="not mine")), "✗ Declined — by Ana: not mine"),
         (Cancelled(closing=replace(BY_ANA, by="bot", reason="turn over")), "✗ Cancelled — by bot: turn over"),
-        (Expired(closing=BY_POLICY), "✗ Expired: nobody answered in time"),
+        (Expired(closing=BY_POLICY), "✗ Expired: no answer came in time"),
         (Failed(closing=replace(BY_POLICY, reason="no route")), "✗ Failed: no route"),
         (Failed(closing=replace(BY_POLICY, reason=None)), "✗ Failed"),
     ),
@@ -176,7 +176,7 @@ def test_an_open_inquiry_is_waiting() -> None:
     assert resolution_text(an_inquiry()) == "… Waiting for an answer"
 
 
-def test_a_secret_answer_is_told_to_the_model_and_to_nobody_else() -> None:
+def test_a_secret_answer_is_told_to_the_model_only() -> None:
     inquiry = replace(an_inquiry(), secret=True, state=answered(("hunter2",)))
     assert resolution_text(inquiry) == "✓ Answered — by Ana"
     assert answer_text(inquiry) == "The user answered: hunter2"
@@ -196,13 +196,13 @@ def test_the_model_is_told_several_answers_line_by_line() -> None:
     )
 
 
-def test_the_model_is_told_when_nobody_answered_and_a_policy_did() -> None:
+def test_the_model_is_told_when_a_policy_answered_instead_of_a_person() -> None:
     by_policy = answered(("Deny",), closing=BY_POLICY)
     assert answer_text(replace(an_inquiry(), state=by_policy)) == (
-        "Nobody answered in time; by policy the answer is: Deny"
+        "No answer came in time; by policy the answer is: Deny"
     )
     both = replace(an_inquiry(TARGET, TARGET), state=answered(("a",), ("a",), closing=BY_POLICY))
-    assert answer_text(both).splitlines()[0] == "Nobody answered in time; by policy the answers are:"
+    assert answer_text(both).splitlines()[0] == "No answer came in time; by policy the answers are:"
 
 
 def test_without_an_answer_the_model_is_told_how_it_ended() -> None:

@@ -130,6 +130,13 @@ async def test_free_text_is_passed_on_as_it_is(hook: Hook) -> None:
     assert said["updatedInput"]["answers"] == {"Which database?": "Neither, ask ops"}
 
 
+@pytest.mark.promise("trust/61")
+async def test_questions_with_the_same_words_are_refused_since_their_answers_would_be_one(hook: Hook) -> None:
+    told = await hook.decided(asking("toolu_1", QUESTION, {**QUESTION, "header": "Test DB"}))
+    assert (told["permissionDecision"], "same words" in told["permissionDecisionReason"]) == ("deny", True)
+    assert await asyncio.to_thread(hook.house.history) == []
+
+
 async def test_a_question_is_never_refused_for_its_length(hook: Hook) -> None:
     long = {**QUESTION, "question": "Why? " * 2000, "header": "h" * 200}
     said = await hook.answered(asking("t", long), "1")

@@ -14,7 +14,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
@@ -119,7 +119,7 @@ class House:
     broker: Broker
     access: Access
     runs: Runs
-    held: Held
+    held: ConnectedSessions
     work: Path
 
     async def begin(self, task: str, **order: object) -> Run:
@@ -254,7 +254,7 @@ async def a_house(
     await broker.start()
     access = Access(store)
     await access.load()
-    held = Held()
+    held = ConnectedSessions()
     runs = Runs(
         Premises(
             home=home,

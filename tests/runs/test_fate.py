@@ -46,9 +46,9 @@ async def test_a_run_that_has_ended_is_brought_back(house: House) -> None:
 
 async def test_a_session_of_ones_own_is_brought_back_once_its_pipe_is_gone(house: House) -> None:
     origin = {"program": "plain", "session": "s-1", "workspace": str(house.work)}
-    house.held.take("plain:s-1")
+    house.held.connect("plain:s-1")
     assert (await told(house, await house.ask_as(origin)))["to"] == "agent"
-    house.held.release("plain:s-1")
+    house.held.disconnect("plain:s-1")
     assert (await told(house, await house.ask_as(origin, "And now?")))["to"] == "run"
 
 
@@ -56,9 +56,9 @@ async def test_an_asker_that_is_gone_is_said_to_be_with_how_to_go_on(house: Hous
     """It never told its session, so a person has to choose it."""
     origin = {"program": "plain", "session": "plain", "workspace": str(house.work)}
     asked = await house.ask_as(origin)
-    house.held.ask(asked.id)
+    house.held.start_asking(asked.id)
     assert (await told(house, asked))["to"] == "agent"
-    house.held.hang_up([asked.id])
+    house.held.stop_asking([asked.id])
     fate = await told(house, await house.ask_as(origin, "And now?"))
     assert fate["to"] == "gone"
     assert fate["command"].startswith(f"cd {house.work} && ")

@@ -17,7 +17,7 @@ from upcall.domain.roles import Caller, Role
 from upcall.domain.run.api_errors import MOST_REFUSALS, awaited, next_try
 from upcall.domain.run.run import RunState
 from upcall.doors.mcp.tools import Asker, Tools
-from upcall.home.handed import Handed, Handovers
+from upcall.home.saved_environments import SavedEnvironment, SavedEnvironments
 from upcall.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
@@ -106,9 +106,9 @@ async def test_a_resumed_session_is_told_once_although_the_store_failed_when_it_
 async def test_a_damaged_question_with_a_handed_environment_holds_up_no_run(tmp_path: Path) -> None:
     async with a_house(tmp_path) as house:
         damaged, over = await house.ask_as({"program": "plain"}), await house.ask_as({"program": "plain"})
-        handovers = Handovers(house.home.path)
+        handovers = SavedEnvironments(house.home.path)
         for inquiry in (damaged, over):
-            handovers.leave(inquiry.id, Handed(environment={}, arguments=[], whole=True))
+            handovers.save(inquiry.id, SavedEnvironment(environment={}, arguments=[], whole=True))
         (house.home.path / "handed" / "notes of mine.json").touch()
         house.sql(f"UPDATE inquiry SET body = '{{}}' WHERE id = '{damaged.id}'")
     async with a_house(tmp_path, limit=1) as house:
@@ -122,8 +122,8 @@ async def test_a_damaged_question_with_a_handed_environment_holds_up_no_run(tmp_
 
 
 def test_what_a_killed_pipe_has_begun_to_hand_over_is_removed_later(tmp_path: Path) -> None:
-    handovers = Handovers(tmp_path)
-    handovers.leave("01a", Handed(environment={"A": "b"}, arguments=[], whole=True))
+    handovers = SavedEnvironments(tmp_path)
+    handovers.save("01a", SavedEnvironment(environment={"A": "b"}, arguments=[], whole=True))
     begun = tmp_path / "handed" / ".01b.json.77"
     begun.write_text("{")
     handovers.forget_unfinished(begun.stat().st_mtime)
@@ -307,12 +307,12 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
         "workspace": str(house.work),
         "agent": "local",
     }
-    house.held.take("plain:s-9")
+    house.held.connect("plain:s-9")
     asked = await house.ask_as(stranger)
     await house.answer(asked)
     await house.store.hasten("resume", "session:plain:s-9", 0)
     assert (await house.runs.find()).items == ()
-    house.held.release("plain:s-9")
+    house.held.disconnect("plain:s-9")
     adopted = await house.until_begun(1)
     over = await house.until_state(adopted, *OVER)
     assert (over.state, over.session, over.starts) == (RunState.COMPLETED, "s-9", 1)

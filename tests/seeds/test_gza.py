@@ -21,10 +21,10 @@ from typing_extensions import override
 from tests.cli.conftest import Program
 from tests.files.news import until
 from upcall.broker.broker import Policy
+from upcall.channels.notifications.channel import Notice, bell
 from upcall.cli.client import Client
 from upcall.cli.commands.show import branch_of
 from upcall.config.settings import Config, load
-from upcall.dispatch.notifying import Notice, bell
 from upcall.home.files import Home
 
 
@@ -299,7 +299,7 @@ async def test_a_bell_rings_in_a_terminal_and_nowhere_else() -> None:
     """Terminal bell: `print("\\a")` when question detected."""
     for tty, heard in ((True, "\a"), (False, "")):
         stream = Stream(tty=tty)
-        notice = Notice(inquiry="01", title="gza", text="", question="", ref="a7", agent="claude", run=42)
+        notice = Notice(title="gza", text="", question="", ref="a7", agent="claude", run=42)
         await bell(stream)(notice)
         assert stream.getvalue() == heard
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.stores.test_postgres_processes import line
-from upcall.broker.presence import JOB as PRESENCE
+from upcall.broker.heartbeat import JOB as PRESENCE
 from upcall.config.settings import load
 from upcall.daemon.wiring.store import open_store
 from upcall.domain.records import TAKEN_OVER, Effects, Job

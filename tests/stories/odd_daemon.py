@@ -32,7 +32,7 @@ def main() -> int:
     right, wrong_by = time.time, float(os.environ["CLOCK"])
     # Before anything takes it for the time.
     time.time = lambda: right() + wrong_by
-    from upcall.broker import presence
+    from upcall.broker import heartbeat
     from upcall.cli.app import run
     from upcall.dispatch import escalating, listening, worker
     from upcall.runs import resume as resuming
@@ -44,7 +44,7 @@ def main() -> int:
         assert "upcall.daemon.wiring.channels" not in sys.modules
         escalating.LEASE = listening.LEASE = lease
         resuming.LEASE = resuming.STARTED_WITHIN = lease
-        defaults = presence.Presence.__init__.__kwdefaults__
+        defaults = heartbeat.Heartbeat.__init__.__kwdefaults__
         assert defaults is not None
         defaults["lease"] = lease
     kinds = os.environ.get("HALT", "").split()

@@ -187,6 +187,7 @@ async def test_long_polling_goes_on_at_another_daemon_when_its_own_is_killed(
             await anyio.to_thread.run_sync(there.person.post, "/v1/inquiries", QUESTION)
             await anyio.to_thread.run_sync(wait_until_shown, database)
             await anyio.to_thread.run_sync(here.kill)
+            await telegram.until(lambda: len(telegram.messages()) == 1)
             await telegram.answer(telegram.known, telegram.messages()[0].name, [["staging"]])
             await telegram.until(lambda: "Answered: staging — by ana" in telegram.messages()[0].text)
             assert "listening to telegram" in there.log

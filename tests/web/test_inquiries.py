@@ -371,7 +371,12 @@ async def test_a_token_attaches_a_limited_number_of_bytes_within_an_hour(tmp_pat
 
 @pytest.mark.promise("trust/61")
 @pytest.mark.parametrize(
-    "body", [{"question": "\u3164"}, {"question": "Which?", "options": ["Redis", "Re\u200bdis"]}]
+    "body",
+    [
+        {"question": "\u3164"},
+        {"question": "Which?", "options": ["Redis", "Re\u200bdis"]},
+        {"questions": ["Which?", "Whi\u200bch?"]},
+    ],
 )
 async def test_what_no_person_could_tell_apart_is_refused(house: House, body: dict[str, Any]) -> None:
     assert code(await house.as_("builder").post("/v1/inquiries", json=body)) == (422, "invalid_inquiry")

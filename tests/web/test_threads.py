@@ -453,17 +453,17 @@ async def test_a_message_waits_for_the_next_turn_while_a_question_is_open_if_so_
 
 async def test_a_turn_that_was_left_uncalled_is_called_at_the_next_start(house: House) -> None:
     """Whoever asked was ended before it could call its own question up."""
-    turns = house.broker.turns
-    advance = turns.advance
+    queue = house.broker.thread_queue
+    advance = queue.advance
 
     async def halted(name: str) -> None:
         """A process that ends here."""
 
-    turns.advance = halted  # type: ignore[method-assign]  # stands for a process that ends
+    queue.advance = halted  # type: ignore[method-assign]  # stands for a process that ends
     asked = await house.asked(**CHOICE, thread="t1")
     assert asked["queued"] is True
-    turns.advance = advance  # type: ignore[method-assign]  # as it was
-    await turns.look()
+    queue.advance = advance  # type: ignore[method-assign]  # as it was
+    await queue.advance_all()
     assert (await thread_of(house))["prompt"]["inquiry"] == asked["id"]
 
 
@@ -519,10 +519,10 @@ async def test_an_agent_that_asked_two_at_once_is_asked_for_the_second_before_it
     first = await house.asked(**CHOICE, thread="t1")
     second = await house.asked(question="And then?", thread="t1")
     await house.answered(first["id"])
-    await house.broker.turns.look()
+    await house.broker.thread_queue.advance_all()
     assert (await thread_of(house))["prompt"]["inquiry"] == first["id"]
     house.clock.now += 5
-    await house.broker.turns.look()
+    await house.broker.thread_queue.advance_all()
     assert (await thread_of(house))["prompt"]["inquiry"] == second["id"]
     await house.post("builder", f"{first['id']}/collect")
     assert types(await items(house)) == [
@@ -537,7 +537,7 @@ async def test_an_answer_that_nobody_waits_behind_is_not_hurried(house: House) -
     asked = await house.asked(**CHOICE, thread="t1")
     await house.answered(asked["id"])
     house.clock.now += 3600
-    await house.broker.turns.look()
+    await house.broker.thread_queue.advance_all()
     assert types(await items(house)) == ["pending_prompt", "text"]
 
 

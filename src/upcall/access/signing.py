@@ -1,7 +1,7 @@
-"""Values that leave the house and come back: everybody can read them, and nobody else can make one.
+"""Signed values that leave the installation and come back: readable by all, forgeable by none.
 
-Keys are made once, kept in the store, and shared by every daemon on it. A new one is added every month; the one before
-it stays, so that nothing that is still on its way becomes worthless.
+Every daemon on a store shares its keys. A new key is added every month; the previous one stays valid, so that values
+signed with it can still come back.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ KEY_SECONDS = 30 * 86400.0
 """After how long a new key is made. Nothing may be valid for longer: only the latest two are kept."""
 
 LOOK_EVERY = 1.0
-"""Seconds between two looks for keys that others have made: whoever sends forgeries costs no more than that."""
+"""Seconds between two reads of the keys of other daemons: forged values cost no more reads than that."""
 
 STAMP_BYTES = 10
 
@@ -97,7 +97,7 @@ class Signing:
         return self._keys
 
     async def _look(self) -> None:
-        # Whoever comes while somebody looks has to know what is found.
+        # A caller that comes during a read waits for its result.
         async with self._looking:
             now = self._clock()
             if 0 <= now - self._looked < LOOK_EVERY:
@@ -140,7 +140,7 @@ def _read(
 
 def _serializer(keys: Sequence[str], purpose: str, clock: Callable[[], float]) -> URLSafeTimedSerializer:
     class Signer(TimestampSigner):
-        """Goes by the clock of the store, as everything else does."""
+        """Uses the clock of the store, as everything else does."""
 
         @override
         def get_timestamp(self) -> int:

@@ -1,7 +1,7 @@
-"""Who may come in: tokens, browser sessions and one-time codes.
+"""Credentials: tokens, browser sessions and one-time codes.
 
 All are made of 256 random bits and kept in the store as SHA-256; tokens and sessions are looked up in memory. A session is
-not a token: neither is taken where the other is meant.
+not accepted in place of a token, nor a token in place of a session.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from upcall.ports.store import Ledger, Store
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 SESSION = re.compile(r"session-[0-9a-f]{8}@(.+)")
-"""What a session is called among the tokens, and whose it is."""
+"""The name of a session among the tokens; the group is its owner."""
 
 REVOKED = "revoked"
-"""The kind of the records that tell which digests are revoked, so that a backup from before does not bring them back."""
+"""The kind of the records of revoked digests, so that restoring an older backup does not bring them back."""
 
 SESSION_SECONDS = 30 * 86400.0
 CODE_SECONDS = 600.0
@@ -38,7 +38,7 @@ def digest(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserSession:
-    """A browser in which somebody has signed in."""
+    """A browser that a person has signed in with."""
 
     name: str
     caller: Caller
@@ -53,7 +53,7 @@ class Codes:
         self._clock = clock
 
     async def issue(self, caller: Caller) -> str:
-        """Make a code for somebody."""
+        """Make a code for a person."""
         code, now = secrets.token_urlsafe(32), self._clock()
         body = {"role": caller.role.value}
         issued = Record(kind=CODE, key=digest(code), state=caller.name, at=now, body=body)
@@ -62,11 +62,11 @@ class Codes:
         return code
 
     async def holder(self, code: str) -> Caller | None:
-        """Whom a code would let in, without using it up."""
+        """The caller that a code would sign in, without using the code up."""
         return self._caller(await self._store.look_up(CODE, digest(code)))
 
     async def redeem(self, code: str) -> Caller | None:
-        """Whom a code lets in; it is worth nothing afterwards."""
+        """The caller that a code signs in; the code is used up."""
         key = digest(code)
         caller: Caller | None = None
 
@@ -79,7 +79,7 @@ class Codes:
         return caller
 
     async def revoke(self, name: str) -> None:
-        """Make every code for somebody worthless."""
+        """Revoke every code of a person."""
         theirs = await self._keys(lambda record: record.state == name)
         if theirs:
             await self._store.revise(CODE, theirs[0][1], lambda _: Effects(forgotten=theirs))
@@ -99,7 +99,7 @@ class Codes:
 
 
 class Access:
-    """Who holds which token. One per process; `load` it once. Where others share the store, they make some as well."""
+    """Finds the holder of a token. One per process; `load` it once. Other daemons on the store make tokens too."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time, *, shared: bool = False) -> None:
         self._store = store
@@ -121,15 +121,15 @@ class Access:
         mine = self._looks
         tokens = await self._store.tokens()
         if mine < self._latest:
-            # Whoever looked later knows better: what was there when we began may be revoked by now.
+            # A later read has finished first: a token that was there when this one began may be revoked by now.
             return
         self._latest = mine
-        # From here on nobody is let in between: those who come while the store is read are known as they were.
+        # No await from here on: a request sees the tokens of before or of after, never a part.
         self._callers, self._sessions = {}, {}
         for token in tokens:
-            whose = SESSION.fullmatch(token.name)
-            caller = Caller(name=whose[1] if whose else token.name, role=token.role)
-            if whose:
+            session = SESSION.fullmatch(token.name)
+            caller = Caller(name=session[1] if session else token.name, role=token.role)
+            if session:
                 self._sessions[token.digest] = BrowserSession(
                     name=token.name, caller=caller, opened_at=token.created_at
                 )
@@ -138,10 +138,10 @@ class Access:
         self._seen.clear()
 
     def identify(self, secret: str) -> Caller:
-        """Who holds this token.
+        """The holder of this token.
 
         Raises:
-            Unauthenticated: if nobody does.
+            Unauthenticated: if it is not a valid token.
         """
         caller = self._seen.get(secret)
         if caller is None and secret:
@@ -158,7 +158,7 @@ class Access:
         return caller
 
     async def admit(self, secret: str) -> Caller:
-        """Who holds this token, which may have been made at another daemon a moment ago. Raises as `identify` does."""
+        """The holder of this token, which another daemon may have made a moment ago. Raises as `identify` does."""
         try:
             return self.identify(secret)
         except Unauthenticated:
@@ -168,7 +168,7 @@ class Access:
         return self.identify(secret)
 
     def has_people(self) -> bool:
-        """Whether there is anybody at all who could answer."""
+        """Whether any person could answer."""
         return any(not caller.is_agent for caller in self._callers.values())
 
     async def person_since(self, name: str) -> float | None:
@@ -179,7 +179,7 @@ class Access:
         return None
 
     def lend(self, hashed: str, caller: Caller) -> None:
-        """Let whoever has the secret with this digest in as an agent, until it is taken back or this process ends."""
+        """Accept the secret with this digest as an agent's, until it is taken back or this process ends."""
         self._lent[hashed] = caller
 
     def withhold(self, hashed: str) -> None:
@@ -191,7 +191,7 @@ class Access:
         return bool(self._withheld) and digest(secret) in self._withheld
 
     def take_back(self, hashed: str) -> None:
-        """Let nobody in with that secret any more."""
+        """Stop accepting that secret."""
         self._lent.pop(hashed, None)
         self._withheld.discard(hashed)
         self._seen.clear()
@@ -204,7 +204,9 @@ class Access:
         """
         found = self._sessions.get(digest(secret)) if secret else None
         if found is None or self._is_over(found):
-            raise Unauthenticated("nobody is signed in here", hint="`upcall inbox` prints a sign-in link")
+            raise Unauthenticated(
+                "this browser is not signed in", hint="`upcall inbox` prints a sign-in link"
+            )
         return found
 
     async def is_open(self, name: str) -> bool:
@@ -227,7 +229,7 @@ class Access:
         return self.session(secret)
 
     async def _learn(self) -> None:
-        """Look for what others have made; whoever comes meanwhile waits for the next look, and all of them for one."""
+        """Read what other daemons have made. Callers that come during a read share the next one."""
         before = self._learning
         if before is not None and not before.done():
             # What was made since it began may be missing there.
@@ -238,7 +240,7 @@ class Access:
         await asyncio.shield(self._learning)
 
     def sessions(self, caller: Caller) -> Sequence[BrowserSession]:
-        """The sessions that somebody may end, the newest first: their own, and an admin everybody's."""
+        """The sessions that a caller may end, the newest first: its own, and for an admin all."""
         mine = [
             session
             for session in self._sessions.values()
@@ -248,7 +250,7 @@ class Access:
         return sorted(mine, key=lambda session: session.opened_at, reverse=True)
 
     async def open_session(self, caller: Caller) -> str:
-        """Let a browser in, and return the secret for its cookie."""
+        """Sign a browser in, and return the secret for its cookie."""
         for session in list(self._sessions.values()):
             if self._is_over(session):
                 await self._store.drop_token(session.name)
@@ -276,7 +278,7 @@ class Access:
         return secret
 
     async def adopt(self, name: str, role: Role, secret: str) -> None:
-        """Keep a token whose secret is already known, replacing the one of that name.
+        """Keep a token with a given secret, replacing the one of that name.
 
         Raises:
             InvalidRequest: if the secret protects nothing.
@@ -292,7 +294,7 @@ class Access:
         await self.load()
 
     async def revoke(self, name: str) -> bool:
-        """Forget a token or a session; with somebody's token go their sessions and codes."""
+        """Forget a token or a session; the sessions and codes of a token's holder go with it."""
         await self._note_revoked([token for token in await self._store.tokens() if _falls_with(token, name)])
         dropped = await self._store.drop_token(name)
         await self.codes.revoke(name)
@@ -305,7 +307,7 @@ class Access:
         return dropped
 
     async def _note_revoked(self, tokens: Sequence[Token]) -> None:
-        """Before anything is dropped: what is written twice does no harm, and what is missing would."""
+        """Record revoked tokens before they are dropped: a second record does no harm, a missing one would."""
         now = self._clock()
         noted = tuple(Record(kind=REVOKED, key=token.digest, state=token.name, at=now) for token in tokens)
         if noted:
@@ -321,5 +323,5 @@ class Access:
 
 def _falls_with(token: Token, name: str) -> bool:
     """Whether a token is the one of that name, or a session of its holder."""
-    whose = SESSION.fullmatch(token.name)
-    return token.name == name or (whose is not None and whose[1] == name)
+    session = SESSION.fullmatch(token.name)
+    return token.name == name or (session is not None and session[1] == name)

@@ -1,29 +1,28 @@
 """The desk of one asker: its program's own questions become inquiries, and its actions are decided here.
 
 An action is allowed by the run's mode, by a remembered rule, or by a person who saw it whole. Everything else is a no:
-silence, a withdrawn question, a change of the action after it was shown, and nobody being there to ask.
+silence, a withdrawn question, an action that changed after it was shown, and an installation without people.
 """
 
 from collections.abc import Callable, Mapping
 
-from upcall.approvals import denied
 from upcall.approvals.rulebook import Rulebook
 from upcall.broker.broker import Broker
 from upcall.broker.repeats import Scope
 from upcall.domain.answer.outcome import Outcome, outcome
-from upcall.domain.approval import actions
+from upcall.domain.approval import actions, denials
 from upcall.domain.errors import InvalidInquiry, RateLimited, StorageError, UpcallError
 from upcall.domain.inquiry.asking import Draft, draft
 from upcall.domain.inquiry.inquiry import APPROVE, Answered, Inquiry, Origin
 from upcall.domain.inquiry.limits import MOST_NATIVE, NATIVE, weight
-from upcall.domain.records import Happening
+from upcall.domain.records import Effects, Happening, Record
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Action, Verdict
+from upcall.ports.store import Ledger
 from upcall.ports.unhurried import LIGHT, unhurried
 
-NOBODY = "There is nobody who could approve this, so it is denied. Do not perform the action."
-
-
+PAGE = 200
+NO_PEOPLE = "No person can approve this, so it is denied. Do not perform the action."
 USED = "This was approved once, and that was used by another call. Do not perform the action; ask again."
 
 
@@ -87,7 +86,7 @@ class ApprovalDesk:
 
     async def begin_turn(self) -> None:
         """Let the session ask anew for what was denied: a person has spoken to it since."""
-        await denied.forget(self._broker.store, self._caller.name, self._session)
+        await _forget_denials(self._broker.store, self._caller.name, self._session)
 
     async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
         if await self._acts_freely():
@@ -98,12 +97,11 @@ class ApprovalDesk:
             await self._note("allowed_by_rule", action, rule=rule.id)
             return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
         asked = await unhurried(actions.size(action, LIGHT), lambda: actions.approval(action))
-        store, now = self._broker.store, self._broker.now()
-        earlier = await denied.find(store, self._caller.name, self._session, asked.digest, now)
+        earlier = await self._earlier_denial(asked.digest)
         if earlier is not None:
             return _no(earlier.reason, earlier.inquiry)
         if not self._has_people():
-            return _no(NOBODY)
+            return _no(NO_PEOPLE)
         added = await self._broker.ask(
             asked, self._origin("permission", key), named_session=True, scope=Scope(name=self._session)
         )
@@ -112,13 +110,20 @@ class ApprovalDesk:
             return _no(USED, settled.id)
         return _verdict(settled, asked.digest)
 
+    async def _earlier_denial(self, digest: str) -> denials.Denial | None:
+        """The denial of the same action that still stands."""
+        key = denials.denial_key(self._caller.name, self._session, digest)
+        record = await self._broker.store.look_up(denials.KIND, key)
+        found = None if record is None else denials.denial_in(record)
+        return found if found is not None and self._broker.now() < found.until else None
+
     async def _acts_freely(self) -> bool:
         """What the thread says counts, and what the agent may do elsewhere only where it says nothing."""
-        own = "" if self._thread is None else await self._broker.turns.own_permissions(self._thread)
+        own = "" if self._thread is None else await self._broker.thread_queue.own_permissions(self._thread)
         return own == "autonomous" or (not own and self._caller.autonomous)
 
     async def _note(self, event: str, action: Action, **more: object) -> None:
-        """Say in the log that something was allowed without asking anybody."""
+        """Log that an action was allowed without a person."""
         size = actions.size(action, LIGHT)
         data: dict[str, object] = {
             "agent": self._caller.name,
@@ -164,6 +169,17 @@ def _verdict(inquiry: Inquiry, digest: str) -> Verdict:
             return Verdict(
                 allowed=False, reason=outcome(inquiry).text, open=inquiry.is_open, inquiry=inquiry.id
             )
+
+
+async def _forget_denials(ledger: Ledger, agent: str, session: str) -> None:
+    state = denials.session_key(agent, session)
+    while page := (await ledger.records(denials.KIND, state=state, limit=PAGE)).items:
+        gone = Effects(forgotten=tuple((denials.KIND, record.key) for record in page))
+
+        def forgetting(_: Record | None, gone: Effects = gone) -> Effects:
+            return gone
+
+        await ledger.revise(denials.KIND, page[0].key, forgetting)
 
 
 def _no(reason: str, inquiry: str = "") -> Verdict:

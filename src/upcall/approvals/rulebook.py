@@ -38,7 +38,7 @@ class Rulebook:
         return None
 
     async def page(self, cursor: str | None, limit: int) -> tuple[tuple[Rule, ...], str | None]:
-        """Some rules, the newest first, and where the next ones begin. Those whose time is over are among them."""
+        """A page of rules, the newest first, with the cursor of the next page. Expired rules are included."""
         found = await self._broker.store.records(rules.KIND, cursor=cursor, limit=limit)
         return tuple(rules.rule_in(record) for record in found.items), found.next
 

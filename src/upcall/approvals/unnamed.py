@@ -42,7 +42,7 @@ class UnnamedCalls:
 
     @asynccontextmanager
     async def named(self, sent: Mapping[str, object], caller: Caller) -> AsyncIterator[Unnamed]:
-        """The call that a hook is about. A delivery whose connection was lost, and that comes again, is the same call."""
+        """The call that a hook is about. When its connection is lost and the hook comes again, it is the same call."""
         action = await unhurried(weight(sent, LIGHT), lambda: _action(sent, caller))
         record = await self._ledger.look_up(KIND, action)
         number = 0 if record is None else _decided(record)

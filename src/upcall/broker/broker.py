@@ -7,21 +7,21 @@ and wakes whoever waits when the store's log says that something was settled.
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from upcall.broker.expiry import Expiry
+from upcall.broker.heartbeat import Heartbeat, end_the_past
 from upcall.broker.ids import Ids
 from upcall.broker.pacing import Pacing
-from upcall.broker.presence import Presence, end_the_past
+from upcall.broker.policy import DEFAULTS, Policy
 from upcall.broker.repeats import Repeats, Scope
 from upcall.broker.replies import Reply, Settled, read, settled
-from upcall.broker.turns import Turns
+from upcall.broker.thread_queue import ThreadQueue
 from upcall.broker.waiting import Waiters
-from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.approval import consent
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import InvalidRequest, KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
+from upcall.domain.errors import KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.asking import Draft
 from upcall.domain.inquiry.inquiry import (
@@ -32,41 +32,16 @@ from upcall.domain.inquiry.inquiry import (
     Failed,
     Inquiry,
     Kind,
-    OnExpiry,
-    Open,
     Origin,
     Rejected,
 )
-from upcall.domain.inquiry.limits import Limits
 from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.domain.run.run import KIND as RUN
 from upcall.domain.thread import prompts
-from upcall.domain.thread.thread import ThreadRules
 from upcall.ports.store import Added, Decide, Event, Page, Query, Store, Updated
 
 __all__ = ["Broker", "Policy", "Reply", "Settled"]
-
-IN_LINE = 365 * 86400.0
-"""Seconds until which the end of a question is put off that still waits for its turn: its time has not begun."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """What happens when nobody says otherwise."""
-
-    ttl: float = 24 * 3600
-    block_timeout: float = 30 * 60
-    on_expiry: OnExpiry = OnExpiry.EXPIRE
-    on_block_end: str = "park"
-    on_restart: str = "keep"
-    quorum: int = 1
-    asker_may_approve: bool = True
-    reading: ReadingRules = ReadingRules()
-    limits: Limits = Limits()
-    threads: ThreadRules = ThreadRules()
-    permission: Callable[[str], str] = lambda _: "approval"
-    """What an agent may do without asking, by its name."""
 
 
 class Broker:
@@ -78,7 +53,7 @@ class Broker:
     def __init__(
         self,
         store: Store,
-        policy: Policy = Policy(),
+        policy: Policy = DEFAULTS,
         *,
         pacing: Pacing | None = None,
         follow_up: FollowUp = nothing_more,
@@ -92,13 +67,13 @@ class Broker:
         self._waiters = Waiters(store)
         self.repeats = Repeats(store, clock, self._waiters)
         self._follow_up = follow_up = both(prompts.consequences, follow_up)
-        self._presence: Presence | None = None
+        self._heartbeat: Heartbeat | None = None
         if installation:
-            self._presence = Presence(store, self._update, installation, policy.on_restart)
+            self._heartbeat = Heartbeat(store, self._update, installation, policy.on_restart)
             if policy.on_restart != "keep":
-                self._follow_up = both(follow_up, self._presence.follow_up)
+                self._follow_up = both(follow_up, self._heartbeat.follow_up)
         self._expiry = Expiry(store, clock, self._update)
-        self.turns = Turns(
+        self.thread_queue = ThreadQueue(
             store,
             self._update,
             clock,
@@ -111,22 +86,22 @@ class Broker:
 
     async def start(self) -> None:
         """Begin to listen to the log and to let inquiries expire."""
-        if self._presence is None:
+        if self._heartbeat is None:
             await end_the_past(self.store, self._update, self.policy.on_restart)
         else:
-            await self._presence.start()
+            await self._heartbeat.start()
         await self._waiters.start()
         await self._expiry.start()
-        await self.turns.start()
+        await self.thread_queue.start()
 
     async def close(self) -> None:
         """Settle every waiter with its inquiry as it stands, then stop. The store is not closed."""
         self.closing.set()
         await self._waiters.close()
-        await self.turns.close()
+        await self.thread_queue.close()
         await self._expiry.close()
-        if self._presence is not None:
-            await self._presence.close()
+        if self._heartbeat is not None:
+            await self._heartbeat.close()
 
     async def ask(
         self, draft: Draft, origin: Origin, *, named_session: bool = False, scope: Scope | None = None
@@ -136,7 +111,7 @@ class Broker:
         Raises:
             KeyConflict: if the key was used for another question.
             RateLimited: if this agent asks too much.
-            UnknownThread, QuestionNotAlone, NoApprovalNeeded: see `Turns.enter`.
+            UnknownThread, QuestionNotAlone, NoApprovalNeeded: see `ThreadQueue.enter`.
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
@@ -144,12 +119,12 @@ class Broker:
             return Added(inquiry=earlier, created=False)
         self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
         if origin.thread is not None:
-            await self.turns.enter(origin, draft.kind)
+            await self.thread_queue.enter(origin, draft.kind)
         if named_session:
             looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
             if looping is not None:
                 return Added(inquiry=await self.store.get(looping), created=False)
-        inquiry = self._inquiry(draft, origin, now)
+        inquiry = self.policy.inquiry(self._ids.next(int(now * 1000)), draft, origin, now)
         effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
         added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
         if added.inquiry.origin.run != origin.run:
@@ -159,7 +134,7 @@ class Broker:
                 self._pacing.asked(origin, draft.digest, added.inquiry.id, now)
             self._expiry.expect(added.inquiry.expires_at)
         if origin.thread is not None:
-            await self.turns.go_on(origin.thread)
+            await self.thread_queue.go_on(origin.thread)
             return replace(added, inquiry=await self.store.get(added.inquiry.id))
         return added
 
@@ -237,7 +212,9 @@ class Broker:
             UnknownInquiry: if there is none of that id or ref.
         """
         require_person(caller, "reject")
-        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+        closing = Closing(
+            by=caller.name, via=via, at=self._clock(), reason=self.policy.reason(reason), key=key
+        )
 
         def decide(inquiry: Inquiry) -> Change | None:
             change = lifecycle.reject(inquiry, closing)
@@ -262,7 +239,9 @@ class Broker:
         """
         if caller.role is Role.PERSON:
             raise NotAllowed("only the asker or an admin can cancel", hint="use reject to decline a question")
-        closing = Closing(by=caller.name, via=via, at=self._clock(), reason=self._reason(reason), key=key)
+        closing = Closing(
+            by=caller.name, via=via, at=self._clock(), reason=self.policy.reason(reason), key=key
+        )
 
         def decide(inquiry: Inquiry) -> Change | None:
             if not caller.may_see(inquiry):
@@ -346,36 +325,6 @@ class Broker:
         """How many callers are blocked right now."""
         return len(self._waiters)
 
-    def _inquiry(self, draft: Draft, origin: Origin, now: float) -> Inquiry:
-        ttl = self.policy.ttl if draft.ttl is None else draft.ttl
-        in_line = origin.thread is not None
-        return Inquiry(
-            id=self._ids.next(int(now * 1000)),
-            ref="",
-            kind=draft.kind,
-            questions=draft.questions,
-            context=draft.context,
-            attachments=tuple(upload.attachment for upload in draft.uploads),
-            origin=origin,
-            asked_at=now,
-            expires_at=now + (IN_LINE if in_line else ttl),
-            on_expiry=self.policy.on_expiry if draft.on_expiry is None else draft.on_expiry,
-            default=draft.default,
-            labels=draft.labels,
-            secret=draft.secret,
-            redacted=draft.redacted,
-            digest=draft.digest,
-            subject=draft.subject,
-            quorum=self.policy.quorum if draft.kind is Kind.APPROVAL else 1,
-            state=Open(queued=ttl if in_line else None),
-        )
-
-    def _reason(self, reason: str | None) -> str | None:
-        limit = self.policy.limits.reason
-        if reason is not None and len(reason) > limit:
-            raise InvalidRequest(f"a reason has at most {limit} characters, got {len(reason)}")
-        return (reason or "").strip() or None
-
     async def _update(self, name: str, decide: Decide) -> Updated:
         """Take a step with everything that follows from it."""
 
@@ -389,7 +338,7 @@ class Broker:
         updated = await self.store.update(name, decided)
         inquiry = updated.inquiry
         if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
-            await self.turns.go_on(inquiry.origin.thread)
+            await self.thread_queue.go_on(inquiry.origin.thread)
         return updated
 
     async def _adjust(self, name: str, decide: Decide) -> Settled:

@@ -134,7 +134,9 @@ class Threads:
         """
         require_person(caller, "choose permissions")
         known = await self.get(name, caller)
-        _check_choice(caller, self._broker.turns.permission_in(replace(known, permissions=permissions)))
+        _check_choice(
+            caller, self._broker.thread_queue.permission_in(replace(known, permissions=permissions))
+        )
         decide = partial(thread.set_permissions, mode=permissions)
         record = await self._store.revise(THREAD, known.id, decide)
         return known if record is None else thread_in(record)

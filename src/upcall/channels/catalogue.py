@@ -1,6 +1,6 @@
-"""Every kind of channel, made of its settings. Each is imported here alone, and only where one is set up.
+"""Makes each kind of channel from its settings.
 
-Not everybody has a channel's library, and loading one takes time.
+A channel is imported here alone, and only where one is set up: its library may be missing, and takes time to load.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
-    """A channel of its kind, which its vendor can call at `url`; one whose vendor vouches for nobody takes `stamps`.
+    """The channel for these settings. Its vendor can call it at `url`; e-mail, where a sender proves nothing, takes `stamps`.
 
     Raises:
         ImportError: if its library is not installed.
@@ -28,7 +28,7 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
 
 
 def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:
-    """Web Push, which has to know whose browsers there are. Raises as `channel` does."""
+    """Web Push, which looks up the browsers of a person in `recipients`. Raises as `channel` does."""
     from upcall.channels.push.channel import Push
 
     return Push(recipients, settings.subject)
@@ -162,9 +162,9 @@ CALLED: Mapping[type[kinds.ChannelSettings], Callable[[Any, str], Channel]] = {
     kinds.TelegramSettings: _telegram,
     kinds.WhatsAppSettings: _whatsapp,
 }
-"""Those that have to know where they are called."""
+"""Channels that have to know the address at which the vendor calls them."""
 
 STAMPED: Mapping[type[kinds.ChannelSettings], Callable[[Any, Stamps], Channel]] = {
     kinds.EmailSettings: _email
 }
-"""Those that have to make proof of their own."""
+"""Channels that sign what they send, since their vendor proves no sender."""

@@ -1,4 +1,4 @@
-"""What channels have in common that only tell: a title, a few lines, and a link with which the question is answered."""
+"""Shared by channels that only tell: a title, a few lines, and a link with which the question is answered."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ def summary(view: View) -> str:
 class OneWay:
     """A channel in which nothing can be pressed or said, and nothing that was sent can be changed.
 
-    Whoever follows the link sees how a question ended, so nothing more is sent about that.
+    The page behind the link says how a question ended, so nothing more is sent about that.
     """
 
     async def refresh(self, reference: Reference, view: View) -> None:

@@ -16,7 +16,7 @@ from upcall.daemon import log_format
 from upcall.domain.errors import UpcallError
 from upcall.home.files import Home
 from upcall.home.instance import Instance, stop_running
-from upcall.home.planted import secure
+from upcall.home.permissions import secure
 from upcall.http.gate import allow_many_files
 
 log = logging.getLogger("upcall.daemon")

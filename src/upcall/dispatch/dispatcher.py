@@ -5,7 +5,9 @@ Where no channel is set up there is nothing of this: no task, no job, and no rea
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from upcall.broker.broker import Broker
 from upcall.dispatch.escalating import Escalation
@@ -17,9 +19,10 @@ from upcall.dispatch.reception import Reception
 from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
 from upcall.domain.channel import delivery
+from upcall.domain.channel.notification import ASKING, is_notification, told
 from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.channel.showing import Finding
-from upcall.domain.errors import UnknownChannel
+from upcall.domain.errors import DamagedRow, UnknownChannel, UnknownInquiry
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.inquiry.lifecycle import ACTIVATED
@@ -40,7 +43,10 @@ log = logging.getLogger("upcall.dispatch")
 
 
 class Dispatch:
-    """One per daemon. With a lease it listens to each channel only while no other daemon on the same store does."""
+    """One per daemon. With a lease it listens to each channel only while no other daemon on the same store does.
+
+    The channels of `notifications`, by their place, only tell: they have a worker, and nothing that listens.
+    """
 
     def __init__(
         self,
@@ -50,21 +56,24 @@ class Dispatch:
         routing: Routing,
         *,
         listening_lease: float | None = None,
+        notifications: Mapping[Place, Post] = MappingProxyType({}),
     ) -> None:
         self._broker = broker
+        self._notifications = notifications
         self._posts = {post.name: post for post in posts}
         self._routing = routing
-        alone = listening_lease is None
+        alone = self._alone = listening_lease is None
         self._workers = {
-            post.name: Worker(broker.store, post, routing, broker.now, alone=alone) for post in posts
+            post.name: Worker(broker.store, post, routing, broker.now, alone=alone)
+            for post in (*posts, *notifications.values())
         }
         health = {name: worker.health for name, worker in self._workers.items()}
         self._tellers = {
             post.name: Teller(broker.store, post, broker.now, health[post.name], alone=alone)
             for post in posts
         }
-        for name, worker in self._workers.items():
-            worker.health.tell(self._tellers[name].recover)
+        for name, teller in self._tellers.items():
+            health[name].tell(teller.recover)
         self._receptions = {
             post.name: Reception(broker, people, post, routing, health[post.name], self._tellers[post.name])
             for post in posts
@@ -96,7 +105,7 @@ class Dispatch:
 
     async def start(self) -> None:
         """Begin to work and to listen."""
-        if not self._posts:
+        if not self._workers:
             return
         self._started = True
         await self._following.start()
@@ -109,16 +118,17 @@ class Dispatch:
             return
         self._started = False
         await asyncio.gather(self._following.close(), *(part.close() for part in self._parts))
-        await asyncio.gather(*map(_closed, self._posts.values()))
+        await asyncio.gather(*map(_closed, [*self._posts.values(), *self._notifications.values()]))
 
     @property
     def _parts(self) -> Sequence[Worker | Teller | Listener | Escalation]:
         return [self._escalation, *self._tellers.values(), *self._listeners, *self._workers.values()]
 
     async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
-        """Where an inquiry was shown, the latest first."""
+        """Where an inquiry was shown, the latest first; notifications of a home's owner are not among them."""
         found = await self._broker.store.records(delivery.KIND, state=inquiry, limit=200)
-        return [delivery.document(delivery.delivery_in(kept)) for kept in found.items]
+        known = [delivery.delivery_in(kept) for kept in found.items]
+        return [delivery.document(each) for each in known if not is_notification(each.place)]
 
     async def faults(self, name: str) -> Sequence[Fault]:
         """What does not work about a channel at this moment, the oldest first."""
@@ -173,8 +183,27 @@ class Dispatch:
 
     async def _heed(self, event: Event) -> None:
         """Let workers know as soon as the log says that there may be something to do."""
+        if event.type in ASKING and not self._alone:
+            await self._notify_here(event)
         if event.type in WAKES:
             self._wake()
+
+    async def _notify_here(self, event: Event) -> None:
+        """Notify the owner of this home of what was asked at another daemon, which does not know of this one."""
+        try:
+            inquiry = event.subject or await self._broker.store.get(str(event.inquiry))
+        except (UnknownInquiry, DamagedRow):
+            return
+        if inquiry.is_queued:
+            return
+        for place in self._notifications:
+            effects = told(inquiry, place, event.at)
+            name = delivery.key(inquiry.id, place)
+            await self._broker.store.revise(delivery.NOTICE, name, partial(_if_none, effects))
+
+
+def _if_none(effects: Effects, kept: Record | None) -> Effects | None:
+    return effects if kept is None else None
 
 
 async def _closed(post: Post) -> None:

@@ -183,6 +183,10 @@ class _Turn:
         """Take that a message did not arrive."""
         return await self._inbox.failed(message, reason)
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Take that a message shows an inquiry."""
+        await self._inbox.found(inquiry, place, message)
+
     async def say(self, line: Line) -> None:
         """Have a line said."""
         await self._inbox.say(line)

@@ -113,6 +113,14 @@ class Reception:
         except StorageError as error:
             raise Unavailable("that a message did not arrive could not be kept") from error
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Adopt a message that shows an inquiry, unless it is on record or its sender is about to record it."""
+        try:
+            if await self._inquiry_of(message) is None and await self._found(inquiry) is not None:
+                await self._adopt(inquiry, place, message)
+        except StorageError as error:
+            raise Unavailable("that a message is there could not be kept") from error
+
     async def say(self, line: Line) -> None:
         """Keep a line for a person, who is told as soon as it is its turn."""
         try:
@@ -158,7 +166,7 @@ class Reception:
         if inquiry is None:
             return self._no(self._words["no_question"])
         if inbound.message is not None and inbound.inquiry is not None:
-            await self._adopt(inquiry, inbound)
+            await self._adopt(inquiry.id, inbound.place, inbound.message)
         return await self._answer(inquiry, inbound, inbound.words, person)
 
     async def _not_understood(self, inbound: Inbound, inquiry: Inquiry | None, person: str | None) -> Heard:
@@ -299,19 +307,18 @@ class Reception:
             questions="\n".join(lines), ref=asked[0].ref
         )
 
-    async def _adopt(self, inquiry: Inquiry, inbound: Inbound) -> None:
-        """A message that nobody recorded, because of a crash in between, is known from now on and brought up to date."""
-        store, message = self._broker.store, inbound.message
-        assert message is not None
+    async def _adopt(self, inquiry: str, address: str, message: str) -> None:
+        """Record a message that a crash left without a record, and have it brought up to date."""
+        store = self._broker.store
         if await store.look_up(MESSAGE, message_key(self._name, message)) is not None:
             return
-        place, now = Place(channel=self._name, address=inbound.place), self._broker.now()
+        place, now = Place(channel=self._name, address=address), self._broker.now()
 
         def decide(kept: Record | None) -> Effects:
-            known = Delivery(inquiry=inquiry.id, place=place, at=now) if kept is None else delivery_in(kept)
+            known = Delivery(inquiry=inquiry, place=place, at=now) if kept is None else delivery_in(kept)
             return adopted(known, message, now)
 
-        await store.revise(KIND, key(inquiry.id, place), decide)
+        await store.revise(KIND, key(inquiry, place), decide)
 
     def _no(self, line: str) -> Heard:
         return Heard(line=line, accepted=False)
@@ -332,6 +339,8 @@ def adopted(known: Delivery, message: str, now: float) -> Effects:
         place=known.place,
         message=known.message or message,
         shown_at=known.shown_at or now,
+        # The worker that is to show it finds this message instead, and records that it is shown.
+        begun=known.begun and known.message is None,
         copies=(*known.copies, message) if known.message not in {None, message} else known.copies,
         at=known.at,
     )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from upcall.dispatch.deliveries import begun, deliveries_in, delivery_at
+from upcall.dispatch.deliveries import begun, contents, deliveries_in, delivery_at, recorded, shown_with
 from upcall.dispatch.failing import noticed
 from upcall.dispatch.health import SENDING, Health
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked, Outage
@@ -161,7 +161,7 @@ class Worker:
         known = await delivery_at(self._store, inquiry.id, place, self._clock())
         begun = known.begun and isinstance(self._post.channel, Finds)
         begun = begun and self._clock() < inquiry.expires_at + LOOKED_FOR
-        if known.message is not None or (not inquiry.is_open and not begun):
+        if not begun and (known.message is not None or not inquiry.is_open):
             await self._store.settle(job)
             return
         later = self._routing.showable(inquiry, route_of(job), self._clock())
@@ -197,6 +197,7 @@ class Worker:
         if isinstance(channel, Finds):
             if known.begun:
                 found = await self._call(job, partial(channel.find, shown, place.address))
+                found = found or await recorded(self._store, known)
                 if found is not None or not is_open:
                     return found
             elif self._outage.problem(self._clock()) is None:
@@ -205,27 +206,19 @@ class Worker:
 
     async def _shown(self, job: Job, inquiry: Inquiry, known: Delivery, reference: Reference) -> None:
         now, route = self._clock(), route_of(job)
-        delivery = replace(
-            known,
-            message=reference.message,
-            shown_at=now,
-            error=None,
-            begun=False,
-            busy=False,
-            stage=degrading.stage(inquiry) if not known.begun else "",
-            at=now,
-        )
+        two_phase = self._post.channel.capabilities.two_phase
+        stage = "" if known.begun or two_phase else degrading.stage(inquiry)
+        delivery = await shown_with(self._store, known, reference, stage, now)
         # It may have been settled while the message was on its way; whoever looks next will see.
         jobs = [refresh_job(inquiry.id, self._post.name, now)]
         remind_at = self._routing.reminder(inquiry, route, 0, now)
         if remind_at is not None:
             jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
+        records = [record(delivery), message_record(delivery, reference.message)]
+        if not self._post.channel.capabilities.one_way:
+            records.append(waiting_record(delivery))
         effects = Effects(
-            records=(
-                record(delivery),
-                message_record(delivery, reference.message),
-                waiting_record(delivery),
-            ),
+            records=tuple(records),
             happenings=(self._said("shown", inquiry, delivery),),
             jobs=tuple(jobs),
         )
@@ -274,8 +267,8 @@ class Worker:
             error = None
             try:
                 shown = await self._bounded(partial(self._view, inquiry, delivery.place))
-                for reference in delivery.references:
-                    await self._call(job, partial(self._post.channel.refresh, reference, shown))
+                for reference, content in contents(delivery, shown, self._post.words):
+                    await self._call(job, partial(self._post.channel.refresh, reference, content))
             except Refused as problem:
                 error = str(problem)
             except Unavailable as problem:

@@ -27,7 +27,7 @@ def _second(at: int) -> str:
 
 
 def document(inquiry: Inquiry) -> Document:
-    """The whole inquiry. Whether its session is being resumed is for whoever runs agents to fill in."""
+    """The whole inquiry. The caller fills in whether its session is being resumed."""
     origin = inquiry.origin
     return {
         "id": inquiry.id,

@@ -11,14 +11,14 @@
     ├── PromptPending       the thread's open question comes first
     ├── NotItsTurn          another question of the thread comes first
     ├── QuestionNotAlone    a question beside other tool calls
-    ├── NoApprovalNeeded    nobody is asked for approval in that thread
+    ├── NoApprovalNeeded    the thread is autonomous and takes no approvals
     ├── RunConflict         the run is not in a state for this
-    ├── UnknownPerson       nobody of that name may answer in channels
+    ├── UnknownPerson       no person of that name may answer in channels
     ├── UnknownChannel      no channel of that name is set up
     ├── UnknownLink         an answer link that is none of ours
     ├── LinkExpired         an answer link that is too old
     ├── LinkUsed            an answer link that has been used
-    ├── LinkRevoked         an answer link of somebody who may not answer any more
+    ├── LinkRevoked         an answer link of a person who may not answer any more
     ├── UnknownAgent        the caller named an agent that it is not
     ├── NotAllowed          the caller's role does not permit this
     ├── Unauthenticated     no token, or one that is unknown or revoked
@@ -120,7 +120,7 @@ class PromptPending(UpcallError):
 
 
 class NotItsTurn(UpcallError):
-    """The question waits for its turn in a thread and is not put to anybody yet."""
+    """The question waits for its turn in a thread and is not open yet."""
 
     code = "not_its_turn"
 
@@ -150,13 +150,13 @@ class NoApprovalNeeded(UpcallError):
 
     def __init__(self, thread: str) -> None:
         super().__init__(
-            f"nobody is asked for approval in the thread {thread!r}, which is autonomous",
+            f"the thread {thread!r} is autonomous and takes no approvals",
             hint="go on without asking, or set its permissions to approval",
         )
 
 
 class UnknownPerson(UpcallError):
-    """Nobody of that name may answer in channels."""
+    """No person of that name may answer in channels."""
 
     code = "unknown_person"
 
@@ -177,7 +177,7 @@ class UnknownChannel(UpcallError):
 
 
 class UnknownLink(UpcallError):
-    """An answer link that was not made here, or whose question is forgotten."""
+    """An answer link that was not made here, or that leads to a forgotten question."""
 
     code = "unknown_link"
 
@@ -206,14 +206,14 @@ class LinkUsed(UpcallError):
 
 
 class LinkRevoked(UpcallError):
-    """An answer link of somebody who may not answer any more."""
+    """An answer link of a person who may not answer any more."""
 
     code = "link_revoked"
 
     def __init__(self) -> None:
         super().__init__(
-            "whom this answer link was made for may not answer any more",
-            hint="ask whoever runs Upcall: `upcall people add NAME`",
+            "the person of this answer link may not answer any more",
+            hint="ask an administrator of Upcall to run `upcall people add NAME`",
         )
 
 

@@ -1,14 +1,14 @@
 """What is written beside an inquiry: events, records, and jobs that are still to be done.
 
-A record is one thing with a name: a run, a rule, a person. A job is work that must get done once, by somebody, and is
-there until it was. Neither knows what it is about; whoever keeps one reads its own body.
+A record is one named value: a run, a rule, a person. A job is work that one daemon has to do once; it stays until it is
+done. The store does not interpret a body; the component that writes it reads it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TAKEN_OVER = "taken_over"
-"""The event that jobs of a dead daemon are due again, for those who wait for jobs."""
+"""The event that the jobs of a dead daemon are due again; it wakes the workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One thing with a name. `state` is what lists choose by, and `at` what they are sorted by."""
+    """One named value. Lists filter by `state` and sort by `at`."""
 
     kind: str
     key: str
@@ -36,8 +36,8 @@ class Record:
 class Job:
     """Work about a `subject` that is to be done from `due` on; by any daemon, or only by the `runner` it names.
 
-    Whoever claims a job gets a higher `fence`, and only the holder of the highest can settle it. A job put under the
-    id of another takes its place, and whoever holds that one has lost it.
+    Each claim gets a higher `fence`, and only the holder of the highest can settle the job. A job put under the id of
+    another replaces it, and the holder of the replaced one has lost its claim.
     """
 
     id: str

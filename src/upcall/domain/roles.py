@@ -17,7 +17,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody who holds a valid token; an agent that we started ourselves holds the one of its run."""
+    """The holder of a valid token; an agent that Upcall started holds the token of its run."""
 
     name: str
     role: Role

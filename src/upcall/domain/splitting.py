@@ -24,7 +24,7 @@ _INTERPRETS = re.compile(
     r"node|osascript|parallel|perl[0-9.]*|php[0-9.]*|powershell|pwsh|pypy[0-9.]*|python[0-9.]*|Rscript|ruby[0-9.]*|sqlite3|"
     r"tclsh|ts-node|tsx|xargs)(?![\w.-])"
 )
-"""Programs whose own language is part of a command line."""
+"""Programs that take code of their own language on the command line."""
 
 _CODE = re.compile(
     r"""(?:^|[\s"'])(?:-[A-Za-z]*[cCeErRpPnxm]|--eval|--print|--expression|--execute|eval|-)(?=[\s"'=]|$)"""

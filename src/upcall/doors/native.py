@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from upcall.domain.answer.outcome import PARKED, Outcome
 from upcall.domain.errors import UpcallError
+from upcall.domain.inquiry.limits import NATIVE
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Action, Verdict
 from upcall.ports.agent import Desk
@@ -64,6 +65,8 @@ async def decide(call: Call, desk: Desk, wait: float) -> Verdict:
     """Have a call decided within `wait` seconds. Never raises, except when it is cancelled."""
     try:
         if call.tool == QUESTION_TOOL:
+            if _have_equal_words(call.input.get("questions")):
+                return denied("two questions have the same words")
             return _answered(
                 call, await desk.ask({"questions": call.input.get("questions")}, call.key, wait=wait)
             )
@@ -94,6 +97,14 @@ def _answered(call: Call, outcome: Outcome) -> Verdict:
         return denied("the answers do not fit the questions")
     answers = {text: ", ".join(values) for text, values in zip(texts, outcome.answers, strict=True)}
     return Verdict(allowed=True, input={"questions": questions, "answers": answers})
+
+
+def _have_equal_words(questions: object) -> bool:
+    """Whether Claude Code, which finds an answer by the words of its question, could not tell two answers apart."""
+    if not isinstance(questions, list) or len(questions) > NATIVE.questions:
+        return False  # the desk refuses it
+    texts = _texts(cast("list[object]", questions))
+    return len(set(texts)) < len(texts)
 
 
 def _texts(questions: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where one installation keeps its things, and how its parts find each other.
+"""The files of one installation, and how its parts find each other.
 
 Imported by the pipe and by every command, so it is kept to the cheapest part of the standard library.
 """
@@ -25,7 +25,7 @@ SHAPING = ("UPCALL_PRESET", "UPCALL_TOOL_ALIASES", "UPCALL_LIMITS_")
 
 
 class Running(NamedTuple):
-    """A daemon's whereabouts, as its runtime file tells them. The token is ask-only."""
+    """The running daemon, as its runtime file describes it. The token is ask-only."""
 
     pid: int
     url: str
@@ -180,7 +180,7 @@ class Home:
         return running
 
     def was_put_down_since(self, moment: float) -> bool:
-        """Whether somebody ran `upcall down` after that moment."""
+        """Whether `upcall down` was run after that moment."""
         try:
             return self.down_mark.stat().st_mtime >= moment
         except OSError:

@@ -1,7 +1,7 @@
 """One daemon per home, decided by two locks that the system frees however a process ends.
 
-`start.lock` is held while a daemon comes up and by whoever looks whether there is one, so that a look never
-gets in the way of a start and finds only daemons that are ready. `daemon.lock` is held for a daemon's whole life.
+A daemon holds `start.lock` while it comes up; a command holds it while it looks for a daemon. So a command never disturbs
+a start and finds only daemons that are ready. A daemon holds `daemon.lock` for its whole life.
 """
 
 import fcntl
@@ -48,8 +48,8 @@ class Instance:
 
 
 def forget_dead(home: Home) -> bool:
-    """Drop a runtime file that outlived its daemon, whose process number may be somebody else's by now."""
-    with _nobody_starts(home):
+    """Drop a runtime file that outlived its daemon: another process may have the daemon's number by now."""
+    with _starts_blocked(home):
         life = _try(home.lock_file)
         if life is None:
             return False
@@ -60,7 +60,7 @@ def forget_dead(home: Home) -> bool:
 
 def stop_running(home: Home) -> bool:
     """Tell the daemon of a home to stop and wait until it has; False when there is none."""
-    with _nobody_starts(home):
+    with _starts_blocked(home):
         life = _try(home.lock_file)
         if life is not None:
             os.close(life)
@@ -79,7 +79,7 @@ def stop_running(home: Home) -> bool:
 
 
 @contextmanager
-def _nobody_starts(home: Home) -> Iterator[None]:
+def _starts_blocked(home: Home) -> Iterator[None]:
     start = _open(home.start_lock_file)
     try:
         fcntl.flock(start, fcntl.LOCK_EX)

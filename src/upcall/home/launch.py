@@ -1,7 +1,7 @@
 """Starting a daemon in the background when one is needed, and waiting until it is ready.
 
-The child says when it is ready through an inherited descriptor, so nobody polls. Two commands that start one at
-the same moment are told apart by the daemon's own lock: the loser's child reports the winner.
+The child reports through an inherited descriptor that it is ready; the command does not poll. Two commands that start a
+daemon at the same moment are told apart by the daemon's own lock: the loser's child reports the winner.
 """
 
 import errno
@@ -15,7 +15,7 @@ from upcall.home.files import Home, Running
 
 
 def detach() -> None:
-    """Go on as nobody's child: whoever started us need not bury us, and is not mistaken about our life."""
+    """Go on as an orphan: the command that started the daemon need not reap it, and does not take its exit for its end."""
     if os.fork():
         os._exit(0)
 

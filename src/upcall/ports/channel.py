@@ -68,6 +68,14 @@ class Inbox(Protocol):
         """
         ...
 
+    async def found(self, inquiry: str, place: str, message: str) -> None:
+        """Take that a message shows an inquiry in a place, as the vendor says of a message that we may have no record of.
+
+        Raises:
+            Unavailable: if it cannot be kept.
+        """
+        ...
+
     async def bookmark(self) -> str:
         """Up to where the channel has read, by whichever daemon; empty before the first time."""
         ...

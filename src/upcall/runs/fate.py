@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Mapping
 
-from upcall.access.connected import Held, session_name
+from upcall.access.connected import ConnectedSessions, session_name
 from upcall.domain.errors import UnknownRun
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.run.resume import is_named, needs_delivery
@@ -19,7 +19,7 @@ PIPE = "mcp-pipe"
 class Fate:
     """Of the answers given at one daemon. `runner` is what its machine is called."""
 
-    def __init__(self, forwarding: Forwarding, book: Book, held: Held, runner: str) -> None:
+    def __init__(self, forwarding: Forwarding, book: Book, held: ConnectedSessions, runner: str) -> None:
         self._forwarding = forwarding
         self._book = book
         self._held = held

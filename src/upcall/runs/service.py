@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access, digest
-from upcall.approvals.ending import deny_open
+from upcall.approvals.abandoned import deny_open
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -53,7 +53,9 @@ class Terms:
 class Runs:
     """One per daemon. Start it with `open` and end it with `close`."""
 
-    def __init__(self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: Held) -> None:
+    def __init__(
+        self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: ConnectedSessions
+    ) -> None:
         self._premises = premises
         self._broker = broker
         self._store = broker.store
@@ -80,7 +82,7 @@ class Runs:
         )
         self._resuming = Resuming(affairs, sessions, self._given_up, template=premises.resume_message)
         self._held = held
-        held.released = self._let_go
+        held.on_disconnect = self._let_go
         self._forwarding = Forwarding(broker.store, premises)
         self._fate = Fate(self._forwarding, self._book, held, premises.runner)
         self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
@@ -109,7 +111,7 @@ class Runs:
     async def close(self, *, end: bool = False) -> None:
         """Let go of every process, which a keeper stays with; with `end`, end them."""
         self._closing = True
-        self._held.released = lambda _: None
+        self._held.on_disconnect = lambda _: None
         await self._resuming.close()
         await self._supervisor.close(end=end)
         await self._listening.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun
 from upcall.domain.run.resume import needs_delivery
-from upcall.home.handed import Handovers
+from upcall.home.saved_environments import SavedEnvironments
 from upcall.ports.background import Background
 from upcall.ports.following import Follower
 from upcall.ports.store import Event, Store
@@ -31,7 +31,7 @@ class Tidying:
         self._book = book
         self._premises = premises
         self._clock = clock
-        self._handovers = Handovers(premises.home.path)
+        self._handovers = SavedEnvironments(premises.home.path)
         self._following = Follower("removing what was kept for questions", store, self._heed, log)
         self._looking = Background(
             "looking through what was kept for sessions", self._turn, log, pauses=(EVERY,)

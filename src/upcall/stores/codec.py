@@ -134,7 +134,7 @@ def state_columns(inquiry: Inquiry) -> StateColumns:
     state = inquiry.state
     made = _state_out(state)
     closed_at = None if isinstance(state, Open) else state.closing.at
-    # What waits for its turn is in nobody's list of open ones, and no deadline of its own has begun.
+    # A queued inquiry is in no list of open ones, and its ttl has not started.
     name = QUEUED if inquiry.is_queued else STATE_NAMES[type(state)]
     return StateColumns(name, inquiry.expires_at, closed_at, dumps(made) if made else None)
 

@@ -53,7 +53,7 @@ class Tail:
         return self._weight
 
     def publish(self, logged: Sequence[Logged]) -> None:
-        """Take in events that are now durable, and wake everybody who waits for more."""
+        """Take in events that are now durable, and wake every waiting reader."""
         if not logged:
             return
         for event, _, weight in logged:
@@ -122,7 +122,7 @@ class Tail:
                 return self.since(after, limit) or []
 
     def close(self) -> None:
-        """Let every waiting reader go; nobody waits from now on."""
+        """Release every waiting reader; later ones do not wait."""
         self._closed = True
         self._wake()
 

@@ -8,7 +8,7 @@
             return MyAgent()
 
 `sample` is what the program wrote in one process, line by line: it names `session`, the model takes a turn and calls a
-tool, whose result has `answer` in it, something is spent, and it ends well. Take it from the real program. What a
+tool, the tool's result contains `answer`, something is spent, and it ends well. Take it from the real program. What a
 program never tells is left out of `tells`. Where a driver does the talking, the door and the words reach the program
 through it, and only the process itself is looked at here.
 
@@ -143,7 +143,7 @@ class AgentHarness:
     answer: ClassVar[str] = "The user answered: Redis"
     """What is in a tool's result in the sample."""
     failing: ClassVar[tuple[str, ...]] = ()
-    """Lines of a process whose work ended badly."""
+    """Lines of a process that failed."""
     tells: ClassVar[tuple[type[Noticed], ...]] = (
         SessionSeen,
         TurnTaken,
@@ -174,7 +174,7 @@ class CommandContract(AgentHarness):
     """How the program is started and resumed."""
 
     def test_it_says_what_it_is_and_how_to_get_it(self) -> None:
-        """For the list of agents, and for whoever does not have the program."""
+        """For the list of agents, and for people who do not have the program."""
         assert self.agent().name
         assert self.agent().program()
         assert self.agent().install_hint
@@ -199,7 +199,7 @@ class CommandContract(AgentHarness):
             )
 
     def test_the_token_is_in_no_list_of_processes_and_in_no_file(self) -> None:
-        """Arguments can be read by everybody on the machine, and files end up in repositories."""
+        """Every user of the machine can read arguments, and files end up in repositories."""
         for command in self.every_command():
             assert not any(TOKEN in each for each in command.argv)
             assert not any(TOKEN in text for text in command.files.values())
@@ -223,7 +223,7 @@ class CommandContract(AgentHarness):
     @pytest.mark.parametrize("words", WORDS, ids=lambda words: repr(words[:12]))
     @pytest.mark.parametrize("permission", list(Permission))
     def test_words_arrive_whole(self, words: str, permission: Permission) -> None:
-        """The task at the start and the message at a resume, whatever is in them; none is taken for a flag."""
+        """The task at the start and the message at a resume arrive unchanged; none is taken for a flag."""
         task = a_task(prompt=words, permission=permission)
         session = a_session(permission=permission)
         commands = [] if self.is_driven(task) else [self.agent().start(task)]
@@ -278,7 +278,7 @@ class CommandContract(AgentHarness):
                 self.agent().attach(a_session())
 
     def test_versions_are_judged(self) -> None:
-        """From whatever a program prints."""
+        """From the line that a program prints."""
         assert self.agent().version_problem(self.good_version) is None
         if self.bad_version is not None:
             assert self.agent().version_problem(self.bad_version)

@@ -123,7 +123,7 @@ class ChannelContract:
             assert "Too many" in vendor.told(vendor.stranger)[-1]
 
     async def test_the_same_thing_delivered_twice_counts_once(self, vendor: Vendor, tmp_path: Path) -> None:
-        """And nobody hears that they were too late for their own answer."""
+        """And the person is not told that they were too late for their own answer."""
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "Memcached"])
             message = await self.shown(vendor)
@@ -143,7 +143,7 @@ class ChannelContract:
             assert (await house.broker.store.get(another.id)).is_open
 
     async def test_a_late_answer_hears_the_one_that_stands(self, vendor: Vendor, tmp_path: Path) -> None:
-        """Whoever presses what they still see is told who was first, and with what."""
+        """A person who presses an outdated button is told who was first, and with what."""
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "Memcached"])
             message = await self.shown(vendor)
@@ -175,7 +175,7 @@ class ChannelContract:
     async def test_text_that_is_too_long_is_cut_and_an_approval_is_refused(
         self, vendor: Vendor, tmp_path: Path
     ) -> None:
-        """With a link to the whole; nobody approves what they cannot see."""
+        """With a link to the whole; an approval has to be seen whole."""
         long = "begin " + "lorem ipsum \n" * 1200 + " end"
         async with a_house(vendor, tmp_path) as house:
             inquiry = await house.ask(options=["Redis", "x" * 75], context=long, header="Cache")

@@ -47,7 +47,7 @@ class Vendor(Protocol):
 
     place: str
     known: str
-    """The id of somebody who is enrolled before each test."""
+    """The id of a person who is enrolled before each test."""
     stranger: str
 
     def channel(self) -> Channel:
@@ -75,7 +75,7 @@ class Vendor(Protocol):
         ...
 
     async def repeat(self) -> None:
-        """Deliver the last thing that somebody did once more, as vendors do."""
+        """Deliver the last act of a person once more, as vendors do."""
         ...
 
     def told(self, user: str) -> Sequence[str]:
@@ -90,7 +90,7 @@ class Vendor(Protocol):
         ...
 
     def listening(self) -> bool:
-        """Whether somebody is connected who hears what people do."""
+        """Whether a listener is connected."""
         ...
 
 

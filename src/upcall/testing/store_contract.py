@@ -7,7 +7,7 @@
         def restore(self, backup, folder):
             backup.rename(folder / "my.db")
 
-A store whose database has tools of its own for backups refuses to make them, and leaves `BackupContract` out.
+Where the database has backup tools of its own, the store refuses to make backups and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
 `store_ledger`, `store_reading` and `store_searching`, in a conftest.
@@ -55,7 +55,7 @@ class AddingContract(StoreHarness):
         assert await store.get(added.inquiry.ref) == added.inquiry
 
     async def test_a_name_that_nothing_has_is_unknown(self, store: Store) -> None:
-        """Everywhere a name is taken, and whatever is in it."""
+        """In every method that takes a name, and for every text."""
         for name in ("a7", "", "\ud800", "x" * 10_000):
             with pytest.raises(UnknownInquiry):
                 await store.get(name)
@@ -115,7 +115,7 @@ class AddingContract(StoreHarness):
         assert (await store.add(again)).inquiry.id == late.id
 
     async def test_one_request_sent_many_times_at_once_is_one_inquiry(self, store: Store) -> None:
-        """Whoever comes first makes it."""
+        """The first one makes it."""
         added = await asyncio.gather(*[store.add(an_inquiry(request_key="call-1")) for _ in range(50)])
         assert sum(each.created for each in added) == 1
         assert len({each.inquiry.id for each in added}) == 1
@@ -273,7 +273,7 @@ class KeepingContract(StoreHarness):
         await again.close()
 
     async def test_its_time_is_that_of_the_clock_it_was_given(self, store: Store, clock: Clock) -> None:
-        """Whoever measures deadlines by it measures by the same clock as everybody else."""
+        """All deadlines are measured by the same clock."""
         assert store.now() == clock()
         clock.now = NOW + DAY
         assert store.now() == NOW + DAY

@@ -1,4 +1,4 @@
-"""How the contract of stores gets at the store under test, and what its parts share."""
+"""How the contract of stores opens the store under test, and what its parts share."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +15,7 @@ from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, 
 
 
 class DecisionFailed(Exception):
-    """Stands for whatever a decision may raise."""
+    """Stands for any exception of a decision."""
 
 
 def refusing(_: Inquiry) -> Change | None:
@@ -39,7 +39,7 @@ async def names(store: Store, query: Query) -> list[str]:
 
 
 class StoreHarness:
-    """How a contract gets at the store under test."""
+    """Opens the store under test for a contract."""
 
     pytestmark = pytest.mark.anyio
 

@@ -30,7 +30,7 @@ def a_job(name: str = "resume:1", **changes: Any) -> Job:
 
 
 def writing(effects: Effects) -> Revise:
-    """A decision to write that, whatever there is."""
+    """A decision to write that, independent of the record."""
     return lambda _: effects
 
 
@@ -80,7 +80,7 @@ class RecordsContract(StoreHarness):
         assert await store.look_up("run", old.id) is not None
 
     async def test_a_record_is_kept_and_replaced_and_forgotten(self, store: Store) -> None:
-        """Whatever JSON can say is in its body."""
+        """Its body can hold any JSON value."""
         assert await store.look_up("run", "1") is None
         first = a_record(body={"agent": "claude", "turns": 3, "of": [1, None, "ü"]})
         assert await store.revise("run", "1", writing(Effects(records=(first,)))) == first
@@ -116,7 +116,7 @@ class RecordsContract(StoreHarness):
         assert await everything(store) == []
 
     async def test_what_cannot_be_written_costs_its_neighbours_nothing(self, store: Store) -> None:
-        """A body that is not JSON fails alone, whatever else shares its commit."""
+        """A body that is not JSON fails alone; the other members of its group are committed."""
         unfit = Effects(records=(a_record("2", body={"no": object()}),))
         inquiry = (await store.add(an_inquiry())).inquiry
         results = await asyncio.gather(
@@ -195,7 +195,7 @@ class JobsContract(StoreHarness):
     """Work that gets done once."""
 
     async def test_a_due_job_is_had_by_one_claimant_only(self, store: Store) -> None:
-        """However many ask at once; one that is not due by nobody."""
+        """However many claim at once. A job that is not due is not claimed."""
         await put(store, *[a_job(f"resume:{n}") for n in range(20)], a_job("later", due=NOW + 1))
         claims = await asyncio.gather(*[claimed(store, limit=3) for _ in range(10)])
         names = [job.id for claim in claims for job in claim]
@@ -203,7 +203,7 @@ class JobsContract(StoreHarness):
         assert await claimed(store) == []
 
     async def test_the_longest_due_comes_first_and_only_of_the_kinds_wanted(self, store: Store) -> None:
-        """And one that belongs to a runner goes to nobody else."""
+        """And a job of a runner goes to that runner only."""
         await put(
             store,
             a_job("b", due=NOW - 1),
@@ -219,7 +219,7 @@ class JobsContract(StoreHarness):
         assert await store.next_due(["none"], "") is None
 
     async def test_a_claim_ends_with_its_lease(self, store: Store) -> None:
-        """Then somebody else has it, and whoever was late can neither settle nor renew it."""
+        """Then another claimant has it, and the late one can neither settle nor renew it."""
         await put(store, a_job())
         (slow,) = await claimed(store)
         assert await store.next_due(["resume"], "") == NOW + LEASE

@@ -62,7 +62,7 @@ class ListingContract(StoreHarness):
         assert await names(store, Query(state="open", closed_since=NOW)) == []
 
     async def test_lists_are_narrowed_to_an_agent_and_a_kind(self, store: Store) -> None:
-        """Alone and together, whatever the state."""
+        """Alone and together, in every state."""
         mine = (await store.add(an_inquiry(agent="painter", kind=Kind.TEXT))).inquiry.id
         also = (await store.add(an_inquiry(agent="painter"))).inquiry.id
         other = (await store.add(an_inquiry(agent="builder", kind=Kind.TEXT))).inquiry.id
@@ -74,7 +74,7 @@ class ListingContract(StoreHarness):
         assert await names(store, Query(state="closed", agent="builder")) == []
 
     async def test_lists_are_narrowed_to_a_run(self, store: Store) -> None:
-        """Whatever the state, and page by page."""
+        """In every state, and page by page."""
         mine = [(await store.add(an_inquiry(run=7))).inquiry.id for _ in range(3)]
         other = (await store.add(an_inquiry(run=8))).inquiry.id
         await store.add(an_inquiry())
@@ -190,7 +190,7 @@ class LogContract(StoreHarness):
         assert [event.seq for event in await everything(store)] == list(range(1, 16))
 
     async def test_a_waiting_reader_is_woken_by_the_write(self, store: Store) -> None:
-        """It is told what happened by the time that the writer is, and so is everybody else who waits."""
+        """It and every other waiting reader get the event no later than the writer gets its result."""
         waiting = [asyncio.create_task(store.events(0, wait=HOUR)) for _ in range(500)]
         await asyncio.sleep(0)
         added = (await store.add(an_inquiry())).inquiry

@@ -22,7 +22,7 @@ class ThreadContract(StoreHarness):
     """What is said in a thread, in its order, and who is not asked yet."""
 
     async def test_the_items_of_a_thread_come_in_the_order_of_the_log(self, store: Store) -> None:
-        """Page by page, from the beginning or from the end, whatever else the log holds."""
+        """Page by page, from the beginning or from the end, without the other events of the log."""
         for number in range(5):
             await store.record(said("one", f"a{number}"))
             await store.record(said("other", f"b{number}"))
@@ -33,7 +33,7 @@ class ThreadContract(StoreHarness):
         assert [item.seq for item in await store.thread_items("one", after=4, limit=2)] == [7, 10]
         assert [item.seq for item in await store.thread_items("one", before=10, limit=2)] == [4, 7]
         assert list(await store.thread_items("one", after=13)) == []
-        assert list(await store.thread_items("nobody's")) == []
+        assert list(await store.thread_items("unknown")) == []
         assert list(await store.events(0, limit=1)) == [items[0]]
 
     async def test_an_item_is_written_with_its_step_or_not_at_all(self, store: Store) -> None:
@@ -45,7 +45,7 @@ class ThreadContract(StoreHarness):
         assert [item.data["id"] for item in await store.thread_items("one")] == ["asked", "done"]
 
     async def test_every_text_can_be_an_item(self, store: Store) -> None:
-        """Whatever an agent or a person wrote, even what no database likes to keep."""
+        """Also texts that databases refuse to keep."""
         odd = 'NUL \x00, half \ud800, "quotes", ünïcødé and 日本'
         item = Item(id="odd", type="text", role="agent", by=odd, text=odd, more={odd: [odd, {"x": odd}]})
         await store.record(item.happening("one", odd, NOW))

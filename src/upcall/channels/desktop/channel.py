@@ -1,4 +1,4 @@
-"""Notifications of a Linux desktop, over D-Bus: the one that the daemon runs on. A place is the name of whoever sits there."""
+"""Notifications on the Linux desktop of the daemon's own session, over D-Bus. A place is the name of the person at that desktop."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class Desktop(OneWay):
 
     @override
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Take away what nobody needs any more."""
+        """Close the notifications of a question that is over."""
         if view.outcome is not None:
             first = int(reference.message)
             reminders = [number for number, (about, _) in self._links.items() if about == first != number]
@@ -139,7 +139,7 @@ async def _open(link: str) -> None:
 
 
 async def _watch(bus: MessageBus) -> None:
-    """Have clicks come to us. A connection on which they do not is of no use."""
+    """Subscribe to clicks; a connection that does not deliver them is closed."""
     message = Message(
         destination="org.freedesktop.DBus",
         path="/org/freedesktop/DBus",

@@ -16,8 +16,10 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from yarl import URL
 
+from upcall.channels import findings
 from upcall.channels.addresses import guarded
 from upcall.channels.discord import messages, reading
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import plain
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, View
@@ -25,13 +27,13 @@ from upcall.domain.errors import StorageError
 from upcall.ports.channel import FormRefused, Inbox, Line, Refused, SignedOut, Unavailable
 
 FORM_SECONDS = 2.0
-"""How long a form may take to open; Discord gives up after three seconds."""
+"""How long the form of a question may take to open; Discord gives up after three seconds."""
 
 ACKNOWLEDGE_SECONDS = 2.0
 """How long a person may wait for what becomes of a press; Discord gives up after three seconds."""
 
 LONGEST_WAIT = 30.0
-"""A rate limit up to so many seconds is waited for by the library, in order; of a longer one we are told."""
+"""The library waits for a rate limit of up to so many seconds, in order, and raises for a longer one."""
 
 INTENTS = discord.Intents(
     guilds=True,
@@ -43,7 +45,7 @@ INTENTS = discord.Intents(
 )
 DEFER, REPLY, OPEN = 6, 4, 9
 INVALID_FORM = 50035
-"""What Discord says about a message or a form that it does not take as it is."""
+"""The error code for a message or a form that Discord does not accept in this form."""
 
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
 AUTHENTICATION_FAILED = 4004
@@ -80,29 +82,29 @@ class Discord:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place that begins with @ is a person, in their direct messages."""
         channel = await self._direct(place[1:]) if place.startswith("@") else place
-        # The same message again within a few minutes is that message, whatever became of the first reply.
+        # If the reply to the first attempt was lost, Discord answers a repetition within a few minutes with the same message.
         once = {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
         path = "/channels/{channel_id}/messages"
         sent = await self._write(view, "POST", path, once, channel_id=channel)
-        return Reference(place=place, message=reading.name_of(channel, str(sent["id"])))
+        return Reference(place=place, message=message_name(channel, str(sent["id"])))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
-        channel, message = reading.whereabouts(reference.message)
+        channel, message = conversation_and_id(reference.message)
         path = "/channels/{channel_id}/messages/{message_id}"
         await self._write(view, "PATCH", path, {}, channel_id=channel, message_id=message)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
-        await self._say(*reading.whereabouts(reference.message), line)
+        await self._say(*conversation_and_id(reference.message), line)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Listen on the gateway; the library takes a lost connection up again, if that works at once. Else what was written is missed."""
+        """Listen on the gateway. The library resumes a lost connection if that works at once; otherwise messages are missed."""
         if self._elsewhere:
             DiscordWebSocket.DEFAULT_GATEWAY = URL(str((await self._call("GET", "/gateway/bot"))["url"]))
-        ears = _Ears(self, inbox)
+        gateway = _Gateway(self, inbox)
         try:
-            await ears.start(self._token, reconnect=False)
+            await gateway.start(self._token, reconnect=False)
         except discord.ConnectionClosed as error:
             if error.code == AUTHENTICATION_FAILED:
                 raise SignedOut(f"Discord says {error.code}: {HINTS[error.code]}") from error
@@ -112,16 +114,15 @@ class Discord:
         except (discord.DiscordException, aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _failure(error) from error
         finally:
-            await ears.close()
+            await gateway.close()
         raise Unavailable("Discord has closed the connection")
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, and whether we would see what people write."""
+        """The bot's name, and whether it may read messages."""
         try:
             client = await self._signed_in()
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+            return [findings.refused("bot_token", problem)]
         found = [Finding(ok=True, text=f"signed in as {client.user}")]
         flags = None if client.application is None else client.application.flags
         if flags is None or not (flags.gateway_message_content or flags.gateway_message_content_limited):
@@ -129,7 +130,7 @@ class Discord:
         return [*found, Finding(ok=True, text="it may read what people write")]
 
     async def close(self) -> None:
-        """Let go of the connection; whoever is still to be told something makes no other."""
+        """Close the connection; a line that is still to be said opens no other."""
         async with self._signing_in:
             self._closed = True
             client, self._client = self._client, None
@@ -137,7 +138,7 @@ class Discord:
             await client.close()
 
     async def press(self, interaction: discord.Interaction, inbox: Inbox) -> None:
-        """Take what somebody pressed, chose or sent."""
+        """Take a press, a choice or a form."""
         data: Mapping[str, Any] = interaction.data or {}
         sent = interaction.type is discord.InteractionType.modal_submit
         what = reading.submitted(data) if sent else reading.pressed(data)
@@ -147,7 +148,7 @@ class Discord:
             return
         message = ""
         if interaction.message is not None and channel:
-            message = reading.name_of(channel, str(interaction.message.id))
+            message = message_name(channel, str(interaction.message.id))
         inbound = reading.inbound(
             what, interaction=str(interaction.id), user=str(interaction.user.id), message=message
         )
@@ -187,11 +188,11 @@ class Discord:
                 # A press can be replied to for a quarter of an hour; after that it is said beside the question.
                 if not to["beside"]:
                     raise
-        await self._say(*reading.whereabouts(to["beside"]), line)
+        await self._say(*conversation_and_id(to["beside"]), line)
 
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
-        """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
-        # A person cannot share a bot's account, so whatever a bot or a hook writes is nobody's answer.
+        """Take a message: a reply, a direct message, or one that mentions the bot."""
+        # Bots and webhooks are not people, so their messages answer nothing.
         if message.author.bot or message.webhook_id is not None or message.is_system():
             return
         channel, replied = str(message.channel.id), message.reference and message.reference.message_id
@@ -205,7 +206,7 @@ class Discord:
             id=f"message:{message.id}",
             user=str(message.author.id),
             place=channel,
-            message=None if replied is None else reading.name_of(channel, str(replied)),
+            message=None if replied is None else message_name(channel, str(replied)),
             words=words.strip(),
             # A sticker, a voice message or a picture: without words it says nothing.
             odd=None if words.strip() else Odd.MESSAGE,
@@ -213,7 +214,7 @@ class Discord:
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            to = {"beside": reading.name_of(channel, str(message.id))}
+            to = {"beside": message_name(channel, str(message.id))}
             await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def notice(self, reaction: discord.RawReactionActionEvent, inbox: Inbox) -> None:
@@ -223,12 +224,12 @@ class Discord:
             id=f"reaction:{message}:{reaction.user_id}:{reaction.emoji}",
             user=str(reaction.user_id),
             place=channel,
-            message=reading.name_of(channel, message),
+            message=message_name(channel, message),
             odd=Odd.REACTION,
         )
         heard = await inbox.receive(inbound)
         if heard.line:
-            to = {"beside": reading.name_of(channel, message)}
+            to = {"beside": message_name(channel, message)}
             await inbox.say(Line(id=inbound.id, to=to, text=heard.line))
 
     async def _open(
@@ -282,7 +283,7 @@ class Discord:
         await self._call("POST", "/channels/{channel_id}/messages", body, channel_id=channel)
 
     async def _direct(self, user: str) -> str:
-        """The channel of somebody's direct messages."""
+        """The channel of direct messages with a person."""
         return str((await self._call("POST", "/users/@me/channels", {"recipient_id": user}))["id"])
 
     async def _signed_in(self) -> discord.Client:
@@ -315,8 +316,8 @@ class Discord:
             raise _failure(error) from error
 
 
-class _Ears(discord.Client):
-    """The connection on which Discord says what people do."""
+class _Gateway(discord.Client):
+    """The gateway connection, which delivers what people do."""
 
     def __init__(self, channel: Discord, inbox: Inbox) -> None:
         super().__init__(intents=INTENTS)
@@ -333,13 +334,13 @@ class _Ears(discord.Client):
         try:
             await self._channel.press(interaction, self._inbox)
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def on_message(self, message: discord.Message) -> None:
         try:
             await self._channel.hear(message, self.user.id if self.user else 0, self._inbox)
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def on_raw_reaction_add(self, reaction: discord.RawReactionActionEvent) -> None:
         try:

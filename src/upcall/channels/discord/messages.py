@@ -1,4 +1,4 @@
-"""What Discord is sent: a view as text and components. Whatever an agent wrote stands in a block in which Discord parses nothing.
+"""Renders a view for Discord, as text and components. Agent text stands in code blocks, in which Discord parses nothing.
 
 The limits are Discord's. On the wire an option is a position, never a label.
 """
@@ -48,7 +48,7 @@ def fenced(text: str) -> str:
 
 
 def plain(line: str) -> Json:
-    """A line of ours that pings nobody."""
+    """A line of ours, without mentions."""
     return {"content": escape(line)[:LONGEST], "allowed_mentions": {"parse": []}, "flags": SUPPRESS_EMBEDS}
 
 
@@ -69,7 +69,9 @@ def content(view: View) -> str:
     if view.context.strip():
         parts.append(fenced(view.context))
     for number, question in enumerate(view.questions, 1):
-        parts.append(_question(question, number if len(view.questions) > 1 else None, listed=not view.form))
+        # A form's lists show no more than a hundred characters of an option.
+        listed = question.numbered or not view.form
+        parts.append(_question(question, number if len(view.questions) > 1 else None, listed=listed))
     if view.more:
         parts += [_with_link(line) for line in view.more.split("\n")]
     if view.outcome is not None:
@@ -90,7 +92,7 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
         if own or not question.choices or question.control is Control.WORDS:
             fields.append(_field(label, _text(index, required=True)))
             continue
-        # Where there is no room for everybody's own words there is for nobody's: they can be replied to the message.
+        # A form has five fields. Where they do not suffice for own words to every question, people reply to the message.
         both = question.custom and custom <= room
         fields.append(_field(label, _select(question, str(index), required=not both)))
         if both:

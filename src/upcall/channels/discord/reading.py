@@ -1,10 +1,11 @@
-"""What Discord sends: presses, forms and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Discord sends: presses and forms, as what a person did. Words are passed on, never interpreted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.discord.messages import FORM, LIST, OWN, PICK, SEND
+from upcall.channels.naming import conversation_and_id
 from upcall.domain.channel.showing import Given, Inbound
 
 Json = Mapping[str, Any]
@@ -17,17 +18,6 @@ class Pressed:
     inquiry: str
     given: tuple[Given, ...] | None = None
     own: bool = False
-
-
-def name_of(channel: str, message: str) -> str:
-    """What a message is called."""
-    return f"{channel}/{message}"
-
-
-def whereabouts(name: str) -> tuple[str, str]:
-    """The channel and the id of a message."""
-    channel, _, message = name.partition("/")
-    return channel, message
 
 
 def pressed(data: Json) -> Pressed | None:
@@ -63,11 +53,11 @@ def submitted(data: Json) -> Pressed | None:
 
 
 def inbound(what: Pressed, *, interaction: str, user: str, message: str) -> Inbound:
-    """What somebody did about a message."""
+    """A press or a form, with the message that it belongs to."""
     return Inbound(
         id=f"interaction:{interaction}",
         user=user,
-        place=whereabouts(message)[0],
+        place=conversation_and_id(message)[0],
         message=message or None,
         inquiry=what.inquiry,
         given=what.given,

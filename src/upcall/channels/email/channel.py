@@ -1,7 +1,7 @@
 """E-mail: a letter for each question, answered by reply or behind its link, and a letter when it is over.
 
 A name in From proves nothing. A reply counts because it comes to an address that we made for this question and this
-person alone, and says that it is from them; any other letter can only bring somebody's one-time code.
+person alone, and says that it is from them; any other letter can only bring a person's one-time code.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ from upcall.ports.channel import Inbox, Line, Refused, SignedOut, Stamps, Unavai
 
 SECONDS = 20.0
 REPLY = "mail-reply"
-"""What stamps are for: an address that is replied to."""
+"""The purpose of stamps on reply addresses."""
 
 TOLD_MOST = 20
 TOLD_WITHIN = 600.0
-"""How often one address is told something: two programs that answer each other come to an end."""
+"""How often one address gets a reply within that time, so that two programs do not answer each other for ever."""
 
 LOGIN_CODES = {530, 534, 535, 538}
 NOT_LET_IN = (aiosmtplib.SMTPAuthenticationError, aiosmtplib.SMTPSenderRefused)
-"""What is said about who we are, and not about a letter or its recipient."""
+"""Errors about our account, and not about a letter or its recipient."""
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class Email:
         """Send a letter; the same question to the same address is always a letter of the same name."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
-        name = letters.name_of(view.inquiry, place, self._domain)
+        name = letters.letter_name(view.inquiry, place, self._domain)
         text = letters.question(view, self._words)
         message = letters.letter(self._address, place, view.heading, text, name=name)
         await self._send(await self._answerable(message, view.inquiry, place))
@@ -165,7 +165,7 @@ class Email:
                 user=letter.sender,
                 place=letter.sender,
                 inquiry=tag.inquiry if tag is not None and proven else None,
-                message=letters.name_of(tag.inquiry, letter.sender, self._domain)
+                message=letters.letter_name(tag.inquiry, letter.sender, self._domain)
                 if tag is not None and proven
                 else None,
                 words=letter.words,
@@ -236,7 +236,7 @@ class Email:
         )
 
     async def _send(self, message: EmailMessage) -> None:
-        # The library may not notice that it is told to stop, and whoever is told must. A letter that has begun to go, goes.
+        # The library may swallow a cancellation, and the caller must not wait for it. A letter that is being sent is finished.
         sending = asyncio.create_task(self._sent(message))
         self._on_their_way.add(sending)
         sending.add_done_callback(self._on_their_way.discard)
@@ -266,7 +266,7 @@ def _failure(error: Exception) -> Refused | Unavailable:
 
 
 async def _in(thread: ThreadPoolExecutor, mailbox: Mailbox, act: Callable[[], T]) -> T:
-    """Have the thread do something; whoever is told to stop meanwhile cuts its connection, and waits for it."""
+    """Run something in the thread. A cancellation cuts the mailbox's connection and waits until the thread is free."""
     doing = asyncio.get_running_loop().run_in_executor(thread, act)
     try:
         return await asyncio.shield(doing)

@@ -37,7 +37,7 @@ def bound(inquiry: str, recipient: str) -> str:
     return f"{inquiry}|{recipient.casefold()}"
 
 
-def name_of(inquiry: str, recipient: str, domain: str) -> str:
+def letter_name(inquiry: str, recipient: str, domain: str) -> str:
     """What a letter is called: the same for ever, so it is made of nothing that changes, such as keys."""
     mark = hashlib.sha256(bound(inquiry, recipient).encode()).hexdigest()[:16]
     return f"<{inquiry}.{mark}@{domain}>"

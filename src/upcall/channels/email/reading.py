@@ -1,6 +1,6 @@
 """Letters as they arrive: the sender that they name, the question that they are about, and what the person wrote.
 
-Nothing here is trusted. Headers are read by the most patient rules there are, since whatever arrives is somebody's.
+Nothing here is trusted. Any program on the internet can send a letter, so malformed headers are read as far as possible.
 """
 
 import email
@@ -18,7 +18,8 @@ from upcall.channels.email.letters import ADDRESS, Tag, tag_in
 from upcall.channels.email.quoting import LONGEST, written
 
 TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
-NOBODY = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+SYSTEM_SENDERS = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+PLAIN, HTML = "text/plain", "text/html"
 _POINTED = re.compile(r"<([^<>]*)>")
 _BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
 _UNSEEN = {"blockquote", "style", "script", "head", "title"}
@@ -70,7 +71,7 @@ def _is_automatic(message: Message, sender: str, own: str) -> bool:
         or _header(message, "return-path").strip() == "<>"
         or any(message[name] is not None for name in ("x-autoreply", "x-autorespond", "list-id"))
         or message.get_content_type() in {"multipart/report", "message/delivery-status"}
-        or local in NOBODY
+        or local in SYSTEM_SENDERS
         or sender == own.casefold()
         or tag_in(sender, own) is not None
     )
@@ -100,19 +101,38 @@ def _header(message: Message, name: str) -> str:
 
 
 def _text(message: Message) -> str:
-    """The first part that is text, or else the first that is HTML, as text."""
-    parts = [part for part in message.walk() if not part.is_multipart() and not _is_file(part)]
-    for kind in ("text/plain", "text/html"):
-        for part in parts:
-            if part.get_content_type() == kind:
-                text = _decoded(part)
-                return text if kind == "text/plain" else _without_markup(text)
-    return ""
+    """The text of a letter: its first part that has any, HTML without its markup.
+
+    What follows that part was added by a mail server, or is attached.
+    """
+    part = _text_part(message)
+    if part is None:
+        return ""
+    text = _decoded(part)
+    return text if part.get_content_type() == PLAIN else _without_markup(text)
+
+
+def _text_part(part: Message) -> Message | None:
+    kind = part.get_content_type()
+    if not part.is_multipart():
+        return part if kind in {PLAIN, HTML} and not _is_file(part) else None
+    if part.get_content_maintype() != "multipart":
+        # An attached letter was written by its own sender.
+        return None
+    found = [text for each in _parts(part) if (text := _text_part(each)) is not None]
+    if kind == "multipart/alternative":
+        found.sort(key=lambda text: text.get_content_type() != PLAIN)
+    return found[0] if found else None
+
+
+def _parts(message: Message) -> list[Message]:
+    payload = message.get_payload()
+    return [part for part in payload if isinstance(part, Message)] if isinstance(payload, list) else []
 
 
 def _is_file(part: Message) -> bool:
     try:
-        return bool(part.get_filename())
+        return bool(part.get_filename()) or part.get_content_disposition() == "attachment"
     except (ValueError, LookupError):
         # It has a name, in a character set that is none.
         return True
@@ -154,7 +174,7 @@ class _Words(HTMLParser):
 
     @override
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        # Sections whose name it does not know end the standard library's reading.
+        # The standard library stops reading at a section with an unknown name.
         return self.parse_bogus_comment(i)
 
 

@@ -1,4 +1,4 @@
-"""A homeserver through matrix-nio: what the channel asks of it, as plain values. What it refuses is raised, once and here."""
+"""The calls of a homeserver that the channel needs, through matrix-nio, as plain values. Refusals are raised here."""
 
 import asyncio
 import hashlib
@@ -19,13 +19,13 @@ CALL_SECONDS = 15
 SYNC_SECONDS = 30
 PAGE = 100
 PASSING = {401, 429}
-"""Refusals that are about us, now, and not about what was asked for."""
+"""Refusals that are about our account or our rate, and not about what was asked for."""
 
 CREDENTIAL = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
 """What a homeserver says about the token or its account: nothing works before another one is set."""
 
 HINTS = {
-    "M_FORBIDDEN": "invite the account to that room; somebody known to Upcall has to do it",
+    "M_FORBIDDEN": "invite the account to that room; a person known to Upcall has to do it",
     "M_UNKNOWN_TOKEN": "access_token is not good any more: sign in again and take the new one",
     "M_MISSING_TOKEN": "access_token is not good any more: sign in again and take the new one",
     "M_NOT_FOUND": "use the room's id, such as !abc:example.org, or its address, such as #ops:example.org",
@@ -60,7 +60,7 @@ class Homeserver:
         self.called = ""
         self._kinds = {"types": list(kinds)}
         settings = nio.AsyncClientConfig(
-            # Whoever called us decides whether to try again.
+            # The dispatcher decides whether to try again.
             max_limit_exceeded=0,
             max_timeouts=0,
             request_timeout=CALL_SECONDS,
@@ -70,7 +70,7 @@ class Homeserver:
         self._nio.access_token = token
 
     async def sign_in(self) -> None:
-        """Learn whose token it is."""
+        """Learn which account the token belongs to."""
         if self.user:
             return
         who = _good(await _tried(self._nio.whoami()))

@@ -7,9 +7,11 @@ so a restart neither repeats nor misses anything.
 import logging
 from collections.abc import Mapping, Sequence
 
+from upcall.channels import findings
 from upcall.channels.addresses import guarded
 from upcall.channels.matrix import messages, reading
 from upcall.channels.matrix.api import HINTS, Homeserver, Synced
+from upcall.channels.naming import message_name
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Reference, View
 from upcall.ports.channel import Inbox, Line, Refused, Unavailable
@@ -41,29 +43,29 @@ class Matrix:
         except (Refused, Unavailable) as problem:
             # The question is there, and people can react without them: no other question waits for these.
             log.info("reactions are left out: %s", problem)
-        return Reference(place=place, message=reading.name_of(room, event))
+        return Reference(place=place, message=message_name(room, event))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Edit a message: one event. Reactions stay below it; one that comes late is told how the question ended."""
         await self._home.sign_in()
-        room, event = reading.whereabouts(reference.message)
+        room, event = reading.room_and_event(reference.message)
         await self._home.send(room, messages.edit(view, event, self._words), event, view.stage)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
         await self._home.sign_in()
-        room, event = reading.whereabouts(reference.message)
+        room, event = reading.room_and_event(reference.message)
         await self._home.send(room, messages.line(line, event))
 
     async def listen(self, inbox: Inbox) -> None:
-        """Read whatever is new, from where the last reading ended, whoever's that was."""
+        """Read new events from the bookmark on, which an earlier daemon may have kept."""
         await self._home.sign_in()
         # Another account's bookmark means nothing to this one.
-        whose, _, since = (await inbox.bookmark()).partition(" ")
+        account, _, since = (await inbox.bookmark()).partition(" ")
         found = await self._home.sync("")
         await inbox.connected()
         await self._join(found, inbox)
-        if whose != self._home.user:
+        if account != self._home.user:
             # What was said before we came is not for us, unless it is about a message of ours.
             await self._take(found, "", inbox)
             since = found.until
@@ -82,8 +84,7 @@ class Matrix:
             await self._home.sign_in()
             rooms = await self._home.rooms()
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"access_token: {said}", hint=hint)]
+            return [findings.refused("access_token", problem)]
         signed_in = Finding(ok=True, text=f"signed in as {self._home.user}")
         if not rooms:
             return [signed_in, Finding(ok=False, text="in no room", hint=HINTS["M_FORBIDDEN"])]
@@ -112,11 +113,11 @@ class Matrix:
         if not done.encrypted:
             heard = await inbox.receive(inbound)
             if heard.again:
-                raise Unavailable("what somebody did could not be kept")
+                raise Unavailable("what a person did could not be kept")
             line = heard.line
         if not line:
             return
-        about = reading.whereabouts(inbound.message)[1] if inbound.message else ""
+        about = reading.room_and_event(inbound.message)[1] if inbound.message else ""
         to = {
             "room": done.room,
             "event": about if done.key else done.id,
@@ -158,13 +159,13 @@ class Matrix:
         return event, None
 
     async def _alone_with_us(self, room: str) -> bool:
-        """Whether all that somebody says in a room is said to us."""
+        """Whether a room has one person beside us, who can only mean us."""
         if room not in self._pairs:
             self._pairs[room] = await self._home.alone_with_us(room)
         return self._pairs[room]
 
     async def _join(self, found: Synced, inbox: Inbox) -> None:
-        """Accept the invitations of people who may answer; the others wait until whoever sent them may."""
+        """Accept the invitations of people who may answer; the others wait until their senders may."""
         for room, sender in found.invitations.items():
             if len(self._invitations) < MOST_INVITATIONS:
                 self._invitations[room] = sender

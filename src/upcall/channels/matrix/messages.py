@@ -62,7 +62,7 @@ def reaction(event: str, key: str) -> Content:
 
 
 def line(text: str, event: str, *, about: str = "", thread: str = "", to: str = "") -> Content:
-    """A line in reply to an event, in the thread of one where there is one; whoever it is for is told that it is there."""
+    """A line in reply to an event, in its thread if it has one; the person `to` is mentioned, and so notified."""
     relation: Content = {"m.in_reply_to": {"event_id": event}}
     if thread:
         relation |= {"rel_type": "m.thread", "event_id": thread, "is_falling_back": False}
@@ -71,7 +71,7 @@ def line(text: str, event: str, *, about: str = "", thread: str = "", to: str = 
 
 
 def body(view: View, words: Words) -> str:
-    """The text of a message. Whatever an agent wrote stands behind a bar, so that it cannot pass for a line of ours."""
+    """The text of a message. Agent text stands behind a bar, so that it cannot pass for a line of ours."""
     lines = [view.heading]
     if view.context.strip():
         lines += [*barred(view.context), BAR]

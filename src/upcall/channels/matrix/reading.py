@@ -1,6 +1,6 @@
-"""What Matrix sends: events, as what a person did. Words are handed over, never interpreted.
+"""Reads Matrix events as what a person did. Words are passed on, never interpreted.
 
-Nothing here trusts an event to be whole: anybody in a room may send anything.
+Members of a room can send events of any shape, so every field is checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.matrix.messages import ABOUT, INQUIRY, KEYS, MARK
+from upcall.channels.naming import message_name
 from upcall.domain.channel.showing import Given, Inbound, Odd
 
 Event = Mapping[str, Any]
@@ -22,7 +23,7 @@ LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What somebody did in a room: they reacted with `key`, wrote `words`, or something that cannot be read.
+    """What a person did in a room: they reacted with `key`, wrote `words`, or sent something that cannot be read.
 
     `targets` are the events that it may be about, the likeliest first; `thread` is the one that it was written in.
     """
@@ -49,12 +50,7 @@ class Mark:
     about: str = ""
 
 
-def name_of(room: str, event: str) -> str:
-    """What a message is called."""
-    return f"{room}/{event}"
-
-
-def whereabouts(name: str) -> tuple[str, str]:
+def room_and_event(name: str) -> tuple[str, str]:
     """The room and the event of a message; an event's id begins with a dollar sign, a room's has none."""
     room, _, event = name.partition("/$")
     return room, f"${event}"
@@ -100,7 +96,7 @@ def done(event: Event, room: str) -> Done | None:
 
 
 def mark(event: Event, us: str) -> Mark | None:
-    """What an event of ours says of itself; None for those of others, whatever they say."""
+    """The mark in an event of ours; None for the events of others, even with a mark."""
     given = _table(event.get("content")).get(MARK)
     if event.get("sender") != us or not isinstance(given, Mapping):
         return None
@@ -123,7 +119,7 @@ def inbound(done: Done, event: str, found: Mark) -> Inbound:
         id=f"event:{done.id}",
         user=done.user,
         place=done.room,
-        message=name_of(done.room, event),
+        message=message_name(done.room, event),
         inquiry=found.inquiry,
         given=given,
         words=done.words,
@@ -132,7 +128,7 @@ def inbound(done: Done, event: str, found: Mark) -> Inbound:
 
 
 def addressed(done: Done, us: str, names: Sequence[str]) -> Inbound | None:
-    """Words to the app itself, without its name before them; None if they mention others or nobody."""
+    """Words that mention the app, without its name before them; None if they do not mention it."""
     if us not in done.mentions:
         return None
     words = done.words.strip()

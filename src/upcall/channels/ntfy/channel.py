@@ -1,4 +1,4 @@
-"""ntfy: a push message to whoever follows a topic, with buttons. A place is a topic."""
+"""ntfy: a push message with buttons to the subscribers of a topic. A place is a topic."""
 
 import logging
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing_extensions import override
 from upcall.channels.one_way import OneWay, summary
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
-from upcall.domain.text.display import shortened
+from upcall.domain.text.display import shortened, units
 from upcall.ports.channel import FormRefused, Refused, SignedOut, Unavailable
 
 CALL_SECONDS = 15.0
@@ -38,7 +38,7 @@ class Ntfy(OneWay):
         self._http = httpx2.AsyncClient(base_url=server, headers=headers, timeout=CALL_SECONDS)
 
     async def show(self, view: View, place: str) -> Reference:
-        """Publish a message whose button opens the question."""
+        """Publish a message with a button that opens the question."""
         body: dict[str, object] = {
             "topic": place,
             "title": shortened(view.heading, TITLE),
@@ -118,10 +118,12 @@ def _answers(view: View) -> list[dict[str, object]]:
         # The page behind the link takes only what comes from itself, and a message that we wrote does.
         "Origin": f"{address.scheme}://{address.netloc}",
     }
+    # Two labels that begin alike would look alike once cut: their numbers, which the text lists, stand for them.
+    fit = all(units(choice.full) <= LABEL for choice in asked.choices)
     return [
         {
             "action": "http",
-            "label": shortened(choice.full, LABEL),
+            "label": choice.full if fit else str(position + 1),
             "url": view.link,
             "method": "POST",
             "headers": headers,

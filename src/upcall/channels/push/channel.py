@@ -31,7 +31,7 @@ TOO_MANY, THEIR_FAULT = 429, 500
 
 
 class Recipients(Protocol):
-    """Whose browsers there are."""
+    """The browsers of people, and the keys of this installation."""
 
     async def keys(self) -> tuple[str, str]:
         """The private and the public key of this installation."""
@@ -81,7 +81,7 @@ class Push:
         )
 
     async def listen(self, inbox: Inbox) -> None:
-        """Nobody says anything here: a click leads to the inbox."""
+        """Wait: a click leads to the inbox, and nothing is said here."""
         await inbox.connected()
         await asyncio.Event().wait()
 

@@ -1,8 +1,11 @@
 """The Slack app that Upcall speaks through, as Slack wants to have it described. Nothing of Slack's is needed for it."""
 
 SCOPES = ("chat:write", "im:history", "channels:history", "groups:history")
-OPTIONAL_SCOPES = ("reactions:read",)
-"""What only serves to tell people that a reaction decides nothing: an app that was set up without it works as well."""
+LOOK_UP_SCOPE = "im:write"
+"""Opens a direct message, so that a question can be looked for there after a crash."""
+
+OPTIONAL_SCOPES = ("reactions:read", LOOK_UP_SCOPE)
+"""Scopes without which an app still works: `reactions:read` serves to tell people that a reaction decides nothing."""
 
 EVENTS = ("message.im", "message.channels", "message.groups", "reaction_added")
 

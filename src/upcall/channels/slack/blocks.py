@@ -1,4 +1,4 @@
-"""What Slack is sent: a view as Block Kit. Whatever an agent wrote goes into elements that Slack does not parse.
+"""Renders a view as Block Kit. Agent text goes into elements that Slack does not parse.
 
 It stands in quotations and boxes, in which no line of ours does. The limits are Slack's. On the wire an option is a
 position, never a label.

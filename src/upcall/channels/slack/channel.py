@@ -1,7 +1,7 @@
 """Slack through its own SDK: Socket Mode, so nothing of ours has to be reachable from outside, or signed HTTP.
 
-What somebody did is acknowledged once it is kept, because Slack delivers again what was not, or says that a button did
-not work. It waits for three seconds; in Socket Mode so do we, almost, and then acknowledge what is still on its way.
+A press or a message is acknowledged once it is kept: Slack delivers again what was not acknowledged, or says that a button
+did not work. It waits for three seconds. In Socket Mode the channel waits for two, and then acknowledges in any case.
 """
 
 import asyncio
@@ -22,8 +22,10 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from upcall.channels import findings
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.slack import blocks
-from upcall.channels.slack.app import SCOPES
+from upcall.channels.slack.app import LOOK_UP_SCOPE, SCOPES
 from upcall.channels.slack.errors import HINTS, failure
 from upcall.channels.slack.reading import (
     Payload,
@@ -31,7 +33,6 @@ from upcall.channels.slack.reading import (
     is_signed,
     pressed,
     submitted,
-    whereabouts,
     written,
 )
 from upcall.channels.words import sentences
@@ -44,12 +45,13 @@ from upcall.ports.channel import (
     Inbox,
     Line,
     Refused,
+    SignedOut,
     Unavailable,
 )
 
 CALL_SECONDS = 15
 ACKNOWLEDGE_SECONDS = 2.0
-"""How long somebody may wait for what becomes of a press or a form; Slack gives up after three seconds."""
+"""How long a press or a form may take to be kept; Slack gives up after three seconds."""
 
 ABOUT = "upcall_inquiry"
 """The type of the metadata that says which inquiry a message shows."""
@@ -97,7 +99,7 @@ class Slack:
             token=bot_token,
             base_url=api_url or AsyncWebClient.BASE_URL,
             timeout=CALL_SECONDS,
-            # A message that may have arrived is not sent again here: whoever called us decides.
+            # A message that may have arrived is not sent again here: the dispatcher decides.
             retry_handlers=[],
             logger=sdk_log,
         )
@@ -112,33 +114,44 @@ class Slack:
             unfurl_media=False,
             metadata={"event_type": ABOUT, "event_payload": {"inquiry": view.inquiry}},
         )
-        return Reference(place=place, message=f"{sent['channel']}/{sent['ts']}")
+        return Reference(place=place, message=message_name(sent["channel"], sent["ts"]))
 
     async def find(self, view: View, place: str) -> Reference | None:
-        """Look for a message about an inquiry among the latest of a channel; those of a person are not open to us."""
-        if not place.startswith(LISTED):
-            return None
+        """Look for a message about an inquiry among the latest of a channel or a direct message."""
         try:
+            conversation = await self._conversation(place)
             found = await self._call(
-                "conversations.history", channel=place, include_all_metadata=True, limit=LOOKED_AT
+                "conversations.history", channel=conversation, include_all_metadata=True, limit=LOOKED_AT
             )
         except Refused as problem:
-            log.warning("whether %s is shown already cannot be seen: %s", view.ref, problem)
+            log.warning("Slack does not let us look whether %s is shown already: %s", view.ref, problem)
             return None
         for message in found["messages"] or ():
             about = message.get("metadata") or {}
             if about.get("event_type") == ABOUT and about["event_payload"].get("inquiry") == view.inquiry:
-                return Reference(place=place, message=f"{place}/{message['ts']}")
+                return Reference(place=place, message=message_name(conversation, message["ts"]))
         return None
+
+    async def _conversation(self, place: str) -> str:
+        """The id of the conversation in a place; that of a person is opened, as sending a message there does."""
+        if place.startswith(LISTED):
+            return place
+        try:
+            opened = await self._call("conversations.open", users=place)
+        except SignedOut as problem:
+            # The app may have been set up without this scope; whether the token itself is taken, the next call says.
+            raise Refused(str(problem)) from problem
+        conversation: Mapping[str, Any] = opened.get("channel") or {}
+        return str(conversation["id"])
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
-        channel, ts = whereabouts(reference.message)
+        channel, ts = conversation_and_id(reference.message)
         await self._write(view, "chat.update", channel=channel, ts=ts)
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in a message's thread, and in the channel too."""
-        channel, ts = whereabouts(reference.message)
+        channel, ts = conversation_and_id(reference.message)
         await self._call(
             "chat.postMessage",
             channel=channel,
@@ -168,7 +181,7 @@ class Slack:
         client.socket_mode_request_listeners.append(hear)
         client.message_listeners.append(greet)
         try:
-            # Asked for here, because the client itself would ask for ever, whatever the reason.
+            # Asked for here, because the client itself would go on asking, even after a refusal.
             opened = await self._call("apps.connections.open", token=self._app_token)
             client.wss_uri = str(opened["url"])
             # The SDK does not say what these two return: nothing.
@@ -179,25 +192,29 @@ class Slack:
             await client.close()  # type: ignore[no-untyped-call]
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, what we may do, and whether we would hear anything."""
-        findings: list[Finding] = []
+        """The app's name and scopes, and whether Slack delivers what people do."""
         try:
             found = await self._call("auth.test")
         except (Refused, Unavailable) as problem:
-            return [_problem("bot_token", problem)]
-        findings.append(Finding(ok=True, text=f"signed in as {found['user']} in {found['team']}"))
+            return [findings.refused("bot_token", problem)]
+        report = [Finding(ok=True, text=f"signed in as {found['user']} in {found['team']}")]
         granted = str(found.headers.get("x-oauth-scopes", "")).replace(" ", "").split(",")
         missing = [scope for scope in SCOPES if scope not in granted]
         if granted != [""] and missing:
             hint = HINTS["missing_scope"]
-            findings.append(Finding(ok=False, text=f"missing scopes: {', '.join(missing)}", hint=hint))
+            report.append(Finding(ok=False, text=f"missing scopes: {', '.join(missing)}", hint=hint))
+        if granted != [""] and LOOK_UP_SCOPE not in granted:
+            text = (
+                f"without the scope {LOOK_UP_SCOPE}, a crash can leave a question twice in a direct message"
+            )
+            report.append(Finding(ok=True, text=text))
         if not self._app_token:
-            return [*findings, Finding(ok=True, text="Slack calls us, and is known by its signature")]
+            return [*report, Finding(ok=True, text="Slack calls us, and is known by its signature")]
         try:
             await self._call("apps.connections.open", token=self._app_token)
         except (Refused, Unavailable) as problem:
-            return [*findings, _problem("app_token", problem)]
-        return [*findings, Finding(ok=True, text="Socket Mode is on")]
+            return [*report, findings.refused("app_token", problem)]
+        return [*report, Finding(ok=True, text="Socket Mode is on")]
 
     async def close(self) -> None:
         """Let people be told what they were to be told; nothing else is held."""
@@ -265,7 +282,7 @@ class Slack:
         try:
             await tell()
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def _take(self, payload: Payload, inbox: Inbox) -> _Taken:
         """Hand over a press or a message."""
@@ -326,14 +343,14 @@ class Slack:
         if "user" not in to:
             await self._call("chat.postMessage", **said)
             return
-        more = {"thread_ts": whereabouts(to["thread"])[1]} if to["thread"] else {}
+        more = {"thread_ts": conversation_and_id(to["thread"])[1]} if to["thread"] else {}
         try:
             await self._call("chat.postEphemeral", user=to["user"], **said, **more)
         except Refused:
             if not to["message"]:
                 raise
             # Where nothing can be said to one person alone, it is said in the thread.
-            await self._call("chat.postMessage", thread_ts=whereabouts(to["message"])[1], **said)
+            await self._call("chat.postMessage", thread_ts=conversation_and_id(to["message"])[1], **said)
 
     async def _call(self, method: str, token: str | None = None, **arguments: Any) -> AsyncSlackResponse:
         headers = None if token is None else {"Authorization": f"Bearer {token}"}
@@ -365,8 +382,3 @@ async def _until_lost(client: SocketModeClient) -> None:
         if await client.is_connected():
             held = time()
     raise Unavailable("the connection to Slack is lost")
-
-
-def _problem(setting: str, problem: Exception) -> Finding:
-    said, _, hint = str(problem).partition(": ")
-    return Finding(ok=False, text=f"{setting}: {said}", hint=hint)

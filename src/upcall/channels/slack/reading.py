@@ -1,4 +1,4 @@
-"""What Slack sends: presses, forms and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Slack sends: presses, forms and messages, as what a person did. Words are passed on, never interpreted."""
 
 import hashlib
 import hmac
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.slack.blocks import FIELD, OWN_WORDS, PICK
 from upcall.domain.channel.showing import Given, Inbound, Odd
 from upcall.domain.errors import InvalidRequest
@@ -48,17 +49,6 @@ def called_with(callback: Callback) -> Payload:
     return read if isinstance(read, dict) else {}
 
 
-def name_of(channel: str, ts: str) -> str:
-    """What a message is called."""
-    return f"{channel}/{ts}"
-
-
-def whereabouts(name: str) -> tuple[str, str]:
-    """The channel and the time stamp of a message."""
-    channel, _, ts = name.partition("/")
-    return channel, ts
-
-
 def pressed(payload: Payload) -> Inbound | None:
     """A button that answers; None for what only changes a field."""
     action = payload["actions"][0]
@@ -74,7 +64,7 @@ def pressed(payload: Payload) -> Inbound | None:
         id=f"press:{payload['user']['id']}:{action['action_ts']}:{action['action_id']}",
         user=str(payload["user"]["id"]),
         place=channel,
-        message=name_of(channel, str(payload["message"]["ts"])),
+        message=message_name(channel, str(payload["message"]["ts"])),
         inquiry=str(action.get("value", "")),
         given=(given,),
     )
@@ -90,7 +80,7 @@ def submitted(payload: Payload) -> Inbound:
     return Inbound(
         id=f"form:{view['id']}:{digest}",
         user=str(payload["user"]["id"]),
-        place=whereabouts(message)[0],
+        place=conversation_and_id(message)[0],
         inquiry=inquiry,
         given=tuple(_field(values, index) for index in range(count)),
     )
@@ -115,7 +105,7 @@ def written(payload: Payload) -> Inbound | None:
         id=f"event:{payload['event_id']}",
         user=str(event["user"]),
         place=channel,
-        message=name_of(channel, str(thread)) if replies else None,
+        message=message_name(channel, str(thread)) if replies else None,
         words=words,
         # A clip or a picture: without words it says nothing.
         odd=None if words.strip() else Odd.MESSAGE,
@@ -133,7 +123,7 @@ def _reaction(payload: Payload, event: Payload) -> Inbound | None:
         id=f"event:{payload['event_id']}",
         user=str(event["user"]),
         place=channel,
-        message=name_of(channel, str(item["ts"])),
+        message=message_name(channel, str(item["ts"])),
         odd=Odd.REACTION,
     )
 

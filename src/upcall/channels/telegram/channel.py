@@ -1,13 +1,13 @@
 """Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
 
-What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+An update is confirmed once it is kept, so an update that a crash interrupts is delivered again.
 """
 
 import asyncio
 import hmac
 import logging
 import re
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from aiogram import Bot
@@ -23,12 +23,14 @@ from aiogram.types import (
     Update,
 )
 
+from upcall.channels import findings
+from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.plain import numbered
 from upcall.channels.telegram import messages
-from upcall.channels.telegram.draft import Draft
 from upcall.channels.telegram.errors import failure
+from upcall.channels.telegram.form_state import FormState
 from upcall.channels.telegram.messages import Content
-from upcall.channels.telegram.reading import Command, Note, Press, name_of, understood, whereabouts
+from upcall.channels.telegram.reading import Command, Note, Press, understood
 from upcall.channels.words import sentences
 from upcall.domain.channel.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
 from upcall.domain.errors import InvalidRequest, StorageError
@@ -77,13 +79,18 @@ class Telegram:
         self._secret = webhook_secret
         self._url = url
         self._words: Mapping[str, str] = sentences(language)
+        self._last_plain = ""
         server = TelegramAPIServer.from_base(api_url) if api_url else PRODUCTION
         self._bot = Bot(bot_token, session=AiohttpSession(api=server, timeout=CALL_SECONDS))
 
     async def show(self, view: View, place: str) -> Reference:
-        """Post a message; a place is a chat's id, and a topic's after a slash."""
+        """Post a message without buttons, which its first refresh adds; a place is a chat's id, and a topic's after a slash.
+
+        Telegram neither knows a repetition nor lets a bot look into a chat: if a crash leaves the message unrecorded, it is
+        sent again, and the first one has nothing to press.
+        """
         try:
-            sent = await self._post(place, _content(view, self._words))
+            sent = await self._post(place, _fitting(messages.announcement, view, self._words))
         except FormRefused as problem:
             sent = await self._post(place, self._plain(view, problem))
         return Reference(place=place, message=sent)
@@ -91,7 +98,7 @@ class Telegram:
     async def refresh(self, reference: Reference, view: View) -> None:
         """Replace a message's content."""
         try:
-            await self._edit(reference.message, _content(view, self._words))
+            await self._edit(reference.message, _fitting(messages.message, view, self._words))
         except FormRefused as problem:
             await self._edit(reference.message, self._plain(view, problem))
 
@@ -122,7 +129,7 @@ class Telegram:
             for update in updates:
                 if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
-                    raise Unavailable("what somebody did could not be kept")
+                    raise Unavailable("what a person did could not be kept")
                 offset = update.update_id + 1
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -143,15 +150,14 @@ class Telegram:
             found = await self._call(self._bot.get_me())
             hook = await self._call(self._bot.get_webhook_info())
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"bot_token: {said}", hint=hint)]
+            return [findings.refused("bot_token", problem)]
         signed_in = Finding(ok=True, text=f"signed in as @{found.username}")
         if not self._secret:
             return [signed_in, Finding(ok=True, text="asks Telegram for what people do")]
         problem_there = hook.last_error_message or ""
         called = Finding(
             ok=hook.url == self._url and not problem_there,
-            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            text=f"Telegram calls {hook.url or 'no address'}{f': {problem_there}' if problem_there else ''}",
             hint=f"it has to reach {self._url}",
         )
         return [signed_in, called]
@@ -161,7 +167,7 @@ class Telegram:
         await self._bot.session.close()
 
     async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = Heard(line="", accepted=False)
         try:
             match done:
@@ -177,58 +183,58 @@ class Telegram:
                 case None:
                     pass
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
         except StorageError:
-            log.exception("what somebody did could not be kept")
+            log.exception("an update could not be kept")
             return True
         except Exception:
-            # It would fail again, and whatever was done after it would wait for ever.
-            log.exception("what somebody did is left alone")
+            # It would fail again, and the updates after it would wait for ever.
+            log.exception("an update is left alone")
         return heard.again
 
     async def _press(self, press: Press, inbox: Inbox) -> Heard:
-        if press.pressed.draft.step is None:
+        if press.pressed.state.step is None:
             return await inbox.receive(press.inbound)
-        return await self._step(press.inbound, press.pressed.draft, inbox)
+        return await self._step(press.inbound, press.pressed.state, inbox)
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
         """Words in reply to a message that asks one question after the other are about the one that it is at."""
-        if note.draft is None or note.inbound.odd is not None:
+        if note.form is None or note.inbound.odd is not None:
             return await inbox.receive(note.inbound)
-        view = await inbox.view(note.draft.inquiry)
-        if note.draft.draft.step is None or view is None or view.outcome is not None:
+        view = await inbox.view(note.form.inquiry)
+        if note.form.state.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
-        draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
-        if len(view.questions) != len(draft.given):
+        state, step, said = note.form.state, note.form.state.step, note.inbound
+        if len(view.questions) != len(state.given):
             # Other bots have buttons too.
             return await inbox.receive(said)
         if not view.questions[step].custom and view.questions[step].choices:
             known = await inbox.knows(said.user)
             return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
-        draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
+        state = state.with_given(step, Given(words=said.words)).at(step + 1)
         about = Inbound(
             id=said.id,
             user=said.user,
             place=said.place,
             message=said.message,
-            inquiry=note.draft.inquiry,
-            given=draft.given,
+            inquiry=note.form.inquiry,
+            given=state.given,
         )
-        return await (inbox.receive(about) if draft.step is None else self._step(about, draft, inbox))
+        return await (inbox.receive(about) if state.step is None else self._step(about, state, inbox))
 
-    async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
+    async def _step(self, inbound: Inbound, state: FormState, inbox: Inbox) -> Heard:
         """Show what is chosen so far, and the question that is to be answered next."""
         if not await inbox.knows(inbound.user):
             return Heard(line=self._words["unknown_person"], accepted=False)
         view = await inbox.view(inbound.inquiry or "")
         if view is None:
             return Heard(line=self._words["no_question"], accepted=False)
-        if view.outcome is not None or len(view.questions) != len(draft.given):
-            # It is over: the message is brought up to date by whoever has settled it.
+        if view.outcome is not None or len(view.questions) != len(state.given):
+            # It is over: the worker brings the message up to date.
             return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
         assert inbound.message is not None
         try:
-            content = messages.message(view, self._words, draft)
+            content = messages.message(view, self._words, state)
             try:
                 await self._edit(inbound.message, content)
             except FormRefused as problem:
@@ -247,7 +253,10 @@ class Telegram:
 
     def _plain(self, view: View, problem: FormRefused) -> Content:
         """A view without anything to press, where Telegram does not take it as it was."""
-        log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        if view.ref != self._last_plain:
+            # The announcement and its completion are refused alike, and said once.
+            log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
+        self._last_plain = view.ref
         text = numbered(view, self._words)
         if units(text) > messages.LONGEST and view.outcome is None:
             raise Refused(TOO_LONG)
@@ -267,7 +276,9 @@ class Telegram:
         chat, _, topic = place.partition("/")
         to = None
         if reply_to is not None:
-            to = ReplyParameters(message_id=whereabouts(reply_to)[1], allow_sending_without_reply=True)
+            to = ReplyParameters(
+                message_id=int(conversation_and_id(reply_to)[1]), allow_sending_without_reply=True
+            )
         sent = await self._call(
             self._bot.send_message(
                 chat,
@@ -280,16 +291,16 @@ class Telegram:
                 reply_markup=_keyboard(content),
             )
         )
-        return name_of(sent.chat.id, sent.message_id)
+        return message_name(sent.chat.id, sent.message_id)
 
     async def _edit(self, name: str, content: Content) -> None:
-        chat, number = whereabouts(name)
+        chat, number = conversation_and_id(name)
         try:
             await self._call(
                 self._bot.edit_message_text(
                     content.text,
                     chat_id=chat,
-                    message_id=number,
+                    message_id=int(number),
                     parse_mode=None,
                     entities=_entities(content),
                     link_preview_options=NO_PREVIEW,
@@ -333,9 +344,11 @@ def _understood(update: Update) -> Press | Note | Command | None:
         return None
 
 
-def _content(view: View, words: Mapping[str, str]) -> Content:
+def _fitting(
+    rendered: Callable[[View, Mapping[str, str]], Content], view: View, words: Mapping[str, str]
+) -> Content:
     try:
-        return messages.message(view, words)
+        return rendered(view, words)
     except messages.TooLong as error:
         raise Refused(TOO_LONG) from error
 

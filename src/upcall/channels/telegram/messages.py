@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from upcall.channels.telegram.draft import Draft, written
+from upcall.channels.telegram.form_state import FormState, button_data
 from upcall.domain.channel.showing import Asked, Capabilities, Control, Given, View
 from upcall.domain.text.display import shortened, units
 
@@ -23,6 +23,7 @@ CAPABILITIES = Capabilities(
     multi_select=30,
     option_label=40,
     form=4,
+    two_phase=True,
     body=3600,
 )
 LONGEST = 4096
@@ -112,14 +113,14 @@ def line(text: str) -> Content:
     return _content(page)
 
 
-def message(view: View, words: Words, draft: Draft | None = None) -> Content:
-    """A view as a message; of several questions, the one that a draft is at and those before it.
+def message(view: View, words: Words, state: FormState | None = None) -> Content:
+    """A view as a message; of several questions, those up to the one that is asked now.
 
     Raises:
         TooLong: if it does not fit, and something is still to be answered.
     """
-    draft = draft or Draft.blank(len(view.questions))
-    page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, draft, words)), draft)
+    state = state or FormState.blank(len(view.questions))
+    page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, state, words)), state)
     if view.outcome is not None:
         page.add("\n\n")
         page.add_found(shortened(view.outcome, LONGEST_OUTCOME))
@@ -129,20 +130,30 @@ def message(view: View, words: Words, draft: Draft | None = None) -> Content:
         return _content(page)
     if units(page.text) > LONGEST:
         raise TooLong
-    return replace(_content(page), rows=tuple(_rows(view, draft, words)))
+    return replace(_content(page), rows=tuple(_rows(view, state, words)))
 
 
-def _page(view: View, draft: Draft) -> _Page:
+def announcement(view: View, words: Words) -> Content:
+    """A view with nothing to press, which its message shows until it is on record. Raises as `message` does."""
+    whole = message(view, words)
+    if view.outcome is not None:
+        return whole
+    state = FormState.blank(len(view.questions))
+    page = _page(replace(view, hint=words["announced"]), state)
+    return _content(page) if units(page.text) <= LONGEST else replace(whole, rows=())
+
+
+def _page(view: View, state: FormState) -> _Page:
     page = _Page()
     page.add_found(view.heading)
     if view.context.strip():
         page.add("\n")
         page.add(view.context.strip("\n"), FRAMED)
-    last = draft.step if view.form and view.outcome is None else None
+    last = state.step if view.form and view.outcome is None else None
     shown = view.questions if last is None else view.questions[: last + 1]
     for index, question in enumerate(shown):
         number = index + 1 if len(view.questions) > 1 else None
-        _add_question(page, question, number, given=draft.given[index] if last not in {None, index} else None)
+        _add_question(page, question, number, given=state.given[index] if last not in {None, index} else None)
     for line in view.more.split("\n") if view.more else ():
         # Each ends with an address of ours, which is to be followed.
         text, _, link = line.rpartition(" ")
@@ -156,11 +167,11 @@ def _page(view: View, draft: Draft) -> _Page:
     return page
 
 
-def _hint(view: View, draft: Draft, words: Words) -> str:
+def _hint(view: View, state: FormState, words: Words) -> str:
     """What can be done beside pressing; of several questions, with the one that is asked now."""
     if not view.form:
         return view.hint
-    question = view.questions[draft.step or 0]
+    question = view.questions[state.step or 0]
     if not question.choices:
         return words["reply.text"]
     return words["hint.other"] if question.custom else ""
@@ -197,9 +208,9 @@ def _by_number(question: Asked) -> bool:
     return question.numbered or len(question.choices) > CAPABILITIES.buttons
 
 
-def _rows(view: View, draft: Draft, words: Words) -> Iterator[tuple[Button, ...]]:
-    step = draft.step or 0
-    question, given = view.questions[step], draft.given[step]
+def _rows(view: View, state: FormState, words: Words) -> Iterator[tuple[Button, ...]]:
+    step = state.step or 0
+    question, given = view.questions[step], state.given[step]
     if len(view.questions) > 1 and not view.form:
         return
     several = question.control in SEVERAL
@@ -208,28 +219,28 @@ def _rows(view: View, draft: Draft, words: Words) -> Iterator[tuple[Button, ...]
         label = str(pick + 1) if _by_number(question) else choice.label
         if several:
             label = f"{'☑' if pick in given.picks else '☐'} {label}"
-            after = draft.with_given(step, Given(picks=_toggled(given.picks, pick)))
+            after = state.with_given(step, Given(picks=_toggled(given.picks, pick)))
         else:
-            after = draft.with_given(step, Given(picks=(pick,))).at(step + 1)
-        buttons.append(Button(text=label, data=written(view.inquiry, after)))
+            after = state.with_given(step, Given(picks=(pick,))).at(step + 1)
+        buttons.append(Button(text=label, data=button_data(view.inquiry, after)))
     width = NUMBERS_IN_A_ROW if _by_number(question) else 1
     yield from (tuple(buttons[first : first + width]) for first in range(0, len(buttons), width))
-    last = tuple(_steps(view, draft, words, several=several))
+    last = tuple(_steps(view, state, words, several=several))
     if last:
         yield last
 
 
-def _steps(view: View, draft: Draft, words: Words, *, several: bool) -> Iterator[Button]:
+def _steps(view: View, state: FormState, words: Words, *, several: bool) -> Iterator[Button]:
     """The row below the choices: back, where we are, and on."""
-    step, count = draft.step or 0, len(view.questions)
+    step, count = state.step or 0, len(view.questions)
     if view.form:
         if step:
-            yield Button(text=f"← {words['cancel']}", data=written(view.inquiry, draft.at(step - 1)))
-        here = written(view.inquiry, draft, current=True)
+            yield Button(text=f"← {words['cancel']}", data=button_data(view.inquiry, state.at(step - 1)))
+        here = button_data(view.inquiry, state, current=True)
         yield Button(text=f"{step + 1} / {count}", data=here)
-    if several and draft.given[step].picks:
+    if several and state.given[step].picks:
         name = words["next"] if step + 1 < count else words["send"]
-        yield Button(text=f"{name} →", data=written(view.inquiry, draft.at(step + 1)))
+        yield Button(text=f"{name} →", data=button_data(view.inquiry, state.at(step + 1)))
 
 
 def _toggled(picks: Sequence[int], pick: int) -> tuple[int, ...]:

@@ -1,17 +1,18 @@
-"""What Telegram sends: presses and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Telegram sends: presses and messages, as what a person did. Words are passed on, never interpreted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from upcall.channels.telegram.draft import Pressed, read
+from upcall.channels.naming import message_name
+from upcall.channels.telegram.form_state import Pressed, pressed_in
 from upcall.channels.telegram.messages import QUOTED, excerpt
 from upcall.domain.channel.showing import Inbound, Odd
 
 Payload = Mapping[str, Any]
 
 COMMANDS = {"/start", "/id"}
-"""What one can say to any bot: the first when it is opened, the second to be told a chat's address."""
+"""The first opens a chat with any bot; the second asks for the address of a chat."""
 
 
 WORDLESS = {
@@ -45,35 +46,24 @@ class Press:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something that was written, the message that it stands in, and the draft that it is about, if it is."""
+    """A message of a person: its name, and the form that it replies to, if it does."""
 
     name: str
     inbound: Inbound
-    draft: Pressed | None = None
+    form: Pressed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A message that is for the bot and for nobody's question."""
+    """A message that is a command to the bot, and about no question."""
 
     name: str
     user: str
     place: str
 
 
-def name_of(chat: object, message: object) -> str:
-    """What a message is called."""
-    return f"{chat}/{message}"
-
-
-def whereabouts(name: str) -> tuple[str, int]:
-    """The chat and the number of a message."""
-    chat, _, number = name.rpartition("/")
-    return chat, int(number)
-
-
 def understood(update: Payload) -> Press | Note | Command | None:
-    """What somebody did; None for everything that is not about us."""
+    """What a person did; None for an update that is not about us."""
     if "callback_query" in update:
         return _press(update)
     if "message_reaction" in update:
@@ -87,16 +77,16 @@ def _press(update: Payload) -> Press | None:
     message = query.get("message")
     if message is None:
         return None
-    pressed = read(str(query.get("data", "")), _quoted(message))
+    pressed = pressed_in(str(query.get("data", "")), _quoted(message))
     if pressed is None:
         return None
     inbound = Inbound(
         id=f"update:{update['update_id']}",
         user=str(query["from"]["id"]),
         place=_place(message),
-        message=name_of(message["chat"]["id"], message["message_id"]),
+        message=message_name(message["chat"]["id"], message["message_id"]),
         inquiry=pressed.inquiry,
-        given=pressed.draft.given,
+        given=pressed.state.given,
     )
     return Press(query=str(query["id"]), inbound=inbound, pressed=pressed)
 
@@ -107,7 +97,7 @@ def _reaction(update: Payload) -> Note | None:
     author = reaction.get("user")
     if author is None or author.get("is_bot") or not reaction.get("new_reaction"):
         return None
-    name = name_of(reaction["chat"]["id"], reaction["message_id"])
+    name = message_name(reaction["chat"]["id"], reaction["message_id"])
     inbound = Inbound(
         id=f"update:{update['update_id']}",
         user=str(author["id"]),
@@ -124,14 +114,14 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
     odd = None if words else _odd(message)
     if author is None or author.get("is_bot") or (not words and odd is None):
         return None
-    name, user = name_of(chat["id"], message["message_id"]), str(author["id"])
+    name, user = message_name(chat["id"], message["message_id"]), str(author["id"])
     first, _, rest = words.partition(" ")
     if first.partition("@")[0] in COMMANDS:
         if not rest.strip():
             return Command(name=name, user=user, place=_place(message))
         words = rest.strip()
     replied = message.get("reply_to_message")
-    # Whatever stands in a topic is a reply to its first message as well.
+    # In a topic, every message is also a reply to the first one of the topic.
     if replied is not None and not replied.get("from", {}).get("is_bot"):
         replied = None
     if replied is None and chat.get("type") != "private":
@@ -140,12 +130,12 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         id=f"update:{update['update_id']}",
         user=user,
         place=_place(message),
-        message=None if replied is None else name_of(chat["id"], replied["message_id"]),
+        message=None if replied is None else message_name(chat["id"], replied["message_id"]),
         words=words,
         odd=odd,
         at=float(message["date"]) if message.get("date") else None,
     )
-    return Note(name=name, inbound=inbound, draft=None if replied is None else _draft(replied))
+    return Note(name=name, inbound=inbound, form=None if replied is None else _form(replied))
 
 
 def _odd(message: Payload) -> Odd | None:
@@ -159,11 +149,11 @@ def _place(message: Payload) -> str:
     return chat if topic is None else f"{chat}/{topic}"
 
 
-def _draft(message: Payload) -> Pressed | None:
+def _form(message: Payload) -> Pressed | None:
     """What is chosen so far in a message that asks one question after the other."""
     for row in message.get("reply_markup", {}).get("inline_keyboard", []):
         for button in row:
-            pressed = read(str(button.get("callback_data", "")), _quoted(message))
+            pressed = pressed_in(str(button.get("callback_data", "")), _quoted(message))
             if pressed is not None and pressed.current:
                 return pressed
     return None

@@ -84,7 +84,7 @@ class Webhook:
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
-        """Take what somebody did, if it was signed with our secret."""
+        """Take an answer that is signed with our secret."""
         if callback.method != "POST":
             return _reply(405, {"error": "send it with POST"})
         if not signing.is_genuine(self._key, callback.headers, self._clock(), callback.body):
@@ -158,7 +158,7 @@ def _document(view: View) -> dict[str, object]:
 
 
 async def _inbound(name: str, body: bytes, inbox: Inbox) -> Inbound:
-    """What a program says that somebody did."""
+    """What a person did, as the program says."""
     try:
         sent = read_json(body)
     except NotJson:
@@ -212,7 +212,7 @@ def _given(view: View, answers: object) -> tuple[Given, ...]:
 def _one(values: object, choices: Sequence[Choice], *, approval: bool) -> Given:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise NotUnderstood("answers: one list of texts for each question")
-    # An approval is named as everywhere else, whatever language its choices are shown in.
+    # The verdicts of an approval have one name each, in every language of its choices.
     labels = list(VERDICTS) if approval else [choice.full for choice in choices]
     picks = tuple(labels.index(value) for value in values if value in labels)
     own = [str(value) for value in values if value not in labels]

@@ -37,7 +37,7 @@ def headers(key: bytes, name: str, at: float, body: bytes) -> dict[str, str]:
 
 
 def is_genuine(key: bytes, given: Mapping[str, str], now: float, body: bytes) -> bool:
-    """Whether somebody with the key has sent this, just now."""
+    """Whether a holder of the key has signed this, within the last minutes."""
     name, moment = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
     if not name or not (moment.isascii() and moment.isdigit() and len(moment) < 16):
         return False

@@ -9,14 +9,17 @@ import hashlib
 import hmac
 import logging
 import re
+import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from upcall.channels import findings
 from upcall.channels.whatsapp import messages
 from upcall.channels.whatsapp.api import Graph, WindowOver, failure
+from upcall.channels.whatsapp.messages import Tag
 from upcall.channels.whatsapp.reading import Receipt, done, receipts
+from upcall.channels.whatsapp.receipts import Receipts
 from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import plain
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, View
@@ -24,13 +27,9 @@ from upcall.domain.errors import InvalidRequest
 from upcall.ports.channel import Callback, CallbackReply, FormRefused, Inbox, Line, Refused, Unavailable
 from upcall.ports.json_reading import read_json
 
-RECEIPT_SECONDS = 5.0
-"""How long a receipt is waited for. Without one, that the message was taken has to do."""
-
 RECORD_SECONDS = 60.0
 """How long it takes at most until a message that was taken is on record, here or at another daemon."""
 
-REMEMBERED = 1000
 PHONE = re.compile(r"[0-9]{5,20}")
 USER = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]+")
 
@@ -62,21 +61,22 @@ class WhatsApp:
         self._url = url
         self._words: Mapping[str, str] = sentences(language)
         self._graph = Graph(access_token, api_url)
-        self._receipts = _Receipts()
+        self._receipts = Receipts()
 
     async def show(self, view: View, place: str) -> Reference:
         """Send a question to a person; outside of the 24 hours in which that is allowed, within a template."""
-        try:
+        tag = Tag(inquiry=view.inquiry, attempt=secrets.token_hex(8), place=place)
+        with self._receipts.sending(tag):
             try:
-                sent = await self._asked(view, place)
-            except WindowOver:
-                name, language = self._template
-                if not name:
-                    raise
-                sent = await self._post(place, messages.template(view, name, language))
-        except messages.Unshowable as problem:
-            raise Refused(str(problem)) from problem
+                sent = await self._asked_or_in_template(view, tag)
+            except messages.Unshowable as problem:
+                raise Refused(str(problem)) from problem
         return Reference(place=place, message=sent)
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        """The message of which a receipt says that it shows an inquiry."""
+        found = await self._receipts.shown(view.inquiry, place)
+        return None if found is None else Reference(place=place, message=found)
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Say what has become of a question, in reply to it."""
@@ -101,16 +101,16 @@ class WhatsApp:
             return CallbackReply(status=401)
         try:
             payload = cast("dict[str, Any]", read_json(callback.body))
-            failures = [
+            unclaimed = [
                 receipt
                 for receipt in list(receipts(payload, self._number))
-                if not self._receipts.note(receipt) and receipt.code
+                if not self._receipts.note(receipt)
             ]
             inbounds = list(done(payload, self._number))
         except (InvalidRequest, ValueError, TypeError, KeyError, AttributeError):
             log.exception("WhatsApp has sent something that cannot be read")
             return CallbackReply(status=400)
-        again = [await self._lost(receipt, inbox) for receipt in failures]
+        again = [await self._became(receipt, inbox) for receipt in unclaimed]
         again += [await self._take(inbound, inbox) for inbound in inbounds]
         return CallbackReply(status=503 if any(again) else 200)
 
@@ -119,8 +119,7 @@ class WhatsApp:
         try:
             found = await self._graph.get(self._number, fields="display_phone_number,verified_name")
         except (Refused, Unavailable) as problem:
-            said, _, hint = str(problem).partition(": ")
-            return [Finding(ok=False, text=f"access_token: {said}", hint=hint)]
+            return [findings.refused("access_token", problem)]
         name = f"{found.get('verified_name', '')} {found.get('display_phone_number', '')}".strip()
         reachable = self._url.startswith("https://")
         called = Finding(
@@ -146,8 +145,21 @@ class WhatsApp:
         wanted = "sha256=" + hmac.new(self._app_secret, callback.body, hashlib.sha256).hexdigest()
         return hmac.compare_digest(given.encode(), wanted.encode())
 
+    async def _became(self, receipt: Receipt, inbox: Inbox) -> bool:
+        """Hand over what became of a message. Returns whether WhatsApp has to say it again."""
+        if receipt.code:
+            return await self._lost(receipt, inbox)
+        if receipt.tag is None:
+            return False
+        try:
+            await inbox.found(receipt.tag.inquiry, receipt.tag.place, receipt.message)
+        except Unavailable as problem:
+            log.warning("%s", problem)
+            return True
+        return False
+
     async def _lost(self, receipt: Receipt, inbox: Inbox) -> bool:
-        """Hand over that a message did not arrive. Whether it has to be said again, since the message may not be on record yet."""
+        """Hand over that a message did not arrive. Returns whether WhatsApp has to say it again: the message may not be on record yet."""
         log.warning("a message of ours did not arrive: %s %s", receipt.code, receipt.details)
         try:
             known = await inbox.failed(receipt.message, str(failure(receipt.code, receipt.details)))
@@ -157,7 +169,7 @@ class WhatsApp:
         return not known and time.time() - receipt.at < RECORD_SECONDS
 
     async def _take(self, inbound: Inbound, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = await inbox.receive(inbound)
         if heard.line and not heard.again:
             name = inbound.id.partition(":")[2]
@@ -176,21 +188,30 @@ class WhatsApp:
         """Say a line in reply to what a person did."""
         await self._post(to["place"], messages.said(line), quoting=to["quoting"])
 
-    async def _asked(self, view: View, place: str) -> str:
+    async def _asked_or_in_template(self, view: View, tag: Tag) -> str:
+        try:
+            return await self._asked(view, tag)
+        except WindowOver:
+            name, language = self._template
+            if not name:
+                raise
+            return await self._post(tag.place, messages.tagged(messages.template(view, name, language), tag))
+
+    async def _asked(self, view: View, tag: Tag) -> str:
         """Send a question; where what there is to press does not fit or is not taken, as text with numbers."""
-        body: Mapping[str, Any] = {}
+        body: messages.Body = {}
         try:
             body = messages.message(view, self._words)
-            return await self._sent(place, body)
+            return await self._sent(body, tag)
         except (messages.TooMuchToPress, FormRefused) as problem:
             if body.get("type") == "text":
                 raise
             log.warning("%s is sent to WhatsApp as plain text: %s", view.ref, problem)
-        return await self._sent(place, messages.message(plain(view, self._words), self._words))
+        return await self._sent(messages.message(plain(view, self._words), self._words), tag)
 
-    async def _sent(self, place: str, content: Mapping[str, Any]) -> str:
+    async def _sent(self, content: messages.Body, tag: Tag) -> str:
         """Send a message, and see whether it went out."""
-        name = await self._post(place, content)
+        name = await self._post(tag.place, messages.tagged(content, tag))
         receipt = await self._receipts.first(name)
         if receipt is not None and receipt.code:
             raise failure(receipt.code, receipt.details)
@@ -208,37 +229,3 @@ class WhatsApp:
         said = await self._graph.post(f"{self._number}/messages", body)
         sent = said.get("messages") or [{}]
         return str(sent[0].get("id", ""))
-
-
-class _Receipts:
-    """What became of the latest messages; a receipt may be quicker than the reply to what it is about."""
-
-    def __init__(self) -> None:
-        self._latest: OrderedDict[str, Receipt] = OrderedDict()
-        self._awaited: dict[str, asyncio.Future[Receipt]] = {}
-
-    def note(self, receipt: Receipt) -> bool:
-        """Keep what became of a message. Whether somebody has waited for it."""
-        self._latest[receipt.message] = receipt
-        if len(self._latest) > REMEMBERED:
-            self._latest.popitem(last=False)
-        awaited = self._awaited.get(receipt.message)
-        if awaited is not None and not awaited.done():
-            awaited.set_result(receipt)
-            return True
-        return False
-
-    async def first(self, name: str) -> Receipt | None:
-        """What became of a message at first; None if nobody says so in time."""
-        known = self._latest.get(name)
-        if known is not None:
-            return known
-        awaited: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._awaited[name] = awaited
-        try:
-            async with asyncio.timeout(RECEIPT_SECONDS):
-                return await awaited
-        except TimeoutError:
-            return None
-        finally:
-            del self._awaited[name]

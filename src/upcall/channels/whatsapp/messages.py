@@ -7,6 +7,7 @@ nothing of it looks like a line of ours.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from upcall.domain.channel.showing import Asked, Capabilities, Control, View
@@ -34,6 +35,15 @@ class Unshowable(Exception):
 
 class TooMuchToPress(Unshowable):
     """It leaves no room for anything to press."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """Which inquiry a message shows and where, and which attempt to send it this was."""
+
+    inquiry: str
+    attempt: str
+    place: str
 
 
 def fenced(text: str) -> str:
@@ -96,6 +106,17 @@ def template(view: View, name: str, language: str) -> Body:
     body = {"type": "body", "parameters": [{"type": "text", "text": gap}]}
     content = {"name": name, "language": {"code": language}, "components": [body]}
     return {"type": "template", "template": content}
+
+
+def tagged(content: Body, tag: Tag) -> Body:
+    """A message with a tag, which WhatsApp repeats in the receipts of that message."""
+    return content | {"biz_opaque_callback_data": f"{tag.inquiry} {tag.attempt} {tag.place}"}
+
+
+def tag_in(text: str) -> Tag | None:
+    """The tag in a receipt; None if it is not one of ours."""
+    parts = text.split(" ")
+    return Tag(inquiry=parts[0], attempt=parts[1], place=parts[2]) if len(parts) == 3 else None
 
 
 def pick(reply: str) -> tuple[str, int] | None:

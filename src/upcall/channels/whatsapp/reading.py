@@ -1,10 +1,10 @@
-"""What WhatsApp sends: presses, words and receipts. Tolerant, since fields come and go; words are never interpreted."""
+"""Reads what WhatsApp sends: presses, words and receipts. Fields may be missing; words are passed on, never interpreted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from upcall.channels.whatsapp.messages import pick
+from upcall.channels.whatsapp.messages import Tag, pick, tag_in
 from upcall.domain.channel.showing import Given, Inbound, Odd
 
 Payload = Mapping[str, Any]
@@ -12,12 +12,16 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What became of a message of ours: `code` is why it failed, 0 if it did not; `at` is when, 0 if it is not said."""
+    """What became of a message of ours: `code` is why it failed, 0 if it did not; `at` is when, 0 if it is not said.
+
+    `tag` is what the message was sent with, None if it shows no inquiry.
+    """
 
     message: str
     code: int = 0
     details: str = ""
     at: float = 0.0
+    tag: Tag | None = None
 
 
 def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
@@ -25,6 +29,7 @@ def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
     for value in _values(payload, number):
         for status in value.get("statuses", []):
             problems = status.get("errors") or [{}] if status.get("status") == "failed" else []
+            tag = tag_in(str(status.get("biz_opaque_callback_data") or ""))
             for problem in problems[:1]:
                 details = problem.get("error_data", {}).get("details") or problem.get("title") or ""
                 yield Receipt(
@@ -32,9 +37,10 @@ def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
                     code=int(problem.get("code", -1)),
                     details=str(details),
                     at=float(status.get("timestamp") or 0),
+                    tag=tag,
                 )
             if not problems:
-                yield Receipt(message=str(status["id"]))
+                yield Receipt(message=str(status["id"]), tag=tag)
 
 
 def done(payload: Payload, number: str) -> Iterator[Inbound]:
@@ -84,7 +90,7 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
 
 
 def _user(message: Payload, contacts: list[Payload], phone: str) -> str:
-    """The id that stays when somebody hides or changes their number."""
+    """The id of a person, which stays when they hide or change their number."""
     named = message.get("from_user_id") or message.get("user_id")
     if named:
         return str(named)

@@ -17,6 +17,7 @@ from upcall.daemon.wiring.broker import days_kept, new_broker
 from upcall.daemon.wiring.channels import channel_routing, channels_at_work, follow_up, subscriptions
 from upcall.daemon.wiring.credentials import loaded_access, owner_name
 from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_server
+from upcall.daemon.wiring.notifications import notification_places
 from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
 from upcall.daemon.wiring.store import is_postgres, open_store
 from upcall.dispatch.answer_links import AnswerLinks
@@ -73,14 +74,14 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         InvalidSetting: if the settings cannot be used together.
         StorageError: if the database cannot be opened.
     """
-    kept = days_kept(config)
+    kept, routing = days_kept(config), channel_routing(config)
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
         shared = is_postgres(config.database)
         access = await leaving.enter_async_context(loaded_access(home, store, shared=shared))
-        agent_token, routing = home.read_secret(home.agent_token_file), channel_routing(config)
-        broker = new_broker(store, config, agent_token if shared else "", follow_up(routing))
+        agent_token, notified = home.read_secret(home.agent_token_file), notification_places(config, home)
+        broker = new_broker(store, config, agent_token if shared else "", follow_up(routing, notified))
         await broker.start()
         leaving.push_async_callback(broker.close)
         desk_for = partial(desk, broker, access)
@@ -99,7 +100,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await retention.start()
             leaving.push_async_callback(retention.close)
         links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
-        at_work = channels_at_work(broker, config, url, routing, links, pushed, owner_name(), shared=shared)
+        at_work = channels_at_work(broker, config, url, routing, links, pushed, home, shared=shared)
         dispatch = await leaving.enter_async_context(at_work)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         mcp = mcp_door(tools, access, config)

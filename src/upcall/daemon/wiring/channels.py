@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from shutil import which
 from zoneinfo import ZoneInfo
 
 from upcall.access.tokens import Access
@@ -11,27 +10,31 @@ from upcall.channels.catalogue import channel, new_push_key, push
 from upcall.channels.words import sentences
 from upcall.config.channels import QUIET, ChannelSettings, PushSettings, RouteSettings
 from upcall.config.settings import Config
+from upcall.daemon.wiring.notifications import notification_posts
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.listening import LEASE
-from upcall.dispatch.notifying import OSASCRIPT, Notifying, bell, notify_macos, terminal, told_once, webhook
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
 from upcall.dispatch.subscriptions import Subscriptions
+from upcall.domain.channel.notification import Notifications
 from upcall.domain.channel.routing import Place, Quiet, Route, Routing
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting, UnknownPerson
+from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.run import resume
+from upcall.home.files import Home
 from upcall.ports.channel import Channel, Stamps
 from upcall.ports.store import Store
 
 
-def follow_up(routing: Routing) -> FollowUp:
+def follow_up(routing: Routing, notifications: Notifications) -> FollowUp:
     """The jobs that are written with each change of an inquiry; without channels, only those of resuming."""
-    if not routing.channels:
+    if not routing.channels and not notifications.places:
         return resume.consequences
-    return lambda change: resume.consequences(change) + routing.consequences(change)
+    return lambda change: (
+        resume.consequences(change) + routing.consequences(change) + notifications.consequences(change)
+    )
 
 
 def channel_routing(config: Config) -> Routing:
@@ -104,60 +107,24 @@ async def channels_at_work(
     routing: Routing,
     links: AnswerLinks,
     pushed: Subscriptions | None,
-    owner: str,
+    home: Home,
     *,
     shared: bool,
 ) -> AsyncIterator[Dispatch]:
-    """The running channels and notifications. Where daemons share a database, one at a time listens to each channel."""
+    """The channels at work; where daemons share a database, one at a time listens to each channel."""
     dispatch = Dispatch(
         broker,
         People(broker.store, broker.now),
         posts(config, url, links.path_in, links.signing, pushed),
         routing,
         listening_lease=LEASE if shared else None,
+        notifications=notification_posts(config, url, links, home),
     )
     await dispatch.start()
     try:
-        async with _notifications(broker.store, links, config, url, owner, shared=shared):
-            yield dispatch
+        yield dispatch
     finally:
         await dispatch.close()
-
-
-@asynccontextmanager
-async def _notifications(
-    store: Store, links: AnswerLinks, config: Config, url: str, owner: str, *, shared: bool
-) -> AsyncIterator[None]:
-    """Notify the owner of the home about questions, as the settings say."""
-    settings, base = config.notifications, config.public_url.rstrip("/") or url
-
-    async def link(inquiry: Inquiry) -> str:
-        try:
-            return base + await links.path(inquiry, owner, via="terminal")
-        except UnknownPerson:
-            # Where homes share a database, the name may belong to a person of another home.
-            return f"{base}/i/{inquiry.id}"
-
-    post = webhook(settings.webhook_url)
-    wanted = (
-        (settings.terminal_bell, bell()),
-        (bool(settings.terminal_osc), terminal(settings.terminal_osc)),
-        # The same settings may be used on other systems, where there is nothing to notify with.
-        (settings.macos_notification and which(OSASCRIPT[0]) is not None, notify_macos),
-        (bool(settings.webhook_url), told_once(store, settings.webhook_url, post) if shared else post),
-    )
-    notifying = Notifying(
-        store,
-        [notifier for is_wanted, notifier in wanted if is_wanted],
-        title=settings.title,
-        words=sentences(settings.language),
-        link=link,
-    )
-    await notifying.start()
-    try:
-        yield
-    finally:
-        await notifying.close()
 
 
 def _channel(

@@ -3,7 +3,7 @@
 import secrets
 from socket import gethostname
 
-from upcall.access.connected import Held
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.agents.catalogue import agent_named
 from upcall.approvals.desk import ApprovalDesk
@@ -18,7 +18,9 @@ from upcall.runs.process.preparing import Premises
 from upcall.runs.service import Runs, Terms
 
 
-def supervised_runs(home: Home, config: Config, url: str, broker: Broker, access: Access, held: Held) -> Runs:
+def supervised_runs(
+    home: Home, config: Config, url: str, broker: Broker, access: Access, held: ConnectedSessions
+) -> Runs:
     """The runs of one home."""
 
     def run_desk(run: Run) -> ApprovalDesk:

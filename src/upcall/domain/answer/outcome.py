@@ -95,9 +95,9 @@ def _parked(inquiry: Inquiry) -> str:
 
 def _expired(inquiry: Inquiry) -> str:
     if inquiry.kind is Kind.APPROVAL:
-        return "Nobody answered in time, so this is denied. Do not perform the action."
+        return "No answer came in time, so this is denied. Do not perform the action."
     return (
-        "Nobody answered in time. This is not consent to anything: choose the most cautious way forward, or stop "
+        "No answer came in time. This is not consent to anything: choose the most cautious way forward, or stop "
         "and report what is blocking."
     )
 
@@ -105,4 +105,4 @@ def _expired(inquiry: Inquiry) -> str:
 def _masked(inquiry: Inquiry) -> str:
     if not inquiry.redacted:
         return ""
-    return f" (Note: {inquiry.redacted} secret(s) in your question were masked before anybody saw it.)"
+    return f" (Note: {inquiry.redacted} secret(s) in your question were masked before it was stored.)"

@@ -21,7 +21,7 @@ from upcall.domain.text.display import escaped, one_line
 from upcall.domain.text.redaction import redact_action
 
 MOST_SHOWN = 512 * 1024
-"""Bytes of an action that somebody can be expected to read before agreeing to it."""
+"""Bytes of an action that a person can be expected to read before approving it."""
 
 SUMMARY = 500
 _SUMMED_UP = 16 * 1024
@@ -132,7 +132,7 @@ def approval(action: Action) -> Draft:
 
 
 def action_in(sent: object) -> Action:
-    """An action as somebody described it in JSON.
+    """The action that a JSON value describes.
 
     Raises:
         InvalidInquiry: if it is not one.

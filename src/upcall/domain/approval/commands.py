@@ -1,6 +1,6 @@
 """Reading a shell's command line just far enough to be sure that it is one simple command.
 
-Whatever could mean more than a program and its arguments is refused: where there is doubt, there is no reading.
+A command that could mean more than a program and its arguments is not read, and neither is a doubtful one.
 """
 
 import re
@@ -47,7 +47,7 @@ def _runs_script(words: Sequence[str]) -> bool:
 
 
 def _split(command: str) -> tuple[str, ...] | None:
-    # Only blanks separate: whatever else is called white space may end a command, or belong to a word.
+    # Only blanks separate: any other white space may end a command, or belong to a word.
     words: list[str] = []
     for piece in _pieces(command.strip(" ")):
         if piece is None:

@@ -1,4 +1,4 @@
-"""Who may approve, and what else is written when somebody has decided about an action."""
+"""Who may approve an action, and what is written together with the decision."""
 
 from dataclasses import replace
 
@@ -12,21 +12,21 @@ from upcall.domain.roles import Caller
 
 
 def is_awaited(inquiry: Inquiry, caller: Caller, *, late: bool, once: bool) -> bool:
-    """Whether there is anything for somebody to decide: `late`, of what has expired, too; `once`, if they have not voted."""
+    """Whether a caller can decide an inquiry: `late` includes expired ones, `once` excludes those it has voted on."""
     if once and any(vote.by == caller.name for vote in inquiry.votes):
         return False
     return inquiry.is_open or (late and takes_force(inquiry))
 
 
 def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -> None:
-    """Keep whoever asked from approving it, where that is not allowed. They may always deny it.
+    """Refuse an approval by the `barred` person, who started the run that asks. They may always deny it.
 
     Raises:
-        NotAllowed: if it takes somebody else.
+        NotAllowed: if the caller is barred and approves.
     """
     if inquiry.kind is Kind.APPROVAL and given.values == ((APPROVE,),) and caller.name == barred:
         raise NotAllowed(
-            "this was started by you, so somebody else has to approve it", hint="you can still deny it"
+            "this was started by you, so another person has to approve it", hint="you can still deny it"
         )
 
 

@@ -1,4 +1,4 @@
-"""A no that stands: an action that a person denied is not put to anybody again before the session's next turn.
+"""Denials that stand: an action that a person denied is not asked about again before the session's next turn.
 
 A turn is what an agent does between two messages of a person. A denial is kept as a record of the session, is forgotten
 when the next turn begins, and holds at most as long as the approval could have been given.

@@ -27,7 +27,7 @@ _RUNNERS = frozenset(
     uvx valgrind vi view vim vimdiff watch watchexec wish xargs xdg-open xonsh xvfb-run yash zsh
     """.split()  # noqa: SIM905 - see above
 )
-"""Programs whose arguments are other commands, scripts, or where they run: beginning with one says nothing."""
+"""Programs that take other commands, scripts or machines as arguments: beginning with one says nothing."""
 
 _INTERPRETERS = (
     "python",

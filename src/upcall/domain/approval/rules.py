@@ -1,4 +1,4 @@
-"""Remembered rules: what an agent may do without asking, because somebody once said so.
+"""Remembered rules: what an agent may do without asking, because a person has allowed it before.
 
 A rule allows the very same action, commands that begin with the same words, a tool, or what happens inside a directory.
 It says for which agent, until when, by whom and from which approval it was made. In every doubt it does not apply.
@@ -69,7 +69,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember:
-    """What somebody who approves an action wants to be remembered, and for how long."""
+    """The rule that a person wants to be made with an approval, and for how long."""
 
     way: As
     seconds: float = DEFAULT_SECONDS
@@ -95,7 +95,7 @@ def checked(rule: Rule) -> Rule:
     """A rule that can be kept.
 
     Raises:
-        InvalidRequest: if it would allow everything, or nobody could say what.
+        InvalidRequest: if it would allow everything, or an unclear set of actions.
     """
     if rule.exact is None and rule.tool is None and rule.directory is None and not rule.prefix:
         raise InvalidRequest(

@@ -18,7 +18,7 @@ SHORTEST = 400
 """Characters that are left of a text at the very least when it has to be cut."""
 
 VERDICTS = (APPROVE, DENY)
-"""What the positions of an approval's two choices stand for, whatever language they are shown in."""
+"""What the positions of an approval's two choices stand for, in every language."""
 
 _LONGEST_HEADING = 200
 
@@ -125,6 +125,9 @@ def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View
         link=link if can.link and inquiry.is_open else "",
         page=link,
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
+        agent=inquiry.origin.agent,
+        asker=inquiry.origin.asker,
+        run=inquiry.origin.run,
         secret=inquiry.secret,
     )
 
@@ -148,7 +151,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
             Choice(label=str(number), full=choice.full, description=choice.description)
             for number, choice in enumerate(choices, 1)
         )
-    # Whoever replies by number, and to one question, can say by number that none of them is right.
+    # A person who replies by number to a single question can choose "other" by number too.
     by_number = alone and control is Control.WORDS and bool(choices) and not can.one_way
     other = by_number and question.custom and not question.multi
     if other:

@@ -24,7 +24,7 @@ ASKED = "asked"
 """The records by which something that is asked again finds its inquiry."""
 
 BY_STATE = (KIND, MESSAGE, HEARD, NOTICE, ASKED)
-"""The records whose state is an inquiry, and which are forgotten with it; a waiting one has it in its key."""
+"""The kinds of records that have an inquiry as their state and are forgotten with it; a waiting one has it in its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

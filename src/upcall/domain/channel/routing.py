@@ -1,8 +1,8 @@
-"""To whom an inquiry goes, where and when: routes in the order of the settings, one after the other.
+"""Routes: which places an inquiry is sent to, in which order and when.
 
 The first route that fits is taken. The next one is taken as well when a place of the one before refuses or cannot be
 reached, or after a while without an answer. The web inbox is a route of its own unless it is switched off; then a
-question that every place has refused fails, so that nobody waits for what nobody sees.
+question that every place has refused fails, so that its asker does not wait for an answer that cannot come.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from upcall.domain.inquiry.lifecycle import ACTIVATED
 from upcall.domain.records import NOTHING, Effects, Job
 
 ESCALATE = "escalate"
-"""Take the next route too."""
+"""The kind of a job that takes the next route too."""
 
 DEAL = "deal"
-"""Choose whose turn it is."""
+"""The kind of a job that chooses the next place of a route that takes turns."""
 
 DESPAIR = "despair"
-"""Look whether anybody can be asked at all."""
+"""The kind of a job that checks whether any place is left to ask in."""
 
 TEST_DOOR = "channels"
 """The door of questions that try a channel out: they go to the place that is tried, and take no route."""
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
-    """Hours of the day, in minutes after midnight, in which nobody is to be disturbed; they may go over midnight."""
+    """Hours of the day without messages, in minutes after midnight; they may go over midnight."""
 
     begin: int
     end: int
@@ -93,7 +93,7 @@ class Route:
 
     @property
     def turns(self) -> str:
-        """What the record of whose turn it is goes by."""
+        """The key of the record that says which place has the next turn."""
         return " ".join(place.name for place in self.places)
 
 
@@ -127,7 +127,7 @@ class Routing:
         return self.take(inquiry, 0, now) or self.despair(inquiry, now)
 
     def despair(self, inquiry: Inquiry, now: float) -> Effects:
-        """Where the inbox does not count: look, once all this is written, whether anybody is left to be asked."""
+        """Where the inbox does not count: a job that checks, after this transaction, whether any place is left to ask in."""
         if self.inbox:
             return NOTHING
         job = Job(id=f"{DESPAIR}:{inquiry.id}", kind=DESPAIR, subject=inquiry.id, due=now)
@@ -199,7 +199,7 @@ def show_job(inquiry: str, place: Place, route: int, due: float) -> Job:
 
 
 def refresh_job(inquiry: str, channel: str, due: float) -> Job:
-    """Bring whatever a channel shows of an inquiry up to date. It carries no view: what counts is when it runs."""
+    """Bring the messages of a channel about an inquiry up to date, with the inquiry as it is when the job runs."""
     return Job(id=f"refresh:{inquiry}:{channel}", kind=f"refresh:{channel}", subject=inquiry, due=due)
 
 

@@ -41,6 +41,9 @@ class Capabilities:
     replies: bool = True
     """Whether an answer in words can say which message it is about: a thread, a quote."""
     edit: bool = True
+    two_phase: bool = False
+    """Whether `show` sends a message without controls, and the first `refresh`, once the message is on record, adds them. For
+    vendors that can neither refuse a repetition nor look a message up: a message that a crash left unrecorded cannot be pressed."""
     link: bool = False
     """Whether its messages carry a link with which they can be answered elsewhere."""
     one_way: bool = False
@@ -103,6 +106,10 @@ class View:
     link: str = ""
     page: str = ""
     outcome: str | None = None
+    agent: str = ""
+    asker: str = ""
+    """What the agent is called where people read it."""
+    run: int | None = None
     secret: bool = False
     """Whether neither its words nor its answer belong where others may look over a shoulder."""
 
@@ -161,9 +168,9 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What came of it: the line to show to that person, if any, and whether what they did counts.
+    """The result of an act: the line to show to that person, if any, and whether the act counts.
 
-    `again` means that it could not be kept: whoever has delivered it may deliver it once more.
+    `again` means that it could not be stored, and the channel may deliver it once more.
     """
 
     line: str

@@ -69,6 +69,8 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
     for number, question in enumerate(masked):
         # Labels that differed only in their secrets are the same by now.
         _refuse_equal(question.options, f"questions[{number}].")
+    if len({(_seen(question.header), _seen(question.text)) for question in masked}) < len(masked):
+        raise InvalidInquiry("questions", "two of them look the same", hint=EXAMPLE)
     if default is not None:
         default = redact(default).text
     return Draft(
@@ -200,7 +202,7 @@ def _label(sent: object, path: str, limits: Limits) -> str:
 
 
 def _labels(sent: object) -> tuple[str, ...]:
-    """Words by which routes tell inquiries apart; nobody is shown them as part of the question."""
+    """Words by which routes tell inquiries apart; they are not shown as part of the question."""
     if sent is None:
         return ()
     items = [sent] if isinstance(sent, str) else forms.sequence(sent, "labels")

@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 
 class OnExpiry(StrEnum):
-    """What becomes of an inquiry whose time to live has passed."""
+    """What becomes of an inquiry when its time to live has passed."""
 
     EXPIRE = "expire"
     DENY = "deny"
@@ -66,10 +66,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where an inquiry came from: enough to show it, to rejoin it and to bring its session back.
+    """Where an inquiry came from: enough to show it, to rejoin it and to resume its session.
 
-    `run` is the supervised one that asks. Otherwise `program` is whose session it is, where that is known. `runner` is
-    the machine that can bring either back. `client` is what the program that asks calls itself.
+    `run` is the supervised run that asks. Otherwise `program` is the agent program of the session, where it is known. `runner`
+    is the machine that can resume either. `client` is the name that the asking program gives itself.
     """
 
     agent: str
@@ -130,7 +130,7 @@ class Open:
     """Waiting for a person; a snoozed one is open and quiet until then.
 
     `votes` are those who have approved so far, where it takes several. One that is still waiting for its turn in a
-    thread has `queued`: the seconds that it will have once it is put to somebody.
+    thread has `queued`: its time to live in seconds, which starts at its turn.
     """
 
     snoozed_until: float | None = None
@@ -170,14 +170,14 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expired:
-    """Nobody answered in time."""
+    """No answer came in time."""
 
     closing: Closing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """It could not be put to anybody, or its run failed with it."""
+    """No place could take the question, or its run failed with it."""
 
     closing: Closing
 
@@ -230,7 +230,7 @@ class Inquiry:
 
     @property
     def is_queued(self) -> bool:
-        """Whether it is not put to anybody yet, because another one of its thread comes first."""
+        """Whether it is not asked yet, because another inquiry of its thread comes first."""
         return isinstance(self.state, Open) and self.state.queued is not None
 
     @property

@@ -28,7 +28,7 @@ from upcall.domain.inquiry.inquiry import (
 from upcall.domain.records import Happening
 
 POLICY = "policy"
-"""Who acts when nobody did."""
+"""The name under which Upcall itself closes an inquiry."""
 
 RELEASE_AFTER = 5.0
 """Seconds after an answer in which the agent may show that it has it, before the next one in line is asked."""
@@ -37,7 +37,7 @@ ACTIVATED = "activated"
 """What the log says when the turn of a queued inquiry has come."""
 
 INPUT_TIMEOUT = "input_timeout"
-"""Why something has failed that nobody answered in time."""
+"""The reason of an inquiry that failed because no answer came in time."""
 
 
 def asked(inquiry: Inquiry) -> Change:
@@ -81,11 +81,11 @@ def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
 
 
 def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
-    """Settle with a person's answer; an inquiry whose time has passed takes one only by force.
+    """Settle with a person's answer; an expired inquiry takes one only by force.
 
     An approval that takes several people stays open until enough of them have approved, each counted once.
     """
-    # Whether somebody looked at the clock in between makes no difference: what is over is settled first.
+    # An inquiry past its deadline expires first, even if the expiry task has not run yet.
     ended = expire(inquiry, closing.at)
     late = not (inquiry.is_open if ended is None else ended.inquiry.is_open)
     if late and not (force and takes_force(inquiry if ended is None else ended.inquiry)):
@@ -106,7 +106,7 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
 
 
 def takes_force(inquiry: Inquiry) -> bool:
-    """Whether an answer by force still counts: nobody has decided anything, only the time has passed."""
+    """Whether an answer by force still counts: the inquiry ended by its deadline alone, without a decision."""
     match inquiry.state:
         case Expired():
             return True
@@ -131,12 +131,12 @@ def cancel(inquiry: Inquiry, closing: Closing) -> Change | None:
 
 
 def fail(inquiry: Inquiry, closing: Closing) -> Change | None:
-    """Give up: the question cannot be put to anybody."""
+    """Give up: no place takes the question."""
     return _close(inquiry, Failed(closing=closing), {}) if inquiry.is_open else None
 
 
 def expire(inquiry: Inquiry, now: float) -> Change | None:
-    """End an inquiry whose time has passed, the way its asker or a policy chose."""
+    """End an inquiry that is past its deadline, in the way that its asker or a policy chose."""
     if not inquiry.is_open or now < inquiry.expires_at:
         return None
     match inquiry.on_expiry:
@@ -155,7 +155,7 @@ def expire(inquiry: Inquiry, now: float) -> Change | None:
 
 
 def deny(inquiry: Inquiry, closing: Closing) -> Change | None:
-    """Deny an approval that nobody waits for any more."""
+    """Deny an approval that its asker no longer waits for."""
     if not inquiry.is_open or inquiry.kind is not Kind.APPROVAL:
         return None
     given = Answer(values=((DENY,),), text=DENY)

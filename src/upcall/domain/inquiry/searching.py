@@ -1,7 +1,7 @@
-"""By which words an inquiry is found. Every store takes these words as they are, so all of them find the same.
+"""The words that an inquiry is found by. Every store uses these words, so all of them find the same inquiries.
 
 Words are compared without regard to case, from their beginning on. Where a script sets no spaces between words, each pair of
-neighbouring characters is one. What somebody answered to a secret question is not among them.
+neighbouring characters is one. The answer to a secret question is not among them.
 """
 
 import re
@@ -24,7 +24,7 @@ LONGEST_WORD = 64
 # Thai to Khmer, kana, Chinese characters and Hangul.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"([{_UNSPACED}]+)|[^\W_{_UNSPACED}]+")
-# No word of a text begins with it, so whoever searches cannot write it.
+# No word of a text begins with it, so a search cannot contain it.
 _MARK = "§"
 
 

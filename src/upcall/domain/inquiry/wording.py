@@ -1,7 +1,7 @@
 """What people and models read about an inquiry, as plain text; the terminal and every text channel share it.
 
-Whatever an agent or a person wrote is data here: it only ever fills a gap in one of our sentences, and what people
-see of it went through `display` first.
+The words of agents and persons are data here: they only fill gaps in our sentences, and what people see of them went
+through `display` first.
 """
 
 import math
@@ -57,11 +57,11 @@ SENTENCES = {
     "answered.secret": "✓ Answered",
     "rejected": "✗ Declined",
     "cancelled": "✗ Cancelled",
-    "expired": "✗ Expired: nobody answered in time",
+    "expired": "✗ Expired: no answer came in time",
     "failed": "✗ Failed",
     "model.answered": "The user answered: {answer}",
-    "model.policy": "Nobody answered in time; by policy the answer is: {answer}",
-    "model.policy.several": "Nobody answered in time; by policy the answers are:",
+    "model.policy": "No answer came in time; by policy the answer is: {answer}",
+    "model.policy.several": "No answer came in time; by policy the answers are:",
     "model.pair": "{question} → {answer}",
 }
 """Every sentence, by name, so that a locale can take this mapping's place."""

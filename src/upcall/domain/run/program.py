@@ -1,6 +1,6 @@
 """What an agent's program is told, and what it is seen to do: the values that adapters deal in.
 
-An adapter describes and reads; it never starts anything. Processes are somebody else's business.
+An adapter describes commands and reads output. Processes are started by the supervisor.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ class Door:
 class Task:
     """What to do, where, and how freely.
 
-    `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are more of the
-    program's own, given by whoever started the run.
+    `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are further ones
+    of the program, given by the person who started the run.
     """
 
     prompt: str

@@ -1,4 +1,4 @@
-"""Bringing a session back: when an answer calls for it, and what the agent is told then."""
+"""Resuming a session: when an answer calls for it, and what the agent is told then."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from upcall.domain.records import NOTHING, Effects, Job
 
 RESUME = "resume"
 GRACE = 2.0
-"""Seconds that a waiting connection gets to hand an answer over before anybody thinks of starting a process."""
+"""Seconds that a waiting connection gets to hand an answer over before the resume job is due."""
 
 BEFORE = (
     "You were interrupted while you waited for a person. Meanwhile this was decided, and time has passed: look at the "
@@ -53,7 +53,7 @@ def is_named(origin: Origin) -> bool:
 
 
 def consequences(change: Change) -> Effects:
-    """What is answered is delivered whatever happens; once there is evidence of it, nothing is left to do."""
+    """Add the resume job together with an answer, and drop it when there is evidence that the agent has the answer."""
     inquiry = change.inquiry
     origin = inquiry.origin
     if origin.run is None and not (origin.program and origin.runner and is_named(origin)):

@@ -46,7 +46,7 @@ ENDED = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
 class Order:
     """A request for a run; `environment` is that of the requester's shell, None for the daemon's own.
 
-    The same `request_key` again means the same run, so that a request whose reply was lost can be repeated.
+    The same `request_key` again means the same run, so that a request can be repeated when its reply was lost.
     """
 
     agent: str

@@ -42,7 +42,7 @@ def visible(text: str) -> str:
 
     The two joiners U+200C and U+200D stay between characters that can need them: letters of scripts such as
     Persian and parts of an emoji. Next to ASCII, or to each other, they only hide and go. A variation selector stays
-    after a symbol whose look it chooses.
+    after a symbol that it selects the look of.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -79,7 +79,7 @@ _STANDS_FOR = re.compile(
 )
 
 
-# Whatever is recognised has one of these; most questions have none, and are spared the rest.
+# Every secret that is recognised contains one of these; most questions contain none and skip the rest.
 _SUSPICIOUS = re.compile(r"[:=]|--|[\w.~+/-]{12}")
 
 

@@ -46,7 +46,7 @@ def is_resolved(inquiry: Inquiry) -> bool:
         case Open():
             return False
         case Answered(collected_at=None, released_at=None):
-            return _came_late(inquiry) or _is_nobodys(inquiry)
+            return _came_late(inquiry) or _is_unawaited(inquiry)
         case _:
             return True
 
@@ -122,7 +122,7 @@ def resolved(inquiry: Inquiry) -> Item:
 def block(inquiry: Inquiry) -> Document:
     """The question as a block of the agent's message: pending, replied or rejected.
 
-    Whoever does not know `question_request` can show `content`, which says everything in plain text.
+    A client that does not know `question_request` can show `content`, which says everything in plain text.
     """
     extra: Document = {"questions": [_info(question) for question in inquiry.questions]}
     if len(inquiry.questions) == 1:
@@ -162,7 +162,7 @@ def _answered(inquiry: Inquiry, at: float) -> Effects:
     made = NOTHING
     if not _is_by_policy(inquiry):
         made = _posted(inquiry, _message(inquiry), at)
-    if _is_nobodys(inquiry):
+    if _is_unawaited(inquiry):
         made += _posted(inquiry, resolved(inquiry), at)
     return made
 
@@ -212,7 +212,7 @@ def _ended(inquiry: Inquiry) -> tuple[str, str | None]:
 def _was_resolved(inquiry: Inquiry, step: str) -> bool:
     """Whether the thread had gone on before there was evidence that the agent has its answer."""
     released = isinstance(inquiry.state, Answered) and inquiry.state.released_at is not None
-    return _came_late(inquiry) or _is_nobodys(inquiry) or (released and step == "collected")
+    return _came_late(inquiry) or _is_unawaited(inquiry) or (released and step == "collected")
 
 
 def _came_late(inquiry: Inquiry) -> bool:
@@ -223,8 +223,8 @@ def _came_late(inquiry: Inquiry) -> bool:
     )
 
 
-def _is_nobodys(inquiry: Inquiry) -> bool:
-    """Whether it was decided because nobody waits for it any more, so that nobody will collect it."""
+def _is_unawaited(inquiry: Inquiry) -> bool:
+    """Whether a policy closed it because its asker no longer waits, so that its answer is not collected."""
     state = inquiry.state
     return isinstance(state, Answered) and state.closing.by == POLICY and state.closing.via != "default"
 

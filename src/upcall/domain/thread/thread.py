@@ -101,7 +101,7 @@ class Item:
 class Thread:
     """What is known of a thread beside its items.
 
-    `active` is the inquiry whose turn it is, or was last. `calls` are the agent's tool calls that have no result yet,
+    `active` is the inquiry that has the turn, or had it last. `calls` are the agent's tool calls that have no result yet,
     `taken` is the number of the last message that the agent has taken up, and `keys` recognise repeated messages.
     """
 

@@ -42,7 +42,9 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
+from upcall.doors.mcp.checks import is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
+from upcall.doors.mcp.message_body import BoundedMessage
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,
@@ -117,9 +119,12 @@ class McpDoor:
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
         return [
-            Route("/mcp", RequiresToken(self._access, self._streamable, self._mark)),
+            Route("/mcp", RequiresToken(self._access, BoundedMessage(self._streamable), self._mark)),
             Route("/sse", RequiresToken(self._access, self._older_sse, self._mark)),
-            Route(self._messages, RequiresToken(self._access, self._sse.handle_post_message, self._mark)),
+            Route(
+                self._messages,
+                RequiresToken(self._access, BoundedMessage(self._sse.handle_post_message), self._mark),
+            ),
         ]
 
     @asynccontextmanager
@@ -274,8 +279,10 @@ class McpDoor:
         connection, _ = _connection(ctx)
         params = ctx.params or {}
         if connection is not None:
+            given_up = params.get("requestId")
             if ctx.method == "notifications/cancelled":
-                self._tools.evidence.missed(connection, cast("Hashable", params.get("requestId")))
+                if is_id(given_up):
+                    self._tools.evidence.missed(connection, cast("Hashable", given_up))
             else:
                 self._tools.evidence.heard(connection)
         if ctx.method == "tools/call":

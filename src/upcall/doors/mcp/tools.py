@@ -21,6 +21,7 @@ from upcall.domain.inquiry.limits import weight
 from upcall.domain.records import Effects, Happening
 from upcall.domain.roles import Caller
 from upcall.domain.run.resume import RESUME
+from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
 from upcall.doors.mcp.definitions import (
@@ -364,4 +365,4 @@ def _origin(asker: Asker, runner: str) -> Origin:
 
 def _check_agent(sent: object, caller: Caller) -> None:
     if sent not in (None, "", caller.name):
-        raise UnknownAgent(str(sent)[:100])
+        raise UnknownAgent(sent[:100] if isinstance(sent, str) else kind_of(sent))

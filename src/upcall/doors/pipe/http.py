@@ -23,6 +23,7 @@ from upcall.doors.pipe.server import LONGEST_LINE, greeting, hello_of, name_of, 
 from upcall.http.bearer import admit, token_of
 from upcall.http.body import disconnected, read_body
 from upcall.ports.json_reading import NotJson, read_json
+from upcall.ports.unhurried import unhurried
 
 SIGN_OF_LIFE = 15.0
 PATH = "/v1/pipe"
@@ -46,7 +47,8 @@ class PipeDoor:
             if scope["method"] != "POST":
                 raise InvalidRequest("this is the door for `upcall mcp`", hint="POST two lines")
             caller = await admit(self._access, scope)
-            hello, message = _two_lines(await read_body(receive, most=LONGEST_LINE))
+            body = await read_body(receive, most=LONGEST_LINE)
+            hello, message = await unhurried(len(body), lambda: _two_lines(body))
         except UpcallError as problem:
             status = 401 if isinstance(problem, Unauthenticated) else 400
             await _start(send, status)

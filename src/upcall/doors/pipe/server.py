@@ -15,7 +15,7 @@ from typing import cast
 from typing_extensions import override
 
 from upcall import __version__
-from upcall.access.connected import Held, is_resumable, session_name
+from upcall.access.connected import ConnectedSessions, is_resumable, session_name
 from upcall.access.tokens import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.roles import Caller
@@ -59,7 +59,7 @@ class PipeServer:
         self.gate = Gate(most_connections(0)) if gate is None else gate
         self.tools = tools
         self.access = access
-        self.held = Held()
+        self.held = ConnectedSessions()
         self.connections: set[_Connection] = set()
         self._deserted = asyncio.Event()
         self.numbers = itertools.count()
@@ -152,9 +152,9 @@ class _Connection(asyncio.Protocol):
         self._server.lost(self)
         self._server.gate.leave(self)
         for name in self._held:
-            self._server.held.release(name)
+            self._server.held.disconnect(name)
         self._held = ()
-        self._server.held.hang_up(self._asked)
+        self._server.held.stop_asking(self._asked)
         self._asked = ()
         if self._timer is not None:
             self._timer.cancel()
@@ -198,13 +198,13 @@ class _Connection(asyncio.Protocol):
         name = session_name(program, session)
         if name not in self._held:
             self._held = (*self._held, name)
-            self._server.held.take(name)
+            self._server.held.connect(name)
 
     def _ask(self, inquiry: str) -> None:
         """Take note of a question whose asker is at the other end."""
         if inquiry not in self._asked and len(self._asked) < MOST_ASKED:
             self._asked = (*self._asked, inquiry)
-            self._server.held.ask(inquiry)
+            self._server.held.start_asking(inquiry)
 
     def finish(self, *, end: bool) -> None:
         """Let go of the pipe, with a result for each of its calls if this is the end."""

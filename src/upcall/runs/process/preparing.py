@@ -12,7 +12,7 @@ from upcall.domain.errors import UpcallError
 from upcall.domain.run.program import Command, Door, Session, Task
 from upcall.domain.run.run import Run
 from upcall.home.files import Home
-from upcall.home.handed import Handovers
+from upcall.home.saved_environments import SavedEnvironments
 from upcall.ports.agent import Agent, Desk, Driver
 from upcall.runs.process.folder import RunFolder, Start
 from upcall.runs.process.started import Told, command_for, subject_of
@@ -142,7 +142,7 @@ class Premises:
 
     def take_over(self, run: Run, inquiry: str) -> None:
         """Give a run what the pipe of its session has left with a question, and leave it nowhere else."""
-        handovers = Handovers(self.home.path)
+        handovers = SavedEnvironments(self.home.path)
         handed = handovers.read(inquiry)
         if handed is None:
             return

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from upcall.access.connected import Taken
+from upcall.access.connected import TakenAnswers
 from upcall.access.tokens import Access
 from upcall.domain.errors import UnknownRun, UpcallError
 from upcall.domain.run.program import LastWords
@@ -56,7 +56,7 @@ class Supervisor:
         premises: Premises,
         affairs: Affairs,
         access: Access,
-        taken: Taken,
+        taken: TakenAnswers,
         changed: Callable[[Run], None],
     ) -> None:
         self._premises = premises

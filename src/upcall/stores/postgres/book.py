@@ -22,7 +22,7 @@ _FORGET = """
     DELETE FROM upcall.record USING unnest(%s::text[], %s::text[]) AS gone (kind, key)
     WHERE record.kind = gone.kind AND record.key = gone.key
 """
-# A job in another's place has another fence, so whoever held that one has lost it.
+# A job that replaces another has a new fence, so the holder of the old one has lost its claim.
 _PUT = """
     INSERT INTO upcall.job (id, kind, subject, due, runner, attempts, body, fence)
     SELECT *, nextval('upcall.fence')
@@ -111,7 +111,7 @@ class Book:
                 raise found
             return found
         kept = self._written[kind, key]
-        # As everybody else will read it: with lists for tuples, and names for whatever else had been keys.
+        # As a later reader sees it: JSON has lists for tuples, and texts for keys.
         return None if kept is None else replace(kept.record, body=codec.loads(kept.body))
 
     def write(self, effects: Prepared) -> None:

@@ -1,7 +1,7 @@
-"""The database's clock, which every daemon on it goes by: their own may differ.
+"""The database server's clock, which every daemon on the store uses: their own clocks may differ.
 
-It is looked at now and then and kept up in between by the time that has passed here, so asking it costs nothing. What
-somebody does to the clock of this machine changes nothing.
+The server is asked now and then; in between, the time that has passed on this machine is added, so a read costs nothing.
+Setting the clock of this machine changes nothing.
 """
 
 import logging

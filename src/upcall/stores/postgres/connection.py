@@ -102,7 +102,7 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
         if name is not None:
             self.pgconn.send_query_prepared(name, values, formats)
             return (True,)
-        # Never the name of another: that may be there though whatever followed it had failed.
+        # Never a name that was used before: it may exist on the server although its statement failed.
         name = new[sql, types] = b"upcall_%d" % next(self._numbers)
         self.pgconn.send_prepare(name, sql, types)
         self.pgconn.send_query_prepared(name, values, formats)

@@ -1,4 +1,4 @@
-"""What PostgreSQL and the way to it report when they fail, said in our own words: no caller ever sees a psycopg error."""
+"""Translates errors of PostgreSQL and of its connections into `StorageError`: callers never see a psycopg error."""
 
 from psycopg import Error, OperationalError
 
@@ -26,7 +26,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def is_hopeless(error: BaseException) -> bool:
-    """Whether whatever else is tried now would wait as long and fail as well."""
+    """Whether another write would now wait as long and fail as well."""
     return isinstance(error, Error) and error.sqlstate in {"55P03", "57014"}
 
 

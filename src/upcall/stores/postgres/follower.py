@@ -23,7 +23,7 @@ from upcall.stores.postgres.statements import CHANNEL
 from upcall.stores.tail import Logged, Tail
 
 SAFETY = 3.0
-"""Seconds after which the log is looked at though nobody said that there is news."""
+"""Seconds after which the log is read without a notification."""
 AT_ONCE = 1000
 
 log = logging.getLogger("upcall.postgres")
@@ -57,7 +57,7 @@ class Follower:
         self._listening: asyncio.Task[None] | None = None
 
     async def start(self, is_own: Callable[[int], bool]) -> None:
-        """Begin to listen; `is_own` knows the server process whose news we have before they are told.
+        """Begin to listen; `is_own` recognises the server process of this daemon's own writes, which are published already.
 
         Raises:
             StorageError: if the database cannot be reached.
@@ -98,7 +98,7 @@ class Follower:
                 return
 
     def _take(self, entries: Sequence[Logged]) -> None:
-        # Two may be reading the same part of the log at once; whoever comes second has nothing new.
+        # Two readers may read the same part of the log at once; the second one has nothing new.
         self._tail.publish([entry for entry in entries if entry.event.seq > self._tail.last])
 
     async def _follow_for_ever(self) -> None:

@@ -40,7 +40,7 @@ from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What was read for a group, under the lock that everybody who writes takes first."""
+    """What was read for a group, under the lock that every writer takes first."""
 
     last_seq: int
     last_number: int
@@ -54,7 +54,7 @@ class Known:
 
 
 class Group:
-    """One transaction in memory. `refs` are free ones, for everybody who may need one."""
+    """One transaction in memory. `refs` are free refs, one for each inquiry that is added."""
 
     def __init__(self, known: Known, refs: dict[Adding, str]) -> None:
         self.before = known.last_seq

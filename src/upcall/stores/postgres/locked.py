@@ -1,4 +1,4 @@
-"""What a writing transaction does first: takes the lock that everybody takes, and reads what its decisions need."""
+"""The beginning of a writing transaction: takes the lock of all writers, and reads what its decisions need."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ RECORDS = f"""
 async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -> Group:
     """Begin a transaction, in one round trip unless refs are hard to find.
 
-    The counter's is the only lock: whoever writes has it, so what is read here stays as it is until the commit.
+    The counter's is the only lock. Every writer takes it, so what is read here stays as it is until the commit.
     """
     adding = [work for work in works if isinstance(work, Adding)]
     names = [work.name for work in works if isinstance(work, Updating) and is_text(work.name)]

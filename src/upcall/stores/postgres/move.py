@@ -1,6 +1,6 @@
 """Moves everything from a SQLite database into an empty PostgreSQL database, and proves that it arrived.
 
-All of it is one transaction: whatever interrupts it leaves the target as it was, and it can be begun again. What was
+All of it is one transaction: an interruption leaves the target as it was, and the move can be started again. What was
 read and what can be read back are counted and hashed before the commit. The source is copied first and never touched.
 """
 
@@ -31,7 +31,7 @@ from upcall.stores.sqlite.reads import last_number, last_seq
 
 AT_ONCE = 500
 _OWN = {"fence", "sqlite_sequence", "thread_item"}
-"""Tables of SQLite whose contents have another form in PostgreSQL."""
+"""Tables of SQLite with another form in PostgreSQL."""
 
 _FOUND_AGAIN = "inquiry_words"
 """How tables begin that are not moved: the next search writes them anew."""
@@ -119,7 +119,7 @@ async def move(source: Path, address: str) -> Moved:
 async def _into(connection: Connection, db: sqlite3.Connection) -> Moved:
     _refuse_unknown_tables(db)
     async with connection.transaction():
-        # Nobody writes there meanwhile.
+        # The lock of all writers.
         await connection.execute(statements.COUNTER)
         wanted = {table.name: _sum(_read(db, table)) for table in _TABLES}
         there = {table.name: await _sum_of(connection, table) for table in _TABLES}
@@ -149,7 +149,7 @@ def _refuse_unknown_tables(db: sqlite3.Connection) -> None:
     unknown = {name for name in there - known if not name.startswith(_FOUND_AGAIN)}
     if unknown:
         raise StorageError(
-            f"the source has tables that nobody knows how to move: {', '.join(sorted(unknown))}"
+            f"the source has tables that this version cannot move: {', '.join(sorted(unknown))}"
         )
 
 

@@ -1,6 +1,6 @@
 """What is read outside of transactions, over a few connections that are made when they are needed.
 
-A read changes nothing, so one whose connection was lost is simply done again on another.
+A read changes nothing, so it is repeated on another connection when its own is lost.
 """
 
 import asyncio
@@ -174,7 +174,7 @@ class Reads:
                 raise InvalidRequest(f"{error.object!r} is not text") from error
 
     async def close(self) -> None:
-        """Let go of every connection; whoever still reads gets its answer first."""
+        """Close every connection; reads that have begun are finished first."""
         self._closed = True
         if self._looking is not None:
             await self._looking
@@ -183,7 +183,7 @@ class Reads:
         while self._idle:
             await _let_go(self._idle.pop())
         for _ in range(CONNECTIONS):
-            # Whoever was waiting for a connection is told that there is none.
+            # A read that waits for a connection learns that there is none.
             self._free.release()
 
     async def _look(self) -> None:
@@ -194,7 +194,7 @@ class Reads:
             try:
                 if names:
                     found = Found(await self.rows(*located(names), closing=True))
-            # Whatever it is, those who wait have to hear of it.
+            # Any error has to reach the callers that wait.
             except Exception as error:  # noqa: BLE001 - a future carries it on
                 failure = error
             for name, futures in wanted.items():

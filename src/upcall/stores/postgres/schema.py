@@ -10,7 +10,7 @@ from upcall.domain.errors import NewerDatabase, StorageError
 from upcall.stores.postgres.connection import Connection
 
 LOCK = 0x5550434C
-"""The advisory lock of whoever migrates: "UPCL"."""
+"""The advisory lock of a migration: "UPCL"."""
 
 
 class Migration(NamedTuple):
@@ -35,7 +35,7 @@ async def migrate(connection: Connection) -> int:
 
     Raises:
         NewerDatabase: if a later version of Upcall has written it.
-        StorageError: if the schema is somebody else's, or the database cannot keep every text.
+        StorageError: if another program made the schema, or the database cannot keep every text.
     """
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
@@ -51,7 +51,7 @@ async def migrate(connection: Connection) -> int:
             if number > version:
                 await connection.execute(sql)
                 await connection.execute("UPDATE upcall.version SET number = %s", (number,))
-        # Whoever was killed could not sign off.
+        # A writer that was killed could not remove its own row.
         await connection.execute("DELETE FROM upcall.writer WHERE at < now() - interval '1 day'")
         found = await connection.execute("SELECT last_seq FROM upcall.counter")
         row = await found.fetchone()

@@ -16,7 +16,7 @@ FOUND = "number IN (SELECT number FROM upcall.inquiry_words WHERE words @@ %s::t
 UNSEARCHED = f"""
     SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE searched IS DISTINCT FROM state ORDER BY number LIMIT %s
 """  # noqa: S608 - our own constant; values are bound
-# Rows that somebody is changing are left for the next search, so nobody ever waits here for a lock, or for us.
+# Rows that a writer has locked are left for the next search, so that neither waits for the other.
 CATCH_UP = """
     WITH new AS (
         SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (number, state, words)

@@ -12,16 +12,16 @@ CHANNEL = "upcall"
 PAUSED = 5
 """Seconds after which the server ends the transaction of a daemon that was stopped in the middle of it."""
 LOCKED = 10
-"""Seconds to wait for a lock that somebody else holds."""
+"""Seconds to wait for a lock that another session holds."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 COUNTER = "SELECT last_seq, last_number FROM upcall.counter FOR UPDATE"
-"""Everybody who writes takes this lock first."""
+"""Every writer takes this lock first."""
 
 # The same, under limits that hold for this transaction only: behind a pooler the session is not ours. The time to wait
 # for the lock is set before it is taken; the time of the whole transaction begins with it. Being idle is not enough
-# to be ended by: whoever is halted between two statements of one round trip keeps the server waiting for the rest of
-# them. Servers before 17 cannot do it. A server that is told to acknowledge before it has written would break our
+# to be ended by: a daemon that is halted between two statements of one round trip keeps the server waiting for the rest
+# of them. Servers before 17 cannot do it. A server that is told to acknowledge before it has written would break our
 # promise; stricter settings of the administrator stay. What follows looks rows up by their keys, few or many: one plan
 # for each statement serves, made once, if only it never reads whole tables because they happened to be small.
 LOCK = """
@@ -105,8 +105,8 @@ def locked() -> Statement:
 async def write(connection: Connection, group: Group, writer: str, number: int) -> None:
     """Send everything that a group writes, its notification and its COMMIT included, in one go.
 
-    Whoever listens is told the number of the last event; the server tells them right after the commit. It is signed
-    with the writer's name and its number for this transaction, by which it is known again.
+    The server notifies the listeners of the number of the last event right after the commit. The transaction is signed with
+    the writer's name and a number, by which it is recognised later.
     """
     signature = (writer, number)
     last: Statement = (_SIGN, signature)

@@ -120,7 +120,7 @@ class PostgresStore:
         return store
 
     def now(self) -> float:
-        """See `Ledger.now`. The time of the database's server, whatever this machine thinks it is."""
+        """See `Ledger.now`. The time of the database's server, not of this machine."""
         return self._clock()
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
@@ -193,7 +193,7 @@ class PostgresStore:
     async def claim(
         self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
     ) -> Sequence[Job]:
-        """See `Ledger.claim`. Nothing if the lease was over before we heard of it: then it is somebody else's."""
+        """See `Ledger.claim`. Returns nothing if the lease ended before the reply came: another daemon may have the job."""
         refuse_broken_text(runner, *kinds)
         work = Claiming(holder=self._holder, kinds=kinds, runner=runner, now=now, lease=lease, limit=limit)
         asked = self.now()

@@ -1,7 +1,7 @@
 """Ends the leases of daemons that are dead, so that their work is taken over within seconds.
 
-A daemon is alive as long as its listening connection has the advisory lock by whose number it is called: the server frees
-that lock when the process is gone, and keeps it when the process is only halted or slow. A daemon that is halted keeps its
+A daemon is alive as long as its listening connection has the advisory lock that it is named after: the server frees that
+lock when the process is gone, and keeps it when the process is only halted or slow. A daemon that is halted keeps its
 leases until they end by themselves, as before. One that was merely cut off comes back to jobs with another fence.
 """
 

@@ -1,4 +1,4 @@
-"""The one task that writes: whatever is asked of it while a transaction is under way shares the next one.
+"""The one task that writes: all work that arrives during a transaction shares the next one.
 
 A transaction takes two round trips: lock and read, decide in memory, write and commit. Results are released after
 the commit, events first. A connection that is lost is made again. What surely was not committed is then run again;
@@ -89,7 +89,7 @@ class Writer:
         return None if self._connection is None else self._connection.info.backend_pid
 
     def submit(self, work: Work) -> asyncio.Future[Any]:
-        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        """Do and commit `work`; cancelling the future does not undo it."""
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -112,9 +112,9 @@ class Writer:
             group, self._gathered = self._gathered[: self._max_group], self._gathered[self._max_group :]
             try:
                 await self._settle(group, self._loop.time() + self._patience)
-            # A bug of ours must not leave anybody waiting for ever, nor end the task that all others need.
+            # A bug of ours must neither leave a caller waiting for ever nor end the task that all writes need.
             except Exception as error:
-                log.exception("a group of writes failed in a way that nobody has thought of")
+                log.exception("a group of writes failed unexpectedly")
                 await self._let_go()
                 _refuse(group, error)
         if self._connection is not None:
@@ -123,7 +123,7 @@ class Writer:
         await self._let_go()
 
     async def _settle(self, tasks: list[_Task], deadline: float) -> bool:
-        """Have a group committed or refused; False when whatever comes next would be refused as well.
+        """Commit or refuse a group; False when the next group would be refused as well.
 
         It is tried at least once, and again until the deadline.
         """
@@ -139,7 +139,7 @@ class Writer:
                     self._give_up(tasks, error)
                     return False
                 if not kept:
-                    # Whatever ended it may end it each time: it is tried for as long as anything else, and no longer.
+                    # The same cause may end each attempt: it is tried until the deadline of every other write, and no longer.
                     if self._loop.time() >= deadline:
                         return await self._settle_apart(tasks, cut.reason, deadline)
                     await pauses.pause()
@@ -204,7 +204,7 @@ class Writer:
         return group, results
 
     async def _was_kept(self, number: int, deadline: float) -> bool:
-        """Whether the commit of that number, whose outcome we did not hear, took place.
+        """Whether the commit of that number took place, after its confirmation was lost.
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
@@ -243,7 +243,7 @@ class Writer:
 def _decided(group: Group, task: _Task) -> Result:
     try:
         return Result(task.future, group.run(task.work), None)
-    # Whatever a decision raises belongs to its caller; this task has to go on.
+    # Any exception of a decision belongs to its caller; this task has to go on.
     except BaseException as error:  # noqa: BLE001 - a future carries it on
         return Result(task.future, None, error)
 

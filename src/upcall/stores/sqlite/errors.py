@@ -1,4 +1,4 @@
-"""What SQLite reports when it fails, said in our own words: no caller ever sees a `sqlite3` error."""
+"""Translates errors of SQLite into `StorageError`: callers never see a `sqlite3` error."""
 
 import shutil
 import sqlite3

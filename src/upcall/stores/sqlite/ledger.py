@@ -19,7 +19,7 @@ _LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S
 _KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 - see above
 _FORGET = "DELETE FROM record WHERE kind = ? AND key = ?"
 _NEXT_FENCE = "UPDATE fence SET last = last + 1"
-# A job in another's place has another fence, so whoever held that one has lost it.
+# A job that replaces another has a new fence, so the holder of the old one has lost its claim.
 _PUT = f"""
     INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, (SELECT last FROM fence), ?)
     ON CONFLICT (id) DO UPDATE SET

@@ -31,7 +31,7 @@ def refuse_unfit(db: sqlite3.Connection) -> None:
 
     Raises:
         NewerDatabase: if a later version of Upcall has written it.
-        StorageError: if it is somebody else's.
+        StorageError: if another program made it.
     """
     owner: int = db.execute("PRAGMA application_id").fetchone()[0]
     tables: int = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]

@@ -1,4 +1,4 @@
-"""Refs that nobody uses, found several at a time: one look into the database serves many inquiries."""
+"""Finds unused refs, several at a time: one read of the database serves many inquiries."""
 
 import sqlite3
 from collections import deque
@@ -41,7 +41,7 @@ class FreeRefs:
         return self._found.popleft()
 
     def forget(self) -> None:
-        """Look again before the next one: somebody else has written."""
+        """Read again before the next ref: another connection has written."""
         self._found.clear()
 
     def _look(self, now: float, staged: Staged) -> None:

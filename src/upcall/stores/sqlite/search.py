@@ -9,7 +9,7 @@ from upcall.stores import codec
 from upcall.stores.damage import tell
 
 AT_ONCE = 200
-"""How many inquiries are read for their words in one step; everybody else's writes go on in between."""
+"""How many inquiries are read for their words in one step; other writes go on between the steps."""
 
 FOUND = "number IN (SELECT rowid FROM inquiry_words WHERE inquiry_words MATCH ?)"
 UNSEARCHED = f"""

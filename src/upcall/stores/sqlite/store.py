@@ -217,7 +217,7 @@ class SqliteStore:
             self._tail.close()
             let_go = self._reader.submit(self._reads.close)
             self._reader.shutdown(wait=False)
-            # First the reader: whoever closes last cleans up the files beside the database.
+            # First the reader: the connection that closes last removes the files beside the database.
             await asyncio.shield(asyncio.wrap_future(let_go))
         await self._writer.stop()
 

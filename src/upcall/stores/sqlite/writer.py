@@ -1,7 +1,7 @@
-"""The one thread that writes: whatever is asked of it while a commit is under way shares the next one.
+"""The one thread that writes: all work that arrives during a commit shares the next one.
 
 It knows transactions, groups and futures, but not what is written. Results reach the event loop only after their
-commit, in one call for the whole group: first the events, then the answers to those who waited.
+commit, in one call for the whole group: first the events, then the results for the callers.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ CHECKPOINT_COMMITS, CHECKPOINT_CHANGES = 256, 4000
 
 
 class Transactions(Protocol):
-    """Who wants to know when transactions begin and end."""
+    """Is told when transactions begin and end."""
 
     def begin(self) -> None:
         """A transaction has begun."""
@@ -80,7 +80,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, work: Work[T]) -> asyncio.Future[T]:
-        """Have `work` done and committed; whoever stops waiting for it does not undo it."""
+        """Do and commit `work`; cancelling the future does not undo it."""
         if self._stopping:
             raise StorageError("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -172,7 +172,7 @@ class Writer:
             return Result(task.future, task.work(log), None)
         except sqlite3.Error:
             raise
-        # Whatever a decision raises belongs to its caller; this thread has to go on.
+        # Any exception of a decision belongs to its caller; this thread has to go on.
         except BaseException as error:
             if self._db.total_changes != changes:
                 raise _SpoiltGroupError from error
@@ -186,7 +186,7 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
     def _checkpoint_if_long(self) -> None:
-        # Between groups, when the results are out, so that nobody waits for it.
+        # Between groups, after the results are released, so that no caller waits for it.
         self._commits += 1
         if self._commits >= CHECKPOINT_COMMITS or self._db.total_changes - self._copied >= CHECKPOINT_CHANGES:
             self._checkpoint()
@@ -205,7 +205,7 @@ class Writer:
         release(results)
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
-        # A loop that is gone has nobody left to tell; what is committed stays committed.
+        # A closed loop has no callers left; what is committed stays committed.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function, *arguments)
 

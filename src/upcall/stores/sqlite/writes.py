@@ -1,4 +1,4 @@
-"""What changes a SQLite database, inside a transaction that somebody else begins and commits."""
+"""The writes of a SQLite store, inside a transaction that the writer begins and commits."""
 
 import sqlite3
 from collections import OrderedDict
@@ -92,7 +92,7 @@ class Writes:
         self._staged = Staged()
         version: int = self._db.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
-            # Another connection has written: a restore, or somebody with a SQLite shell.
+            # Another connection has written: a restore, or a person with a SQLite shell.
             self._version = version
             self._recent.forget()
             self._refs.forget()

@@ -36,7 +36,7 @@ class ThreadDocuments:
             "agent": known.agent,
             "session": known.session,
             "title": known.title,
-            "permissions": self._broker.turns.permission_in(known),
+            "permissions": self._broker.thread_queue.permission_in(known),
             "own_permissions": known.permissions or None,
             "prompt": prompt,
             "created_at": timestamp(known.created_at),

@@ -1,4 +1,4 @@
-"""Files that are in the home before the daemon comes: made private again, or refused where they are not ours."""
+"""Permissions of the files that a daemon finds in its home: made private again, or refused where another user owns them."""
 
 import os
 import stat
@@ -8,13 +8,13 @@ from upcall.domain.errors import InvalidSetting
 from upcall.home.files import Home
 
 SHARED = frozenset({"ipc"})
-"""What others have to get at."""
+"""Folders that other users have to reach."""
 
 
 def secure(home: Home) -> None:
-    """Take the rights of others away from everything that is directly in the home.
+    """Take the rights of group and others away from everything directly in the home.
 
-    What is deeper is behind folders that only the owner can enter.
+    Deeper files are in folders that only the owner can enter.
 
     Raises:
         InvalidSetting: if a file belongs to another user than ours or root, or others may write to it and that is not

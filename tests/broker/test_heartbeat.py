@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from upcall.broker.broker import Broker, Reply
-from upcall.broker.presence import ASKED, JOB, LEASE, Presence
+from upcall.broker.heartbeat import ASKED, JOB, LEASE, Heartbeat
 from upcall.domain.errors import StorageError
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Cancelled, Inquiry
@@ -23,8 +23,8 @@ class Daemon:
     """As much of a daemon as this is about. It looks for others only when it is told to."""
 
     def __init__(self, store: SqliteStore, installation: str, on_restart: str = "cancel") -> None:
-        self.presence = Presence(store, store.update, installation, on_restart)
-        self.broker = Broker(store, follow_up=self.presence.follow_up)
+        self.heartbeat = Heartbeat(store, store.update, installation, on_restart)
+        self.broker = Broker(store, follow_up=self.heartbeat.follow_up)
 
     async def ask(self) -> Inquiry:
         return (await self.broker.ask(draft({"question": "Which cache?"}), an_origin())).inquiry
@@ -32,7 +32,7 @@ class Daemon:
 
 async def arrived(store: SqliteStore, installation: str, on_restart: str = "cancel") -> Daemon:
     daemon = Daemon(store, installation, on_restart)
-    await daemon.presence.arrive()
+    await daemon.heartbeat.arrive()
     return daemon
 
 
@@ -55,18 +55,18 @@ async def test_a_daemon_that_is_not_heard_of_is_ended_as_it_had_wished_by_whoeve
     ours = await (await arrived(store, "here", on_restart)).ask()
     other = await arrived(store, "there", "keep")
     clock.now += LEASE - 1
-    await other.presence.look()
+    await other.heartbeat.beat()
     assert (await store.get(ours.id)).is_open
     clock.now += 1
-    await other.presence.look()
+    await other.heartbeat.beat()
     assert (await store.get(ours.id)).state_name == state
 
 
 async def test_a_daemon_that_ends_in_peace_is_not_waited_for(store: SqliteStore) -> None:
     here, other = await arrived(store, "here"), await arrived(store, "there", "keep")
     ours = await here.ask()
-    await here.presence.close()
-    await other.presence.look()
+    await here.heartbeat.close()
+    await other.heartbeat.beat()
     assert (await store.get(ours.id)).state_name == "cancelled"
 
 
@@ -90,22 +90,22 @@ async def test_a_daemon_that_was_halted_and_woken_goes_on_as_another(
     woken, other = await arrived(store, "here"), await arrived(store, "there", "keep")
     before = await woken.ask()
     clock.now += LEASE
-    await other.presence.look()
+    await other.heartbeat.beat()
     assert await store.jobs(JOB, "here") == []
     since = await woken.ask()
 
-    await woken.presence.look()
+    await woken.heartbeat.beat()
 
     assert "not heard of" in caplog.text
     assert (await store.get(before.id)).state_name == "cancelled"
     for _ in range(3):
         clock.now += LEASE - 1
-        await woken.presence.look()
-        await other.presence.look()
+        await woken.heartbeat.beat()
+        await other.heartbeat.beat()
     assert (await store.get(since.id)).is_open
     # What it asked before it knew is its own all the same.
     clock.now += LEASE
-    await other.presence.look()
+    await other.heartbeat.beat()
     assert (await store.get(since.id)).state_name == "cancelled"
 
 
@@ -125,12 +125,12 @@ async def test_whoever_is_halted_while_it_ends_questions_leaves_the_rest_to_anot
         return page
 
     monkeypatch.setattr(store, "records", slowly)
-    await halted.presence.look()
+    await halted.heartbeat.beat()
     assert (await store.get(ours.id)).is_open
     assert "left to another" in caplog.text
 
     clock.now += LEASE
-    await other.presence.look()
+    await other.heartbeat.beat()
     assert (await store.get(ours.id)).state_name == "cancelled"
 
 
@@ -148,8 +148,8 @@ async def test_a_daemon_says_that_it_is_there_as_soon_as_the_store_is_back_and_w
     async def never(_kinds: Sequence[str], _runner: str) -> float | None:
         raise StorageError("a job cannot be ended")
 
-    presence = Presence(store, store.update, "here", "cancel", lease=0.3)
-    await presence.start()
+    heartbeat = Heartbeat(store, store.update, "here", "cancel", lease=0.3)
+    await heartbeat.start()
     monkeypatch.setattr(store, "renew", renewing)
     monkeypatch.setattr(store, "next_due", never)
     try:
@@ -158,4 +158,4 @@ async def test_a_daemon_says_that_it_is_there_as_soon_as_the_store_is_back_and_w
             await stayed.wait()
     finally:
         monkeypatch.undo()
-        await presence.close()
+        await heartbeat.close()

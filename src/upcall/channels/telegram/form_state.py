@@ -1,7 +1,7 @@
-"""What is chosen so far, written into the buttons themselves: each of them carries what there will be once it is pressed.
+"""The state of a form, kept in the data of its buttons: each button carries the state that a press on it leads to.
 
-So nothing has to be remembered between two presses, a press that is delivered twice changes nothing more, and a
-restart loses nothing. Words do not fit into a button: they stand in the message, and only a mark says so.
+The daemon keeps nothing between two presses, so a press that is delivered twice changes nothing more, and a restart loses
+nothing. Words do not fit into a button: they stand in the message, and the data has a mark for them.
 """
 
 from collections.abc import Sequence
@@ -16,48 +16,48 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What is given for each question, and the one that is asked now; None if all of them are."""
+class FormState:
+    """What is given for each question, and the index of the one that is asked now; None after the last one."""
 
     step: int | None
     given: tuple[Given, ...]
 
     @classmethod
-    def blank(cls, count: int) -> "Draft":
-        """Nothing yet."""
+    def blank(cls, count: int) -> "FormState":
+        """The state of a form in which nothing is given."""
         return cls(step=0, given=(Given(),) * count)
 
-    def with_given(self, index: int, given: Given) -> "Draft":
+    def with_given(self, index: int, given: Given) -> "FormState":
         """The same with this for one question."""
         return replace(self, given=(*self.given[:index], given, *self.given[index + 1 :]))
 
-    def at(self, step: int) -> "Draft":
+    def at(self, step: int) -> "FormState":
         """The same at another question; after the last one there is nothing left to ask."""
         return replace(self, step=step if step < len(self.given) else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pressed:
-    """A button's data as it was read. `current` means that it only says what there is."""
+    """What the data of a button says. A button that is `current` shows the state and does not change it."""
 
     inquiry: str
-    draft: Draft
+    state: FormState
     current: bool = False
 
 
-def written(inquiry: str, draft: Draft, *, current: bool = False) -> str:
+def button_data(inquiry: str, state: FormState, *, current: bool = False) -> str:
     """A button's data: 57 bytes for four questions of 30 options each, of the 64 that Telegram takes."""
-    target = SETTLE if draft.step is None else str(draft.step)
-    return f"{inquiry}:{STAY if current else ''}{target}:{'.'.join(_one(each) for each in draft.given)}"
+    target = SETTLE if state.step is None else str(state.step)
+    return f"{inquiry}:{STAY if current else ''}{target}:{'.'.join(_one(each) for each in state.given)}"
 
 
-def read(data: str, words: Sequence[str] = ()) -> Pressed | None:
+def pressed_in(data: str, words: Sequence[str] = ()) -> Pressed | None:
     """What a button stands for; `words` are those that stand in its message. None if it is not one of ours.
 
     Where a message has fewer words than its button says, the first question that misses some is asked again.
     """
     inquiry, _, rest = data.partition(":")
-    target, _, state = rest.partition(":")
+    target, _, answers = rest.partition(":")
     current = target.startswith(STAY)
     target = target.removeprefix(STAY)
     said = list(words)
@@ -65,7 +65,7 @@ def read(data: str, words: Sequence[str] = ()) -> Pressed | None:
     missing: int | None = None
     try:
         step = None if target == SETTLE else int(target)
-        for index, each in enumerate(state.split(".")):
+        for index, each in enumerate(answers.split(".")):
             if each == IN_WORDS and not said and missing is None:
                 missing = index
             given.append(
@@ -77,7 +77,7 @@ def read(data: str, words: Sequence[str] = ()) -> Pressed | None:
         step = missing
     if step is not None and not 0 <= step < len(given):
         return None
-    return Pressed(inquiry=inquiry, draft=Draft(step=step, given=tuple(given)), current=current)
+    return Pressed(inquiry=inquiry, state=FormState(step=step, given=tuple(given)), current=current)
 
 
 def _one(given: Given) -> str:

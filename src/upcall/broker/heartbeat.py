@@ -33,7 +33,7 @@ Update = Callable[[str, Decide], Awaitable[Updated]]
 log = logging.getLogger("upcall.presence")
 
 
-class Presence:
+class Heartbeat:
     """Of one daemon. `installation` is what stays of it when it is started again, and tells it from all others."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Presence:
         await self._appear()
         await self._bury_the_dead()
 
-    async def look(self) -> None:
+    async def beat(self) -> None:
         """Say that we are still there, and end what the dead had asked."""
         await self._stay()
         await self._bury_the_dead()

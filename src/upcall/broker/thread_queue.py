@@ -27,7 +27,7 @@ Update = Callable[[str, Decide], Awaitable[Updated]]
 log = logging.getLogger("upcall.turns")
 
 
-class Turns:
+class ThreadQueue:
     """Of all threads in a store. `expect` is told the deadline of whatever begins."""
 
     def __init__(
@@ -46,16 +46,16 @@ class Turns:
         self._expect = expect
         self._rules = rules
         self._permission = permission
-        self._looking = Background("looking whose turn it is", self._turn, log)
+        self._advancing = Background("advancing the queues of threads", self._turn, log)
 
     async def start(self) -> None:
         """Call up what was left waiting, now and from time to time."""
-        await self.look()
-        self._looking.start()
+        await self.advance_all()
+        self._advancing.start()
 
     async def close(self) -> None:
         """Stop looking."""
-        await self._looking.close()
+        await self._advancing.close()
 
     async def enter(self, origin: Origin, kind: Kind) -> None:
         """Let a question into its thread, which begins with it if need be.
@@ -113,7 +113,7 @@ class Turns:
         except Exception:
             log.exception("cannot call up who is next in %s", name)
 
-    async def look(self) -> None:
+    async def advance_all(self) -> None:
         """Call up whoever is next in every thread that has somebody waiting."""
         for name in {record.state async for record in each_record(self._store, QUEUE)}:
             await self._advance_alone(name)
@@ -155,4 +155,4 @@ class Turns:
 
     async def _turn(self) -> None:
         await asyncio.sleep(LOOK_EVERY)
-        await self.look()
+        await self.advance_all()

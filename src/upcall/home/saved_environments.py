@@ -1,7 +1,8 @@
-"""What a pipe leaves behind for the day on which its session is brought back: its environment, and flags of its program.
+"""The environment and the flags of an agent session, saved by its pipe so that the session can be resumed with them.
 
-The pipe writes it into the home by itself, so it travels over no connection, and a process that cannot write there hands nothing
-over. There is one file for each question, readable by its owner only, and it is removed when the question is over.
+The pipe writes the file into the home itself: secrets of the environment travel over no connection, and a process that
+cannot write there saves nothing. There is one file for each question, readable by its owner only; it is removed when the
+question is closed.
 """
 
 import json
@@ -19,38 +20,38 @@ _OF_ONE_PROCESS = frozenset(
         *("AGENT", "OPENCODE", "OPENCODE_PID", "GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH"),
     }
 )
-"""What programs add for the processes that they start, and what would be wrong in their own next process."""
+"""Variables that agent programs set for their child processes; they would be wrong in the resumed program."""
 
 
-class Handed(NamedTuple):
-    """The variables and the flags with which a session was started; `whole` says that no variable is missing."""
+class SavedEnvironment(NamedTuple):
+    """The variables and the flags that a session was started with; `whole` says that no variable is missing."""
 
     environment: dict[str, str]
     arguments: list[str]
     whole: bool
 
 
-class Handovers:
+class SavedEnvironments:
     """The files of one home."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER
 
-    def leave(self, inquiry: str, handed: Handed) -> None:
-        """Keep what the session of a question needs, without what leads to Upcall itself."""
+    def save(self, inquiry: str, started: SavedEnvironment) -> None:
+        """Save the environment of a question's session, without the variables of Upcall itself."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        left_out = {name for name in handed.environment if name.startswith(_OURS)} | _OF_ONE_PROCESS
-        kept = {name: value for name, value in handed.environment.items() if name not in left_out}
+        left_out = {name for name in started.environment if name.startswith(_OURS)} | _OF_ONE_PROCESS
+        kept = {name: value for name, value in started.environment.items() if name not in left_out}
         file = self._file(inquiry)
         staged = file.with_name(f".{file.name}.{os.getpid()}")
         with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
-            json.dump(handed._replace(environment=kept)._asdict(), opened)
+            json.dump(started._replace(environment=kept)._asdict(), opened)
         staged.replace(file)
 
-    def read(self, inquiry: str) -> Handed | None:
-        """What was left for a question, if anything was."""
+    def read(self, inquiry: str) -> SavedEnvironment | None:
+        """The environment that was saved for a question; None if there is none."""
         try:
-            return Handed(**json.loads(self._file(inquiry).read_text()))
+            return SavedEnvironment(**json.loads(self._file(inquiry).read_text()))
         except (OSError, ValueError, TypeError):
             return None
 
@@ -59,24 +60,24 @@ class Handovers:
         return self._file(inquiry).exists()
 
     def forget(self, inquiry: str) -> None:
-        """Remove it."""
+        """Remove the file of a question."""
         self._file(inquiry).unlink(missing_ok=True)
 
     def inquiries(self) -> list[str]:
-        """The questions for which something was left."""
+        """The questions with a saved environment."""
         with suppress(OSError):
             return [file.stem for file in self._folder.glob("*.json") if _is_id(file.stem)]
         return []
 
     def forget_unfinished(self, before: float) -> None:
-        """Remove what pipes that were killed have begun to write before then."""
+        """Remove partial files, older than `before`, of pipes that were killed while they wrote."""
         for file in self._folder.glob(".*.json.*"):
             with suppress(FileNotFoundError):
                 if file.stat().st_mtime < before:
                     file.unlink()
 
     def _file(self, inquiry: str) -> Path:
-        # It is a name that a daemon has made; nothing else becomes part of a path.
+        # Only an id that a daemon has made becomes part of a path.
         if not _is_id(inquiry):
             raise ValueError(f"{inquiry!r} is no id")
         return self._folder / f"{inquiry}.json"

@@ -1,4 +1,4 @@
-"""What becomes of approvals when whoever wanted them has ended for good."""
+"""Denies the approvals that a run or session left open when it ended for good."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ async def deny_open(
     session: str | None = None,
     reason: str = "worker_ended",
 ) -> Sequence[Inquiry]:
-    """Deny the approvals that a run, or a session of an agent, left open; those that were, as they are now."""
+    """Deny the open approvals of a run, or of an agent's session. Returns the denied inquiries."""
     denied: list[Inquiry] = []
-    # Those first that wait for their turn, so that none of them is put to anybody by the end of another.
+    # The queued ones first: the end of an open one would activate the next.
     for state in ("queued", "open"):
         query = Query(state=state, kind=Kind.APPROVAL, agent=agent, run=run)
         denied += await _deny(broker, query, run=run, session=session, reason=reason)
