@@ -106,3 +106,16 @@ async def test_lists_of_records_follow_their_index_without_sorting(
 
 async def test_what_is_open_is_counted_without_history(db: psycopg.Connection[tuple[Any, ...]]) -> None:
     assert "Seq Scan" not in plan(db, reads.COUNT_OPEN)
+
+
+async def test_what_a_run_waits_for_is_read_from_its_own_index(
+    db: psycopg.Connection[tuple[Any, ...]],
+) -> None:
+    """With five thousand open inquiries, of which each run has one or two."""
+    db.execute(
+        "UPDATE upcall.inquiry SET run = number / 2, state = 'open', closed_at = NULL WHERE number <= 5000"
+    )
+    db.execute("ANALYZE upcall.inquiry")
+    steps = plan(db, *reads.statement(Query(state="open", run=7)))
+    assert "inquiry_run" in steps, steps
+    assert "inquiry_open" not in steps, steps
