@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, Refused, decoded, id_in
+from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, FileRefused, decoded, id_in
 from upcall.doors.files.folder_watch import FolderWatch
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Inbox:
             response = decoded(self._exchange.read(RESPONSES, name))
         except FileNotFoundError:
             return
-        except Refused as refusal:
+        except FileRefused as refusal:
             # Somebody may be writing it in place; the watcher tells when they are done.
             log.debug("the response %r cannot be read: %s", name, refusal)
             return
