@@ -1,7 +1,7 @@
 """`POST /hooks/claude`: Claude Code's http hooks, decided by people.
 
-A `PreToolUse` hook holds the call. Where nobody decides in time, a run of ours is told to defer, which ends its process
-without losing the call; anybody else is told no. Only a clear yes becomes an `allow`.
+A `PreToolUse` hook holds the call. Where no person decides in time, a supervised run is told to defer, which ends its process
+without losing the call; every other session is told no. Only a clear yes becomes an `allow`.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class HookDoor:
                 reply = self._still_known(scope, deciding.result(), sent)
                 await Json(reply)(scope, receive, send)
         finally:
-            # Whoever hung up only leaves: the question stays, and is rejoined under the same key.
+            # A client that hangs up only detaches: the question stays open, and the same key rejoins it.
             deciding.cancel()
             gone.cancel()
             await asyncio.gather(deciding, gone, return_exceptions=True)
@@ -158,7 +158,7 @@ class Turns:
         self._deferred.pop(session, None)
 
     def end(self, session: str, turn: "Turn", *, deferred: bool) -> None:
-        """A call was decided, or deferred, or whoever made it hung up; the same call may be here once more."""
+        """A call was decided or deferred, or its client hung up; the same call may wait here a second time."""
         waiting = self._waiting[session]
         waiting.remove(turn)
         if not waiting:

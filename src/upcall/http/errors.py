@@ -87,7 +87,7 @@ class UnknownToken(UpcallError):
 
 
 class ForeignHost(UpcallError):
-    """The request was meant for somebody else, or a name was rebound to us."""
+    """The request was meant for another host, or a name was rebound to this one."""
 
     code = "foreign_host"
 

@@ -1,4 +1,4 @@
-"""The gate in front of every route: who may call, how much may be sent, and how errors leave.
+"""The guard in front of every route: it checks host, origin and the size of bodies, and turns errors into replies.
 
 It knows nothing of inquiries or tokens. It is written as plain ASGI, since it runs for every request.
 """
@@ -26,7 +26,7 @@ SECURITY = [
 ]
 POLICY_VIOLATION = 1008
 ANSWER_LINKS = "/a/"
-"""Pages whose address is all that it takes: they tell nobody where they are, so browsers call their origin `null`."""
+"""Pages that need no sign-in beside their address. They send no referrer, so browsers call their origin `null`."""
 
 
 class Guard:
@@ -120,21 +120,21 @@ class _Outgoing:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            # Whatever a mounted application made of a body that was cut off, it was cut off.
+            # A mounted application may have made a reply of a body that was cut off; the error goes out instead.
             if self.meter is not None and self.meter.exceeded and not self.meter.told:
                 self.meter.told = True
                 raise TooLarge(self.meter.limit)
             self.started = True
             headers = [*message.get("headers", ())]
             given = {name for name, _ in headers}
-            # A page has a policy of its own: told nothing at all, a browser hides even from us whose form it sends.
+            # A page has a referrer policy of its own: without one a browser hides the origin of our own forms, too.
             headers += [each for each in SECURITY if each[0] not in given]
             message["headers"] = headers
         await self._send(message)
 
 
 class _Meter:
-    """Counts a body whose size nobody announced."""
+    """Counts the bytes of a body without `Content-Length`."""
 
     __slots__ = ("_count", "_receive", "exceeded", "limit", "told")
 
@@ -161,7 +161,7 @@ async def _report(error: Exception, scope: Scope, receive: Receive, outgoing: _O
         if isinstance(error, UpcallError) and not outgoing.started:
             await outgoing.send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.code})
             return
-        # Too late to tell: the server cuts the connection, so that nobody takes a part for the whole.
+        # Too late for a reply: the server cuts the connection, so that no client takes a part for the whole.
         raise error
     if outgoing.meter is not None:
         outgoing.meter.told = True
@@ -180,7 +180,7 @@ def _response(error: Exception) -> Response:
 
 
 def _foreign_host(hosts: list[bytes]) -> ForeignHost:
-    named = ", ".join(repr(host.decode("latin-1")) for host in hosts) or "nobody"
+    named = ", ".join(repr(host.decode("latin-1")) for host in hosts) or "no host"
     return ForeignHost(
         f"this request is addressed to {named}, which is not a name of this daemon",
         hint="use 127.0.0.1 or localhost, or set `public_url` to the address people reach it by",

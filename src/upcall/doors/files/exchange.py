@@ -17,19 +17,19 @@ from upcall.domain.errors import InvalidRequest
 from upcall.ports.json_reading import NotJson, read_json
 
 TASKS: Final = "tasks"
-"""What is asked, until the daemon takes it."""
+"""Tasks that the daemon has not taken yet."""
 
 TAKEN: Final = "taken"
-"""What the daemon has taken and not responded to yet. Whoever removes a file here wants no response any more."""
+"""Tasks that the daemon has taken and not responded to yet. An asker that removes one wants no response any more."""
 
 RESPONSES: Final = "responses"
-"""What the daemon says; read and removed by whoever asked."""
+"""Responses of the daemon; the asker reads and removes them."""
 
 STAGING: Final = "staging"
-"""Where both sides write what they then put in its place at once."""
+"""Files that either side is writing; a rename then puts them in their place."""
 
 QUARANTINE: Final = "quarantine"
-"""What the daemon refused, each with a `.reason` beside it."""
+"""Files that the daemon refused, each with a `.reason` beside it."""
 
 SUFFIX: Final = ".json"
 LARGEST: Final = 6 * 1024 * 1024
@@ -56,7 +56,7 @@ class Refused(Exception):
 
 
 class Exchange:
-    """One folder, opened. What is made in it is for its owner, and for whoever else can write to the folder itself."""
+    """One folder, opened. What is made in it is open to its owner and to the users that can write to the folder itself."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = os.open(path, _FOLDER)
@@ -128,7 +128,7 @@ class Exchange:
         return data
 
     def move(self, name: str, source: str, target: str, new_name: str | None = None) -> None:
-        """Move whatever has that name, a link itself and not what it leads to.
+        """Move the entry of that name; of a link the link itself, not its target.
 
         Raises:
             FileNotFoundError: if it is not there any more.
@@ -186,7 +186,7 @@ class Exchange:
                 return
             ages = [(os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns, name) for name in names]
             for _, name in sorted(ages)[: len(names) - count]:
-                # A folder that somebody left there is not worth more trouble.
+                # An entry that is a folder cannot be removed like this, and stays.
                 with suppress(OSError):
                     os.unlink(name, dir_fd=folder)
 
@@ -200,7 +200,7 @@ class Exchange:
         return found.st_dev, found.st_ino
 
     def _share(self, descriptor: int, most: int) -> None:
-        """Open something of ours to those who can write to the folder, and close it to everybody else."""
+        """Give access to an entry of ours to the users that can write to the folder, and to no others."""
         whole, part = os.fstat(self._descriptor), os.fstat(descriptor)
         if part.st_uid != os.geteuid():
             return

@@ -1,7 +1,7 @@
-"""One client speaking MCP in lines, whatever carries them. Knows neither sockets nor HTTP.
+"""One client that speaks MCP in lines, over any transport. It knows neither sockets nor HTTP.
 
-It is given lines and a function to write with, and it answers every request exactly once, unless the client took
-it back. A call that waits is one task.
+It is given lines and a link to write to, and it answers every request exactly once, unless the client cancelled
+it. A call that waits is one task.
 """
 
 import asyncio
@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 
 
 class Toolbox(Protocol):
-    """What a client can be offered: the tools of a broker, or of whatever leads to one."""
+    """The tools that a client is offered: those of a broker, or those that reach one through a folder."""
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for somebody."""
+        """The tools as they are listed for a caller."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class Conversation:
         return bool(self._calls)
 
     def receive(self, line: bytes) -> None:
-        """Take one message. Whatever it is, this does not raise."""
+        """Handle one message. It never raises."""
         request_id: RequestId | None = None
         try:
             message = message_of(line)

@@ -1,7 +1,7 @@
 """Proof that an agent has its answer: it said something later on the same connection, or its pipe acknowledges it.
 
-Writing an answer to a connection only *hands* it over; the process at the other end may be dead. Whoever serves a
-connection reports here what was handed over and that something was heard.
+Writing an answer to a connection only *hands* it over; the process at the other end may be dead. The door that serves
+the connection reports here which answers it handed over, and every later message.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class Handed:
             self._record_soon(fresh, EVIDENCE)
 
     def acknowledged(self, inquiry: str, caller: Caller) -> None:
-        """Whoever serves an agent says that it has the answer to an inquiry."""
+        """A pipe or a group says that its agent has the answer to an inquiry."""
         self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
@@ -99,7 +99,7 @@ class Handed:
             await asyncio.gather(*self._tasks)
 
     def _record_soon(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
-        # In the background: whoever was heard is waiting for a reply of its own.
+        # In the background: the client waits for the reply to its message.
         task = asyncio.get_running_loop().create_task(self._record(waiting, evidence))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

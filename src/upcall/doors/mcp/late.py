@@ -1,7 +1,6 @@
-"""The HTTP doors of MCP, opened by the first who knocks.
+"""The HTTP doors of MCP, which import the SDK with the first request.
 
-The SDK behind them takes most of a second to import, which nobody should wait for who only wants to ask from a
-shell or through a pipe.
+The import takes most of a second, for which a shell or a pipe should not have to wait.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from upcall.http.bearer import RequiresToken
 
 
 class LateDoor:
-    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others.
+    """Put `routes()` into an application, and enter `lifespan()` in its lifespan. `replica` is the name of its daemon among others.
 
     `further` makes more routes from the guarded applications of the older SSE, by path.
     """
@@ -74,7 +73,7 @@ class LateDoor:
         try:
             # In a thread, so that requests to other doors are served meanwhile.
             await asyncio.to_thread(import_module, "upcall.doors.mcp.server")
-            # At the top it would cost everybody what this module exists to save.
+            # At the top it would be imported at every start of the daemon.
             from upcall.doors.mcp.server import McpDoor  # noqa: PLC0415
 
             door = McpDoor(self._tools, self._access, messages=self._messages, most_sessions=self._sessions)

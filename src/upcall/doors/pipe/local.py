@@ -29,7 +29,7 @@ UP_AGAIN = "start it with `upcall up`"
 
 
 class PutDownError(Exception):
-    """Somebody ran `upcall down`: nothing is to be started."""
+    """A person ran `upcall down`: no daemon is to be started."""
 
 
 class UnreachableError(Exception):
@@ -64,7 +64,7 @@ class LocalPipe:
                 self._pipe.settle(_put_down)
             except UnreachableError as problem:
                 self._refuse(str(problem))
-            # Whatever it is, the agent must not be left waiting.
+            # The agent must get a reply to its request after any error.
             except Exception as problem:  # noqa: BLE001
                 self._refuse(f"the pipe to Upcall failed: {problem!r}")
             self._is_wanted = False
@@ -252,7 +252,7 @@ def _taken(inquiry: str) -> bytes:
 
 
 def _put_down(request: Request) -> Message:
-    """The reply to a request when somebody has run `upcall down`: a call that was under way is parked."""
+    """The reply to a request after `upcall down`: a call that was under way is parked."""
     if request.tool is None:
         return refused(f"{DOWN}: {UP_AGAIN}")
     if request.sent and request.opened is not None:
