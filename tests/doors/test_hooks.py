@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
 from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
-from upcall.doors.hooks import SAME_TURN, Turns
+from upcall.doors.hooks import SAME_TURN, DeferrableCalls
 
 RUN_TOKEN = "upcall_agent_of_a_run"
 QUESTION = {
@@ -173,7 +173,7 @@ async def test_one_turn_defers_one_question_and_no_other(hasty: Hook) -> None:
 
 
 def test_a_call_that_is_made_again_keeps_its_turn_when_the_first_hangs_up() -> None:
-    turns = Turns(lambda: 0.0)
+    turns = DeferrableCalls(lambda: 0.0)
     with turns.taken("s", "call-1") as again:
         with turns.taken("s", "call-1") as first:
             assert (first.is_first, again.is_first) == (True, True)
@@ -183,7 +183,7 @@ def test_a_call_that_is_made_again_keeps_its_turn_when_the_first_hangs_up() -> N
 
 def test_a_turn_is_over_when_its_process_must_have_ended() -> None:
     now = [0.0]
-    turns = Turns(lambda: now[0])
+    turns = DeferrableCalls(lambda: now[0])
     with turns.taken("s", "one") as turn:
         turn.defer()
     assert not turns.taken("s", "two").is_first

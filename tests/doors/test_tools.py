@@ -15,7 +15,7 @@ from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import definitions
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import ToolResult, Tools, Watching
@@ -344,7 +344,7 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
         if inquiry == "broken":
             raise OSError
 
-    handed = Handed(collect)
+    handed = HandedAnswers(collect)
     for call, inquiry in enumerate(["broken", "given-up", "good"]):
         handed.handed("here", call, inquiry, AGENT)
     handed.handed("elsewhere", 0, "unheard", AGENT)

@@ -1,6 +1,6 @@
 """The guard in front of every route: it checks host, origin and the size of bodies, and turns errors into replies.
 
-It knows nothing of inquiries or tokens. It is written as plain ASGI, since it runs for every request.
+It knows neither inquiries nor tokens. It is plain ASGI, since it runs for every request.
 """
 
 import logging
@@ -39,11 +39,11 @@ class Guard:
         self._limit = body_limit
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
-        # The same few names come with every request.
+        # Nearly all requests have one of a few names.
         self._is_ours = lru_cache(maxsize=64)(self._host_is_ours)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Serve one request, or reply with an error."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -55,12 +55,12 @@ class Guard:
             await self._app(scope, receive if meter is None else meter.receive, outgoing.send)
             if meter is not None and meter.exceeded and not outgoing.started:
                 raise TooLarge(self._limit)
-        # The last place where an error can still become an answer.
+        # The last place where an error can become a reply.
         except Exception as error:  # noqa: BLE001
             await _report(error, scope, receive, outgoing)
 
     def _admit(self, scope: Scope, receive: Receive, outgoing: "_Outgoing") -> "_Meter | None":
-        """Check the headers; a body of unannounced size gets a meter."""
+        """Check the headers; a body without `Content-Length` gets a meter."""
         hosts: list[bytes] = []
         origins: list[bytes] = []
         length: bytes | None = None
@@ -103,13 +103,13 @@ class Guard:
     def _check_length(self, length: bytes) -> None:
         if not length.isdigit():
             raise InvalidRequest(f"Content-Length {length.decode('latin-1')!r} is not a number")
-        # So many digits are too large in any case, and expensive to read.
+        # More digits are too large in any case, and slow to convert.
         if len(length) > 18 or int(length) > self._limit:
             raise TooLarge(self._limit)
 
 
 class _Outgoing:
-    """Adds the security headers that are missing, and knows whether it is too late for an error."""
+    """Adds missing security headers, and notes whether the response has started."""
 
     __slots__ = ("_send", "meter", "started")
 

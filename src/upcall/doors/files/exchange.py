@@ -51,7 +51,7 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 Fields = dict[str, object]
 
 
-class Refused(Exception):
+class InvalidFile(Exception):
     """A file that is none of ours, and why."""
 
 
@@ -101,30 +101,30 @@ class Exchange:
 
         Raises:
             FileNotFoundError: if there is none.
-            Refused: if it is not a file of ours, or larger than any.
+            InvalidFile: if it is not a file of ours, or larger than any.
         """
         with self._inside(inside) as folder:
             try:
                 file = os.open(name, _FILE, dir_fd=folder)
             except OSError as problem:
                 if problem.errno in {errno.ELOOP, errno.EMLINK}:
-                    raise Refused("a symbolic link; put the file itself here") from None
+                    raise InvalidFile("a symbolic link; put the file itself here") from None
                 if problem.errno in {errno.EACCES, errno.EPERM, errno.ENXIO}:
-                    raise Refused(f"it cannot be read: {problem.strerror}") from None
+                    raise InvalidFile(f"it cannot be read: {problem.strerror}") from None
                 raise
         try:
             found = os.fstat(file)
             if not stat.S_ISREG(found.st_mode):
-                raise Refused("not a regular file")
+                raise InvalidFile("not a regular file")
             if found.st_size > LARGEST:
-                raise Refused(f"{found.st_size} bytes; at most {LARGEST}")
+                raise InvalidFile(f"{found.st_size} bytes; at most {LARGEST}")
             data = b""
             while chunk := os.read(file, LARGEST + 1 - len(data)):
                 data += chunk
         finally:
             os.close(file)
         if len(data) > LARGEST:
-            raise Refused(f"it grows beyond {LARGEST} bytes")
+            raise InvalidFile(f"it grows beyond {LARGEST} bytes")
         return data
 
     def move(self, name: str, source: str, target: str, new_name: str | None = None) -> None:
@@ -253,16 +253,18 @@ def decoded(data: bytes) -> Fields:
     """A document as it is read.
 
     Raises:
-        Refused: if it is none.
+        InvalidFile: if it is none.
     """
     try:
         document = read_json(data, "the file")
     except NotJson:
-        raise Refused("not JSON, or not all of it: write it elsewhere, then rename it into place") from None
+        raise InvalidFile(
+            "not JSON, or not all of it: write it elsewhere, then rename it into place"
+        ) from None
     except InvalidRequest as problem:
-        raise Refused(problem.message) from None
+        raise InvalidFile(problem.message) from None
     if not isinstance(document, dict):
-        raise Refused(f"a JSON object, got {type(document).__name__}")
+        raise InvalidFile(f"a JSON object, got {type(document).__name__}")
     return document
 
 

@@ -20,7 +20,7 @@ from upcall.domain.inquiry.wording import duration
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files import exchange as at
 from upcall.doors.files.documents import EXAMPLE, LONGEST_NAME, check_task, name_in, response, tool_of
-from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, Refused
+from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, InvalidFile
 from upcall.doors.files.pace import Pace
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
@@ -221,7 +221,7 @@ class Group:
                 task = await self._read(request)
         except FileNotFoundError:
             return None
-        except Refused as refusal:
+        except InvalidFile as refusal:
             await self._refuse(request, str(refusal))
             return None
         if task["type"] == at.COLLECTED:
@@ -246,7 +246,7 @@ class Group:
 
         Raises:
             FileNotFoundError: if it is not there.
-            Refused: if it is none.
+            InvalidFile: if it is none.
         """
         name = request + SUFFIX
         data = self._folder.read(at.TAKEN, name)

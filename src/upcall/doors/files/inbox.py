@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, Refused, decoded, id_in
+from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, InvalidFile, decoded, id_in
 from upcall.doors.files.folder_watch import FolderWatch
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Inbox:
             response = decoded(self._exchange.read(RESPONSES, name))
         except FileNotFoundError:
             return
-        except Refused as refusal:
+        except InvalidFile as refusal:
             # The daemon may still be writing it; the watcher reports when the file is closed.
             log.debug("the response %r cannot be read: %s", name, refusal)
             return

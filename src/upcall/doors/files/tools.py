@@ -33,7 +33,7 @@ from upcall.doors.files.inbox import Inbox
 from upcall.doors.mcp.arguments import approval_in, fields_of, message_in, name_in
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import UNWATCHED, ToolResult, Watching, failure
 
@@ -76,7 +76,7 @@ class FileTools:
         grace: float = GRACE,
         beat: Beat | None = None,
     ) -> None:
-        self.evidence = Handed(self._collected)
+        self.evidence = HandedAnswers(self._collected)
         self._definitions = definitions(limits, aliases)
         self._exchange = exchange
         self._inbox = inbox

@@ -27,8 +27,8 @@ Collect = Callable[[str, Caller, str], Awaitable[object]]
 log = logging.getLogger(__name__)
 
 
-class Handed:
-    """Answers that went out and of which it is not known yet whether they arrived."""
+class HandedAnswers:
+    """Answers that were handed over, and for which there is no evidence yet."""
 
     def __init__(self, collect: Collect) -> None:
         self._collect = collect
@@ -75,7 +75,7 @@ class Handed:
         return inquiry in self._given
 
     def heard(self, connection: Hashable) -> None:
-        """Something later arrived on a connection, so what was handed over before has been read."""
+        """A later message arrived on a connection, which is evidence for the answers handed over before."""
         if not self._waiting:
             return
         waiting = self._waiting.pop(connection, None)

@@ -35,7 +35,7 @@ from upcall.doors.mcp.definitions import (
     definitions,
     permission_tool,
 )
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
@@ -100,7 +100,7 @@ class Tools:
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.evidence = Handed(self._collect)
+        self.evidence = HandedAnswers(self._collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for

@@ -102,9 +102,9 @@ class LocalPipe:
     def acknowledge(self, inquiry: str) -> None:
         """Say that the agent has an answer; saying it twice does no harm."""
         # As below.
-        from upcall.doors.pipe.handing_over import take_back  # noqa: PLC0415
+        from upcall.doors.pipe.environment import forget_environment  # noqa: PLC0415
 
-        take_back(self._home, inquiry)
+        forget_environment(self._home, inquiry)
         with self._sending:
             self._taken = [*self._taken, inquiry][-REPEATED:]
             if self._is_heard:
@@ -232,9 +232,9 @@ class LocalPipe:
             case "opened":
                 self._pipe.opened(message)
                 # Only a pipe with a question that waits needs it.
-                from upcall.doors.pipe.handing_over import hand_over  # noqa: PLC0415
+                from upcall.doors.pipe.environment import save_environment  # noqa: PLC0415
 
-                hand_over(self._pipe, self._home, str(message.get("id")))
+                save_environment(self._pipe, self._home, str(message.get("id")))
             case _:
                 # Said by a newer daemon to newer pipes.
                 pass
