@@ -1,7 +1,7 @@
 """The design "Question Tool (Agent-to-User Choices)" of a chat, sentence by sentence, under its preset.
 
 Each test quotes its sentences. A conversation is a thread, the assistant's message is what the agent posts in it, and the
-renderer is whatever reads items and their blocks; the pages of the inbox are one, and have tests of their own.
+renderer is any reader of items and their blocks; the pages of the inbox are one, and have tests of their own.
 """
 
 import json

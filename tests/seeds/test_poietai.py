@@ -1,6 +1,6 @@
 """The design "ask_human MCP Tool", sentence by sentence, under `preset = "poietai"`.
 
-The application is whoever holds a person's token; Claude is a program that speaks like it.
+The application is a client with a person's token; Claude is a program that speaks like it.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.text.display import one_line
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.pages.locales import Words
 
 CALL = "call"
@@ -12,7 +12,7 @@ RECIPIENTS = frozenset({CALL, "agent", "run", "runner", "gone", "kept"})
 LONGEST_COMMAND = 1000
 
 
-class Fates:
+class Recipients:
     """Tells where answers go."""
 
     def __init__(self, runs: Runs) -> None:
