@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import anyio
 import httpx2
@@ -21,7 +21,6 @@ from upcall.dispatch.people import People
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.routing import Routing
 from upcall.domain.roles import Role
-from upcall.runs.service import Runs
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
@@ -77,7 +76,7 @@ class House:
             broker=broker,
             access=access,
             links=AnswerLinks(broker, access),
-            runs=cast("Runs", runs),
+            runs=runs,
             dispatch=Dispatch(broker, People(store, clock), posts, routing) if posts else None,
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),

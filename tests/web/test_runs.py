@@ -11,6 +11,7 @@ from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Order, RunState
+from upcall.ports.store import Page, Query
 
 ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd": "/srv/shop"}
 STEERING = ["cancel", "retry", "say", "attach"]
@@ -151,6 +152,30 @@ async def test_a_run_names_its_open_questions(house: House) -> None:
     assert shown["inquiries"] == [refs[0], refs[2]]
     listed = (await house.as_("ana").get("/v1/runs")).json()["items"]
     assert [each["inquiries"] for each in listed] == [[], [refs[0], refs[2]]]
+
+
+async def test_one_run_is_read_without_the_open_questions_of_others(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begun(house)
+    agent = lent(house, run["number"])
+    ref = (await asked_by(house, agent))["ref"]
+    for _ in range(5):
+        await asked_by(house, "builder")
+    read: list[int] = []
+    find = house.store.find
+
+    async def counted(query: Query) -> Page:
+        page = await find(query)
+        read.append(len(page.items))
+        return page
+
+    monkeypatch.setattr(house.store, "find", counted)
+    for reader, path in (("ana", f"/v1/runs/{run['number']}"), (agent, "/v1/runs")):
+        read.clear()
+        shown = (await house.as_(reader).get(path)).json()
+        assert shown.get("items", [shown])[0]["inquiries"] == [ref]
+        assert read == [1]
 
 
 @pytest.mark.promise("spec/100")

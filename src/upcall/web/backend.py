@@ -7,7 +7,7 @@ from upcall.broker.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.settings import WebSettings
 
 

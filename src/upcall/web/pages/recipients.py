@@ -2,7 +2,7 @@
 
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.text.display import one_line
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.pages.locales import Words
 
 CALL = "call"

@@ -5,7 +5,7 @@ from starlette.routing import BaseRoute
 
 from upcall.broker.threads import Threads
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.api.documents import Documents
 from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.backend import Backend

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from upcall.ports.runs import Runs
 from upcall.ports.store import Event
-from upcall.runs.service import Runs
 from upcall.web.pages.live import Live
 from upcall.web.pages.run_views import log_tail, run_view
 from upcall.web.pages.runs import run_number

@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from upcall.domain.run.program import (
     ActionRefused,
@@ -21,6 +20,7 @@ from upcall.domain.run.program import (
     Unreadable,
 )
 from upcall.ports.agent import Reader
+from upcall.ports.runs import LogLine
 from upcall.runs.process.folder import ERRORS, NOTICED, OUTPUT, Output, RunFolder
 
 log = logging.getLogger("upcall.runs")
@@ -29,24 +29,6 @@ MOST_COMPLAINTS = 20
 LONGEST_COMPLAINT = 16 * 1024
 REMEMBERED = 1 << 20
 """How many bytes of what was noticed before are looked at for what is told again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
-    """One thing that happened, and how far into the output that was."""
-
-    at: int
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPage:
-    """Some of a run's log; `over` says that nothing comes after `next_after`."""
-
-    lines: tuple[LogLine, ...]
-    next_after: int
-    over: bool
 
 
 def lines_of(stream: str, reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[LogLine]:

@@ -6,7 +6,7 @@ from upcall.domain.run.program import LOST_TOUCH, Finished
 from upcall.domain.run.resume import RESTARTED
 from upcall.domain.run.run import Run, RunState
 from upcall.runs.process.keeper import CANNOT_START
-from upcall.runs.process.settling import Ending, settled
+from upcall.runs.process.settle import Ending, settled
 
 RUN = Run(
     number=1,

@@ -1,4 +1,4 @@
-"""Work in the background that nobody waits for, and whose failures are heard of all the same."""
+"""Background tasks that end with their owner, and that log their failures."""
 
 import asyncio
 import logging
@@ -8,21 +8,21 @@ from typing import Any
 log = logging.getLogger("upcall.runs")
 
 
-class Chores:
-    """Tasks that live no longer than their owner."""
+class Tasks:
+    """The tasks of one owner. No caller waits for a result."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def add(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
-        """Have something done."""
+        """Start a task."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
     async def close(self) -> None:
-        """Stop whatever is still going on."""
+        """Cancel the tasks that still work."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -3,15 +3,13 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from upcall.domain.errors import StorageError
 from upcall.home.files import Home
-from upcall.runs.process.keeper import ADDRESS_FILE
-from upcall.runs.process.proof import DAEMON, KEEPER, proof, proves
+from upcall.runs.process.keeper import ADDRESS_FILE, DAEMON, KEEPER, proof, proves
 
 log = logging.getLogger("upcall.runs")
 
@@ -56,25 +54,32 @@ class Hello:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of a keeper's run: its key, and whether this is the keeper of its newest process."""
+    """The run of a keeper: its key, and whether this is the keeper of its newest process."""
 
     key: str
     is_newest: bool
 
 
-Greet = Callable[[Hello], Awaitable[Known | None]]
-"""Looks a keeper's run up."""
-Met = Callable[[Keeping], None]
+class KeeperOwner(Protocol):
+    """The supervisor of the runs that keepers belong to."""
+
+    async def known(self, hello: Hello) -> Known | None:
+        """Look up the run of a keeper; None if there is none."""
+        ...
+
+    def connected(self, keeping: Keeping) -> None:
+        """Follow a keeper that has proved itself."""
+        ...
 
 
 class KeeperServer:
-    """Listens for keepers; each is announced once it is known."""
+    """Listens for keepers; each is handed to its owner once it has proved itself."""
 
-    def __init__(self, home: Home, greet: Greet, met: Met) -> None:
+    def __init__(self, home: Home, owner: KeeperOwner) -> None:
         self._folder = home.path / "runs"
         self._home = home
-        self._greet = greet
-        self._met = met
+        self._owner = owner
+        self._is_closed = False
         self._server: asyncio.Server | None = None
         self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
@@ -87,6 +92,7 @@ class KeeperServer:
 
     async def close(self) -> None:
         """Let go of every keeper: they stay with their agents and look for the next daemon."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         for writer in self._serving.values():
@@ -94,6 +100,10 @@ class KeeperServer:
         await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_closed:
+            # The connection was accepted before the close, and its task begins after it.
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None  # a callback of a server runs in a task of its own
         self._serving[task] = writer
@@ -108,22 +118,22 @@ class KeeperServer:
                     proof=str(told["proof"]),
                 )
                 try:
-                    known = await self._greet(hello)
+                    known = await self._owner.known(hello)
                 except StorageError as problem:
                     # It will be back, and the database too.
                     log.warning("a keeper of run %s cannot be looked up: %s", hello.run, problem.message)
                     return
                 if known is None or not proves(hello.proof, known.key, KEEPER, hello.nonce):
-                    log.warning("somebody who is no keeper of run %s was sent away", hello.run)
+                    log.warning("a connection that is no keeper of run %s was refused", hello.run)
                     return
                 ours: dict[str, Any] = {"proof": proof(known.key, DAEMON, hello.nonce)}
                 writer.write(json.dumps(ours | ({} if known.is_newest else {"end": True})).encode() + b"\n")
                 if not known.is_newest:
-                    log.warning("a keeper of run %s whose time is over was told to end", hello.run)
+                    log.warning("an outdated keeper of run %s was told to end", hello.run)
                     return
                 keeping = Keeping(run=hello.run, start=hello.start, writer=writer)
                 keeping.grew.set()
-                self._met(keeping)
+                self._owner.connected(keeping)
                 await _hear(reader, keeping)
         finally:
             del self._serving[task]

@@ -1,8 +1,7 @@
-"""Sessions that somebody else has started, made into runs of ours so that a late answer can bring them back."""
+"""Sessions that people have started themselves, made into runs so that a late answer can resume them."""
 
 import asyncio
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,28 +14,25 @@ from upcall.domain.records import Effects, Record
 from upcall.domain.run.program import Permission
 from upcall.domain.run.resume import RESUME, message
 from upcall.domain.run.run import Run, RunState
-from upcall.ports.store import Store
 from upcall.runs.book import Book, Step
-from upcall.runs.process.preparing import Premises
-from upcall.runs.process.started import told_for
+from upcall.runs.process.host import RunHost
 
 PAGE = 200
 SESSION = "session"
-STRANGER = "upcall"
-"""Who is said to have started such a run."""
+ADOPTER = "upcall"
+"""The name in `Run.by` of such a run."""
 
 
-class Adopting:
+class Adoption:
     """Remembers which run a session has become."""
 
-    def __init__(self, store: Store, book: Book, premises: Premises, clock: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, host: RunHost, book: Book) -> None:
+        self._host = host
         self._book = book
-        self._premises = premises
-        self._clock = clock
+        self._store = book.store
 
     async def adopt(self, inquiry: Inquiry) -> Run:
-        """The run of the session that asked this. It gets the lowest permission: nobody knows which one it had.
+        """The run of the session that asked this. It gets the lowest permission, since its own is not known.
 
         Raises:
             RunConflict: if it cannot have worked on this machine.
@@ -44,7 +40,7 @@ class Adopting:
         origin = inquiry.origin
         name = session_name(origin.program, origin.session)
         if (run := await self._known(name)) is not None:
-            await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
+            await asyncio.to_thread(self._host.take_over, run, inquiry.id)
             return run
         cwd = origin.workspace or ""
         if not await asyncio.to_thread(is_folder, cwd):
@@ -56,17 +52,17 @@ class Adopting:
             agent=origin.program,
             task=f"Go on with session {origin.session}",
             cwd=cwd,
-            by=STRANGER,
-            runner=self._premises.runner,
-            created_at=self._clock(),
+            by=ADOPTER,
+            runner=self._host.runner,
+            created_at=self._book.now(),
             permission=Permission.APPROVAL,
             token=digest(secret),
             session=origin.session,
             state=RunState.WAITING,
         )
-        await asyncio.to_thread(self._premises.furnish, run, secret, None)
-        await asyncio.to_thread(self._premises.take_over, run, inquiry.id)
-        kept = Record(kind=SESSION, key=name, at=self._clock(), body={"run": run.number})
+        await asyncio.to_thread(self._host.create_folder, run, secret, None)
+        await asyncio.to_thread(self._host.take_over, run, inquiry.id)
+        kept = Record(kind=SESSION, key=name, at=self._book.now(), body={"run": run.number})
         await self._book.enter(run, Effects(records=(kept,)))
         return run
 
@@ -79,20 +75,20 @@ class Adopting:
             return None
 
     async def again(self, run: Run) -> Step | None:
-        """A run that tells its session once more what was answered; None for a run that is no person's own session."""
+        """The step that tells an adopted session its answers once more; None for every other run."""
         known = await self._store.look_up(SESSION, session_name(run.agent, run.session))
         if known is None or known.body["run"] != run.number:
             return None
         answered = await self._answered(run)
         if not answered:
             return None
-        words = message(answered, template=self._premises.resume_message)
+        words = message(answered, template=self._host.settings.resume_message)
         queued = replace(run, state=RunState.QUEUED, messages=(words,), reason="", ended_at=None, ending="")
         return Step(run=queued, event="run_queued")
 
     async def _answered(self, run: Run) -> list[Inquiry]:
         """What the session was last told the end of, or else everything that it was ever told."""
-        names = told_for(run, self._premises.folder(run.number)).delivers
+        names = self._host.input_of(run).delivers
         if not names:
             page = await self._store.records(RESUME, limit=PAGE)
             names = tuple(record.key for record in page.items if record.body.get("run") == run.number)

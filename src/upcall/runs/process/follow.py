@@ -1,25 +1,24 @@
-"""Follows one process of a run: reads what it writes, talks to it where it wants to be talked to, counts, and tells."""
+"""Follows one process of a run: reads its output, runs its driver, and hands what it notices to the watch."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from upcall.domain.run.program import Finished, Noticed
+from upcall.domain.answer.outcome import PARKED, Outcome
+from upcall.domain.run.program import Action, Finished, Noticed, Verdict
 from upcall.ports.agent import Desk, Driver, Reader, is_silent
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.handing import HandingDesk
-from upcall.runs.process.keepers import Keeping
-from upcall.runs.process.log import Notebook
+from upcall.runs.process.keeper_server import Keeping
+from upcall.runs.process.transcript import Notebook
+from upcall.runs.process.watch import Watch
 
 log = logging.getLogger("upcall.runs")
 
-Take = Callable[[Noticed], Awaitable[None]]
-
 
 class Console:
-    """The lines of a process, for whoever talks to it."""
+    """The lines of a process, for its driver."""
 
     def __init__(self, keeping: Keeping) -> None:
         self._keeping = keeping
@@ -38,16 +37,39 @@ class Console:
         self._lines.put_nowait(line)
 
 
+class HandingDesk:
+    """A desk that reports the id of each inquiry that it tells the end of to the program.
+
+    That is not evidence that the program has it, but the next thing that the program says is.
+    """
+
+    def __init__(self, desk: Desk, handed: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._handed = handed
+
+    async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
+        """See `Desk.ask`."""
+        outcome = await self._desk.ask(fields, key, wait=wait)
+        if outcome.id and outcome.status != PARKED:
+            self._handed(outcome.id)
+        return outcome
+
+    async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
+        """See `Desk.approve`."""
+        verdict = await self._desk.approve(action, key, wait=wait)
+        if verdict.inquiry and not verdict.open:
+            self._handed(verdict.inquiry)
+        return verdict
+
+
 @dataclass(slots=True, kw_only=True)
 class Following:
-    """One live process. `take` gets everything that is noticed, in order, and `mark` up to where that was all.
+    """One live process. The watch gets everything that is noticed, in order, and marks up to where that was all.
 
-    So a daemon that goes on after us begins at a mark, and counts nothing twice and misses nothing. The output of the
-    process begins at `begins`, and `read` is the mark of the daemon before us: what lies between is read once more, by a
-    reader that then knows as much as the one before it (such as the first half of a question), and is not taken again.
-    A driver sees everything, and counts for itself. `talks` says whether the program is one that is talked to.
-    `arrived` hears of inquiries whose end the program was told, once it has said something after that, and again until it
-    says that this was kept.
+    So the next daemon begins at a mark, counts nothing twice and misses nothing. The output of the process begins at
+    `begins`, and `read` is the mark of the daemon before us: what lies between is read once more, by a reader that then
+    knows as much as the one before it (such as the first half of a question), and is not taken again. A driver sees
+    everything, and counts for itself. `talks` says whether the program is one that has a driver.
     """
 
     keeping: Keeping
@@ -58,9 +80,7 @@ class Following:
     driver: Driver | None
     talks: bool
     desk: Desk
-    take: Take
-    mark: Callable[[int], None]
-    arrived: Callable[[Sequence[str]], Awaitable[bool]]
+    watch: Watch
     _seen: asyncio.Queue[Noticed | int | str | None] = field(default_factory=asyncio.Queue)
 
     async def until_over(self) -> int | None:
@@ -114,14 +134,14 @@ class Following:
         handed: list[str] = []
         while (noticed := await self._seen.get()) is not None:
             if isinstance(noticed, int):
-                self.mark(noticed)
+                self.watch.mark(noticed)
             elif isinstance(noticed, str):
                 handed.append(noticed)
             else:
-                await self.take(noticed)
+                await self.watch.take(noticed)
                 # A bad end may be our own word for it, and proves nothing.
                 is_proof = not (isinstance(noticed, Finished) and not noticed.ok)
-                if handed and is_proof and await self.arrived(handed):
+                if handed and is_proof and await self.watch.heard(handed):
                     handed = []
 
     async def _drive(self, driver: Driver) -> None:
@@ -161,5 +181,5 @@ class Following:
         if problem is not None:
             log.error("run %s: talking to its program failed", self.keeping.run, exc_info=problem)
             self._see([Finished(ok=False, text=str(problem), reason="protocol_error")])
-        # The work is done, or cannot be: either way nobody needs the process any more.
+        # The work is done, or cannot be: either way the process is not needed any more.
         self.keeping.end()
