@@ -50,7 +50,7 @@ def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[Log
     return made
 
 
-class Notebook:
+class Transcript:
     """Writes down what is noticed of a process that is talked to, since its output does not tell it.
 
     A daemon that takes such a process over may be told its history again, from the beginning: that is not written twice.
