@@ -96,7 +96,7 @@ async def test_a_test_of_a_channel_that_is_busy_fails_and_says_so(office: Office
     busy = await office("channels", "test", "slack", "--within", "2s")
     assert busy.returncode == 1, busy.stdout
     assert "✗ C1: Slack is busy" in busy.stdout
-    assert "No route leads there" not in busy.stdout
+    assert "No route leads to this channel" not in busy.stdout
     assert (await office("channels", "test", "slack", "--within", "2s", "--json")).returncode == 1
 
 

@@ -32,7 +32,7 @@ sys.exit(3 if "fail" in task else 0)
 
 @pytest.fixture
 def upcall(tmp_path: Path) -> Iterator[Program]:
-    """A home whose agent `scripted` is the program above."""
+    """A home with an agent `scripted`, the program above."""
     script = tmp_path / "agent.py"
     script.write_text(AGENT)
     program = Program(tmp_path / "home")

@@ -181,15 +181,18 @@ def test_a_run_is_cancelled_and_tried_again(office: Office) -> None:
     again = office.upcall("cancel", number)
     assert again.returncode == 1
     assert "over" in again.stderr
-    assert office.upcall("retry", number).stdout.startswith("Run 2 tries again what run 1 was to do.")
+    assert office.upcall("retry", number).stdout.startswith("Run 2 repeats run 1.")
     assert office.upcall.json("show", "2")["retry_of"] == 1
 
 
 def test_what_is_said_to_a_run_is_told_how_it_was_heard(office: Office) -> None:
     number = office.begin()
-    assert office.upcall("say", number, "use the new API").stdout == "Run 1 has heard it.\n"
+    assert office.upcall("say", number, "use the new API").stdout == "Run 1 has your message.\n"
     office.move(number, **COMPLETED)
-    assert office.upcall("say", number, "-", stdin="now a test\n").stdout == "Run 1 goes on with it.\n"
+    assert (
+        office.upcall("say", number, "-", stdin="now a test\n").stdout
+        == "Run 1 continues with your message.\n"
+    )
     assert office.runs.said == ["use the new API", "now a test"]
 
 

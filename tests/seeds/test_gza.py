@@ -58,7 +58,7 @@ For minor uncertainties, make a reasonable choice and document your assumption."
 
 
 class Gza(Program):
-    """A home under the preset, whose agent is the program beside this file."""
+    """A home under the preset, with the program beside this file as its agent."""
 
     def __init__(self, folder: Path, hook: str) -> None:
         super().__init__(folder / "home")

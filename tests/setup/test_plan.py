@@ -36,7 +36,7 @@ def files(name: str, home: Path, door: ServerCommand = DOOR, *, prompt: bool = F
 
 
 def a_home(name: str, folder: Path) -> dict[Path, bytes]:
-    """The files that somebody has already."""
+    """The settings files of a user, as they were before."""
     for file, text in EXISTING[name].items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())

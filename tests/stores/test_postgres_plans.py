@@ -8,7 +8,7 @@ import pytest
 
 from upcall.domain.inquiry.inquiry import Kind
 from upcall.ports.store import Query
-from upcall.stores.postgres import jobs, ledger, locked, reads, rows, statements
+from upcall.stores.postgres import jobs, ledger, reads, rows, statements, transaction
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import DAY, NOW
 
@@ -83,7 +83,7 @@ async def test_everything_else_that_is_asked_all_the_time_has_its_index(
         (reads.NEXT_EXPIRY, (), "inquiry_due"),
         (reads.EVENTS, (19_000, 1000), "event_pkey"),
         (ledger.LOOK_UP, ("kind1", "key5"), "record_pkey"),
-        (locked.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
+        (transaction.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
         (ledger.ABOUT, ("kind1", "subject5"), "job_about"),
         (ledger.NEXT_DUE, (["kind1"], ["", "here"]), "job_due"),
         (jobs.CLAIM, (["kind1", "kind2"], 100.0, ["", "here"], 10, 200.0, "7"), "job_due"),

@@ -1,4 +1,4 @@
-"""Run like `upcall`: a daemon whose leases last LEASE seconds, on a machine whose clock is wrong by CLOCK seconds.
+"""Run like `upcall`: a daemon with leases of LEASE seconds, on a machine with a clock that is wrong by CLOCK seconds.
 
 What is a minute in the product would be a minute in a test. `LEASE=0` leaves every lease as it is. When it has taken up a
 job of the kind HALT for the first time, it stops before it does anything, as a machine does that hangs.
@@ -40,7 +40,7 @@ def main() -> int:
     lease = float(os.environ["LEASE"])
     if lease:
         worker.LEASE, worker.CALL_SECONDS = lease, lease / 2
-        # Whoever takes over these constants has to be imported later.
+        # Modules that copy these constants have to be imported later.
         assert "upcall.daemon.wiring.channels" not in sys.modules
         escalating.LEASE = listening.LEASE = lease
         resuming.LEASE = resuming.STARTED_WITHIN = lease

@@ -83,7 +83,7 @@ class House:
         )
         house = cls(store, broker, access, runs, app, clock)
         for name, role in ROLES.items():
-            # In a folder that was somebody's before, they come with new ones.
+            # A folder that was used before has their old tokens.
             await store.drop_token(name)
             await access.load()
             house.secrets[name] = await access.create(name, role)
@@ -96,7 +96,7 @@ class House:
             await store.close()
 
     def as_(self, name: str | None) -> httpx2.AsyncClient:
-        """A client of somebody, or of nobody."""
+        """A client with the token of that name, or without one."""
         key = name or ""
         if key not in self._clients:
             headers = {"Authorization": f"Bearer {self.secrets[name]}"} if name is not None else {}
@@ -114,7 +114,7 @@ class House:
         return document
 
     async def post(self, by: str, path: str, **body: Any) -> httpx2.Response:
-        """What somebody gets for posting something about inquiries."""
+        """The response to a POST below `/v1/inquiries`."""
         return await self.as_(by).post(f"/v1/inquiries/{path}", json=body)
 
     async def answered(self, name: str, answer: str = "Redis", by: str = "ana") -> dict[str, Any]:
@@ -149,7 +149,7 @@ async def serving(house: House) -> AsyncIterator[Server]:
 async def until(fact: Callable[[], bool]) -> None:
     """Let others run until something has become true."""
     with anyio.fail_after(10):
-        # What is awaited is the state of a program that has nobody to tell.
+        # What is awaited is the state of a program that tells no one when it changes.
         while not fact():  # noqa: ASYNC110
             await anyio.sleep(0.001)
 

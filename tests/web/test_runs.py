@@ -25,7 +25,7 @@ async def begun(house: House, by: str = "ana", **more: Any) -> dict[str, Any]:
 
 
 def lent(house: House, run: int, name: str = "scripted") -> str:
-    """Somebody who holds the token of a run."""
+    """A caller with the token of a run."""
     secret = f"of-run-{run}"
     house.access.lend(digest(secret), Caller(name=name, role=Role.AGENT, run=run))
     house.secrets[secret] = secret
@@ -285,7 +285,7 @@ async def test_a_reader_of_the_log_is_let_go_when_the_daemon_stops(live: House) 
     assert heard[0].json() == {"lines": [], "next_after": 0, "over": False}
 
 
-async def test_a_session_is_taken_over_only_when_nobody_works_in_it(house: House) -> None:
+async def test_a_session_is_taken_over_only_when_no_process_works_in_it(house: House) -> None:
     await begun(house)
     assert code(await house.as_("ana").post("/v1/runs/1/attach")) == (409, "run_conflict")
     await house.runs.become(1, state=RunState.COMPLETED)

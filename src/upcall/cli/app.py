@@ -73,7 +73,7 @@ def _overview() -> str:
         lines.append("")
     lines += [
         "Try:",
-        "  upcall demo                                    see it work",
+        "  upcall demo                                    watch it work",
         '  upcall ask "Deploy?" -o staging -o production  ask, in one terminal',
         "  upcall answer                                  answer, in another",
         "",

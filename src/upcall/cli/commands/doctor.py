@@ -90,6 +90,6 @@ COMMAND = Command(
   upcall doctor                    checks everything, and changes nothing
   upcall doctor claude --ask       Claude Code also asks a test question, and a script answers it
   upcall doctor --json
-Exit code 0 if nothing has failed, 1 otherwise.""",
+Exit codes: 0 if nothing has failed, 1 otherwise""",
     mixed=True,
 )

@@ -25,7 +25,7 @@ def _add(args: Namespace) -> int:
     else:
         print(added["code"], flush=True)
         print(
-            f"Good for ten minutes, once: {args.name} sends it to the app in a direct message.",
+            f"Valid once, for ten minutes: {args.name} sends it to the app in a direct message.",
             file=sys.stderr,
         )
     return 0
@@ -52,7 +52,7 @@ def _remove(args: Namespace) -> int:
     if args.json:
         print_json(gone)
     else:
-        print(f"{args.name} can answer in channels no more.")
+        print(f"{args.name} cannot answer in channels any more.")
     return 0
 
 
@@ -63,10 +63,8 @@ def _people(args: Namespace) -> int:
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="what", required=True, metavar="add|list|remove")
     add = actions.add_parser("add", help="let a person answer: prints a code for them to send to the app")
-    add.add_argument("name", metavar="NAME", help="what agents and others know them by")
-    add.add_argument(
-        "--identity", metavar="CHANNEL:ID", help="their id in a channel, where you know it already"
-    )
+    add.add_argument("name", metavar="NAME", help="the name that agents and other people see")
+    add.add_argument("--identity", metavar="CHANNEL:ID", help="their id in a channel, if you know it")
     listing = actions.add_parser("list", help="all people, and where they have joined")
     remove = actions.add_parser("remove", help="stop a person from answering, at once")
     remove.add_argument("name", metavar="NAME")

@@ -45,13 +45,13 @@ def _setup(args: Namespace) -> int:
     apply(changes)
     _tell(changes)
     if args.remove:
-        print(f"{args.agent} does not know Upcall any more.")
+        print(f"{args.agent} is no longer connected to Upcall.")
         return 0
     return _look(args.agent, place, door, is_news=True)
 
 
 def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool) -> int:
-    """Say what keeps the agent from asking, and, if that is news, whether it can ask now."""
+    """Print what keeps the agent from asking; after a change, also whether it can ask now."""
     from upcall.agents.catalogue import agent_named
     from upcall.setup.inspecting import exclusions
 
@@ -66,9 +66,9 @@ def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool)
             file=sys.stderr,
         )
     elif is_news and not found:
-        print(f"{agent} can ask you now, in sessions that begin from here on.")
+        print(f"{agent} can ask you now, in every new session.")
     if is_news and not found:
-        print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
+        print(f"Next: let it ask a test question with `upcall doctor {agent} --ask`.")
     return 1 if found else 0
 
 

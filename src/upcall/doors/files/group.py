@@ -22,8 +22,9 @@ from upcall.doors.files import exchange as at
 from upcall.doors.files.documents import EXAMPLE, LONGEST_NAME, check_task, name_in, response, tool_of
 from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, Refused
 from upcall.doors.files.pace import Pace
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
-from upcall.doors.mcp.tools import Asker, ToolResult, Tools, Watching, failure, result
+from upcall.doors.mcp.tools import ToolResult, Tools, Watching, failure, result
 
 LARGE = 256 * 1024
 SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0
@@ -259,15 +260,13 @@ class Group:
         Raises:
             InvalidRequest: if something of it is not of the documented form.
         """
-        session = name_in(task, "session")
         wait = task.get("timeout")
-        return Asker(
-            caller=caller,
-            session=session or caller.name,
-            named_session=session is not None,
+        return Asker.of(
+            caller,
             door="files",
-            request_key=name_in(task, "request_key") or request,
+            session=name_in(task, "session"),
             workspace=name_in(task, "workspace"),
+            request_key=name_in(task, "request_key") or request,
             wait=math.inf if wait is None else duration(wait),
         )
 

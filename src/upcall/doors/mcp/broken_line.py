@@ -10,7 +10,7 @@ from itertools import islice
 LONGEST_SEARCHED = 256 * 1024
 """Bytes of a line that are searched for its id; agents send more only with attachments."""
 
-MOST_PARTS = 20_000
+MOST_PARTS = 100_000
 """Texts and brackets that are searched: each takes time in the loop of the daemon."""
 
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')

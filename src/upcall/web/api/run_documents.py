@@ -82,7 +82,7 @@ def log_document(page: LogPage) -> Document:
 
 
 def command_document(command: Command) -> Document:
-    """A process for somebody else to start."""
+    """A process for the caller to start."""
     return {"argv": list(command.argv), "cwd": command.cwd, "environment": dict(command.environment)}
 
 

@@ -14,7 +14,7 @@ from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 LOOK_EVERY = 1.0
-"""Seconds after which a log that somebody reads is looked at; what a run writes is in no event."""
+"""Seconds after which an open log is read again; no event announces what a run writes."""
 
 FURTHEST = 2**62
 

@@ -1,4 +1,4 @@
-"""How long the next ref will have to be: the shortest lengths fill up first and stay full for weeks."""
+"""The length of the next ref: the shortest lengths fill up first and stay full for weeks."""
 
 from upcall.domain.inquiry import refs
 

@@ -1,4 +1,4 @@
-"""A database that was there before and is missing, or empty, now: that is told, and not taken for a new beginning."""
+"""Refuses to start with a new database where the earlier one is missing or empty."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ LEFT = ("-wal", "-journal")
 
 
 def refuse_lost(path: Path, known: Path) -> None:
-    """Make sure that a database which the file `known` tells of has not been lost.
+    """Check that a database which the file `known` lists has not been lost.
 
     Raises:
-        LostDatabase: if it is missing or empty although it was there, or something of it still is.
+        LostDatabase: if it is missing or empty although it is listed, or files of it are left.
     """
     if path.exists() and path.stat().st_size > 0:
         return
@@ -22,7 +22,7 @@ def refuse_lost(path: Path, known: Path) -> None:
 
 
 def remember(path: Path, known: Path) -> None:
-    """Write down that there is a database."""
+    """Add a database to the list."""
     names = _known(known)
     if str(path.absolute()) not in names:
         staged = known.with_name(f".{known.name}.new")

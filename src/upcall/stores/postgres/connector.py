@@ -1,4 +1,4 @@
-"""The way to a PostgreSQL database: where it is, how a connection is made, and how long it is tried again.
+"""Connects to a PostgreSQL database: its address, its connection parameters, and the pauses between attempts.
 
 It knows no statements, and it never shows a password.
 """
@@ -29,8 +29,8 @@ _DEFAULTS: Mapping[str, str | int] = {
 log = logging.getLogger("upcall.postgres")
 
 
-class Pauses:
-    """How long to wait before the next attempt: longer each time."""
+class Backoff:
+    """Waits before the next attempt, longer each time."""
 
     def __init__(self) -> None:
         self._next = FIRST_PAUSE
@@ -41,7 +41,7 @@ class Pauses:
         await asyncio.sleep(pause)
 
 
-class Link:
+class Connector:
     """One address. Behind a pooler that hands out a server for each transaction, nothing may be kept in a session."""
 
     def __init__(self, address: str, *, pooled: bool = False) -> None:
@@ -62,7 +62,7 @@ class Link:
         """A new connection, in which every statement is a transaction unless it says BEGIN.
 
         Raises:
-            StorageError: if there is no way.
+            StorageError: if the database cannot be reached.
         """
         try:
             return await Connection.connect(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from upcall.stores.postgres import statements
-from upcall.stores.postgres.book import RECORD
 from upcall.stores.postgres.connection import Connection, Statement
+from upcall.stores.postgres.free_refs import FreeRefs
 from upcall.stores.postgres.group import Group, Known
 from upcall.stores.postgres.jobs import Errands
-from upcall.stores.postgres.naming import Naming
 from upcall.stores.postgres.rows import columns, is_text, keep, located, plain
+from upcall.stores.postgres.staged_ledger import RECORD
 from upcall.stores.postgres.work import Adding, Outright, Revising, Revoking, Updating, Work
 
 RECORDS = f"""
@@ -16,7 +16,7 @@ RECORDS = f"""
 """  # noqa: S608 - our own constant; values are bound
 
 
-async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -> Group:
+async def begin(connection: Connection, works: Sequence[Work], refs: FreeRefs) -> Group:
     """Begin a transaction, in one round trip unless refs are hard to find.
 
     The counter's is the only lock. Every writer takes it, so what is read here stays as it is until the commit.
@@ -36,7 +36,7 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
     if keys:
         asked["before"] = statements.ASKED_BEFORE, columns(keys)
     if adding:
-        asked["taken"] = statements.TAKEN, (naming.offer(), naming.rested)
+        asked["taken"] = statements.TAKEN, (refs.offer(), refs.rested)
     if tokens:
         asked["tokens"] = statements.KNOWN_TOKENS, (tokens,)
     if records:
@@ -44,10 +44,10 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
     results = await connection.in_one_go([*asked.values(), *errands.statements()])
     rows = {name: result.rows for name, result in zip(asked, results, strict=False)}
     if adding:
-        naming.settle({ref for (ref,) in rows["taken"]})
-    while naming.unnamed:
-        more = await connection.execute(statements.TAKEN, (naming.offer(), naming.rested))
-        naming.settle({ref for (ref,) in await more.fetchall()})
+        refs.settle({ref for (ref,) in rows["taken"]})
+    while refs.unnamed:
+        more = await connection.execute(statements.TAKEN, (refs.offer(), refs.rested))
+        refs.settle({ref for (ref,) in await more.fetchall()})
     ((last_seq, last_number, *_),) = rows["counter"]
     done = errands.done(results[len(asked) :])
     return Group(
@@ -61,5 +61,5 @@ async def begin(connection: Connection, works: Sequence[Work], naming: Naming) -
             done=done,
             wrote=errands.wrote,
         ),
-        naming.chosen,
+        refs.chosen,
     )

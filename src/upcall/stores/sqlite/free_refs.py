@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 
 from upcall.domain.inquiry import refs
-from upcall.stores.lengths import RefLengths
+from upcall.stores.ref_lengths import RefLengths
 from upcall.stores.sqlite.staged import Staged
 
 DAY = 86400

@@ -12,7 +12,7 @@ RECIPIENTS = frozenset({CALL, "agent", "run", "runner", "gone", "kept"})
 LONGEST_COMMAND = 1000
 
 
-class Fates:
+class Recipients:
     """Tells where answers go."""
 
     def __init__(self, runs: Runs) -> None:

@@ -1,4 +1,4 @@
-"""Records and jobs as a transaction leaves them: what was read, what was decided since, and the statements that write it."""
+"""The records and jobs of one transaction, staged in memory: what was read, what was decided since, and the statements that write it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -84,7 +84,7 @@ def refuse_broken_text(*texts: str) -> None:
             raise InvalidRequest(f"{text!r} is not text")
 
 
-class Book:
+class StagedLedger:
     """One transaction's records and jobs. `rows` are the records that it decides on."""
 
     def __init__(self, rows: Iterable[Sequence[Any]] = ()) -> None:

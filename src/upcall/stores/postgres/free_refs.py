@@ -5,15 +5,15 @@ from itertools import islice
 from random import Random
 
 from upcall.domain.inquiry import refs
-from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres.work import Adding
+from upcall.stores.ref_lengths import RefLengths
 
 DAY = 86400
 TRIES = 4
 """Refs of one length that are tried for an inquiry before the next length."""
 
 
-class Naming:
+class FreeRefs:
     """Finds a free ref for every new inquiry of a group: shortest first, none twice."""
 
     def __init__(self, adding: list[Adding], random: Random, lengths: RefLengths, now: float) -> None:
