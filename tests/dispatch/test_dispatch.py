@@ -14,7 +14,7 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
-from upcall.dispatch import worker
+from upcall.dispatch import messages, worker
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.post import Post
@@ -348,7 +348,7 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
 async def test_a_channel_that_is_busy_for_long_is_waited_for_while_the_next_route_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "PATIENCE", 0.025)
+    monkeypatch.setattr(messages, "PATIENCE", 0.025)
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Unavailable("busy", after=0.01) for _ in range(3)]
         inquiry = await hall.ask()

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import ANA, ONE, TWO, Hall, a_hall
+from upcall.dispatch.messages import LONGEST_PAUSE
 from upcall.dispatch.outage import PAUSES
-from upcall.dispatch.worker import LONGEST_PAUSE
 from upcall.domain.channel.routing import Route
 from upcall.domain.channel.showing import Reference, View
 from upcall.ports.channel import Refused, SignedOut, Unavailable
