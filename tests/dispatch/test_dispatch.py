@@ -178,7 +178,7 @@ async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:
 
 
 async def test_a_question_without_a_route_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
-    async with a_hall(tmp_path, Route(places=(ONE,), agent="somebody-else"), inbox=False) as hall:
+    async with a_hall(tmp_path, Route(places=(ONE,), agent="another"), inbox=False) as hall:
         failed = await hall.broker.wait(await hall.ask(), SECONDS)
         assert isinstance(failed.state, Failed)
         assert failed.state.closing.reason == "nobody could be asked: no route leads anywhere"
@@ -259,7 +259,7 @@ async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_pat
         hall.one.hold.clear()
         inquiry = await hall.ask()
         await hall.one.until(lambda: hall.one.attempts == 1)
-        # Its lease ran out, and somebody else took it over while the message was on its way.
+        # Its lease ran out, and another daemon took it over while the message was on its way.
         (held,) = await hall.broker.store.jobs("show:one", inquiry.id)
         store = hall.broker.store
         (stolen,) = await store.claim(["show:one"], runner="", now=held.due + 1e6, lease=1, limit=1)

@@ -144,7 +144,7 @@ async def test_nobody_is_reminded_twice(
         halt = Halt(hall, monkeypatch)
         halt.begin()
         clock.now += 60.0
-        # Whatever happens makes workers look what is due.
+        # Any event of the dispatcher makes workers look for what is due.
         await hall.broker.store.record(Happening(type="tick", at=clock.now, data={}))
         theirs = await halt.taken("remind:one", clock)
         halt.end()

@@ -18,7 +18,7 @@ from upcall.domain.channel.showing import Reference, View
 from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.examples import Clock
 
-DOWN = "nobody answers"
+DOWN = "no reply"
 
 
 class Vendor:
@@ -57,7 +57,7 @@ class Vendor:
 
 @asynccontextmanager
 async def a_stopped_hall(folder: Path, *routes: Route, clock: Clock) -> AsyncIterator[Hall]:
-    """A hall in which no time passes: whatever is put off is done only if something else than time says so."""
+    """A hall in which no time passes: what is put off is done only if something else than time says so."""
     async with a_hall(folder, *routes, clock=clock) as hall:
         await hall.one.until(lambda: hall.one.inbox is not None)
         yield hall

@@ -219,7 +219,7 @@ class Messages:
             line = await self._calls.bounded(partial(self._post.reminder, inquiry, place.address))
             await self._call(job, partial(self._post.channel.tell, references[0], line))
         except Refused as problem:
-            log.warning("nobody in %s can be reminded of %s: %s", place.name, inquiry.ref, problem)
+            log.warning("the people in %s cannot be reminded of %s: %s", place.name, inquiry.ref, problem)
         except Unavailable as problem:
             if await self._paused(job, inquiry, problem):
                 return
