@@ -189,7 +189,10 @@ def test_what_is_said_to_a_run_is_told_how_it_was_heard(office: Office) -> None:
     number = office.begin()
     assert office.upcall("say", number, "use the new API").stdout == "Run 1 has your message.\n"
     office.move(number, **COMPLETED)
-    assert office.upcall("say", number, "-", stdin="now a test\n").stdout == "Run 1 continues with your message.\n"
+    assert (
+        office.upcall("say", number, "-", stdin="now a test\n").stdout
+        == "Run 1 continues with your message.\n"
+    )
     assert office.runs.said == ["use the new API", "now a test"]
 
 
