@@ -53,7 +53,7 @@ async def test_a_folder_that_somebody_works_in_or_that_is_new_stays(house: House
     new.mkdir()
     before = house.broker.now()
     os.utime(new, (before + 1, before + 1))
-    with house.folder(run).kept() as held:
+    with house.folder(run).locked() as held:
         assert held
         age(house, run)
         assert await house.runs.prune(before) == 1
