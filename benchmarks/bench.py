@@ -13,12 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAUSE = 0.01
-"""Seconds of idleness before whatever is measured alone."""
+"""Seconds of idleness before a measurement that needs the whole machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """One run. `scratch` is on the file system whose speed is measured."""
+    """One run. `scratch` is on the file system that is measured."""
 
     scratch: Path
     quick: bool
@@ -32,7 +32,7 @@ class Bench:
         return quick if self.quick else full
 
     def folder(self, name: str) -> Path:
-        """A folder that nobody else uses."""
+        """A folder for one measurement alone."""
         number = sum(1 for _ in self.scratch.iterdir())
         path = self.scratch / f"{number:03}-{name}"
         path.mkdir()

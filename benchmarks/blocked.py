@@ -193,7 +193,7 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> tuple
 
 
 class Crowd:
-    """Everybody who is blocked, and the ids of what they asked."""
+    """The blocked agents, and the ids of their questions."""
 
     def __init__(self, calls: "Sequence[tuple[Blocked, asyncio.Future[bytes]]]", names: list[str]) -> None:
         self._calls = calls

@@ -53,7 +53,7 @@ PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startT
 
 
 class _Bare(BaseHTTPRequestHandler):
-    """A page with a stream, and somebody who says something on it."""
+    """A page with a stream, and a person who answers on it."""
 
     protocol_version = "HTTP/1.1"
     streams: list[Any]
@@ -105,7 +105,7 @@ def _bare() -> Iterator[int]:
 
 
 class _Person:
-    """Somebody with a command line."""
+    """A person at a command line."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon

@@ -106,7 +106,7 @@ def asking(text: str) -> Json:
 
 
 def tool_call(daemon: Daemon, text: str) -> bytes:
-    """An MCP call that blocks until somebody answers, sent as today's clients send it."""
+    """An MCP call that blocks until it is answered, sent as today's clients send it."""
     meta = {
         f"{_META}protocolVersion": MODERN,
         f"{_META}clientInfo": {"name": "bench", "version": "1"},
@@ -123,7 +123,7 @@ def tool_call(daemon: Daemon, text: str) -> bytes:
 
 
 class Person:
-    """Somebody at a daemon's API."""
+    """A client of a daemon's API."""
 
     def __init__(self, daemon: Daemon, connection: Connection) -> None:
         self._daemon = daemon

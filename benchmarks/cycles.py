@@ -1,4 +1,4 @@
-"""Durable cycles a second at the store: ask, somebody waits, an answer, the waiter wakes."""
+"""Durable cycles a second at the store: ask, wait, answer, wake the waiter."""
 
 import asyncio
 import itertools
@@ -87,7 +87,7 @@ async def rate(opened: Open, folder: Path, concurrent: int, seconds: float) -> f
 
 
 class _Count:
-    """Counts whole rounds, one cycle of everybody each: slow stores take all asks first and all answers then."""
+    """Counts whole rounds, one cycle of each client: a slow store takes all asks first, then all answers."""
 
     def __init__(self, concurrent: int, seconds: float) -> None:
         self._concurrent = concurrent
@@ -111,7 +111,7 @@ class _Count:
 
 async def _cycle(broker: Broker, number: int) -> None:
     inquiry = (await broker.store.add(an_inquiry(number))).inquiry
-    # The task begins once we wait, so there is always somebody to wake.
+    # The task begins once we wait, so there is always a waiter.
     answering = asyncio.create_task(broker.store.update(inquiry.id, answered))
     settled = await broker.wait(inquiry)
     await answering

@@ -1,4 +1,4 @@
-"""The door through files: from a file renamed into its place to whoever waits for it woken."""
+"""The door through files: from a file renamed into its place to its waiter woken."""
 
 import asyncio
 import json

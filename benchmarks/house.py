@@ -23,7 +23,7 @@ UNHURRIED = {
 
 
 class Daemon:
-    """Started by `with`, or by `start`, which says how long it took until anybody could come."""
+    """Started by `with`, or by `start`, which returns the seconds until it accepted connections."""
 
     def __init__(self, folder: Path, *, database: str = "") -> None:
         self.home = Home(folder)

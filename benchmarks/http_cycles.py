@@ -32,7 +32,7 @@ def run(bench: Bench) -> Iterator[Figure]:
             runs: dict[str, list[Json]] = {name: [] for name in places}
             for turn in range(rounds + 1):
                 for name, (pid, place) in places.items():
-                    # The first turn warms everybody up.
+                    # The first turn warms every client up.
                     went = _loaded(load, pid, place | {"seconds": seconds if turn else min(seconds, 1)})
                     if turn:
                         runs[name].append(went)

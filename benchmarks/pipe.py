@@ -58,7 +58,7 @@ def start(command: Sequence[str], **variables: str) -> Start:
 
 
 def run(bench: Bench) -> Iterator[Figure]:
-    """Interleaved, so that a busy moment is everybody's."""
+    """Interleaved, so that a busy moment affects every variant."""
     commands = {"bare": BARE_LOOP, "script": CONSOLE_SCRIPT, "module": MODULE}
     rounds = bench.size(25, 3)
     starts: dict[str, list[Start]] = {name: [] for name in commands}

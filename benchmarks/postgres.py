@@ -155,7 +155,7 @@ async def _heard(listening: psycopg.AsyncConnection[tuple[object, ...]]) -> None
 
 
 async def _until(waiting: Coroutine[object, object, object], line: str, other: "Popen[str]") -> float:
-    """Seconds from when the other daemon does what it is told until somebody here has waited long enough."""
+    """Seconds from a command to the other daemon until a waiter here is woken."""
 
     async def woken() -> float:
         await waiting

@@ -1,6 +1,6 @@
 """A child process that measures what everything durable is made of: one fdatasync, one round trip.
 
-In a process of its own, on asyncio's own loop, so that it measures the same whoever asks; after a pause, since a
+In a process of its own, on asyncio's own loop, so that it measures the same for every benchmark; after a pause, since a
 disk and a processor that have just been busy answer faster than those of a person's idle machine.
 """
 

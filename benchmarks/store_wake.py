@@ -58,7 +58,7 @@ async def _measure(folder: Path, probe: Probe, count: int) -> tuple[list[Sample]
 
 
 async def wake(broker: Broker, number: int) -> float:
-    """Seconds from an answer to whoever waits for it, on one broker."""
+    """Seconds from an answer to its waiter, on one broker."""
     inquiry = (await broker.store.add(an_inquiry(number))).inquiry
 
     async def wait() -> float:

@@ -28,6 +28,10 @@ def _steps(count: int) -> Mapping[str, object]:
     return {"action": {"tool": "MultiEdit", "input": {"file_path": "a", "edits": steps}, "cwd": "/repo"}}
 
 
+def _fields(count: int) -> bytes:
+    return b"{" + b",".join(b'"%06d":0' % number for number in range(count)) + b"}"
+
+
 _ASKED: Mapping[str, Mapping[str, object]] = {
     "an action of 5.8 MB": _bash("x" * 5_800_000),
     "an action of 5.8 MB that looks like secrets": _bash("password=a1b2c3d4 " * 320_000),
@@ -75,6 +79,7 @@ BODIES: Mapping[str, bytes] = {
     **{name: json.dumps(body).encode() for name, body in _ASKED.items()},
     "two million empty lists": b'{"question": [' + b"[]," * 2_000_000 + b"0]}",
     "300 000 empty objects": b'{"question": [' + b'{"a":{}},' * 300_000 + b"0]}",
+    "380 000 fields": b'{"question": ' + _fields(380_000) + b"}",
     "two million numbers": b'{"question": [' + b"0," * 2_000_000 + b"0]}",
     "marks as they are": b'{"question": "' + MARKS.encode() + b'"}',
 }
@@ -98,3 +103,63 @@ INPUTS: Mapping[str, Mapping[str, object]] = {
     "50 000 fields": {f"field {n}": n for n in range(50_000)},
 }
 """What a tool is given."""
+
+
+def _message(arguments: bytes, meta: bytes = b"0") -> bytes:
+    """A message of MCP; `meta` is a value inside `_meta`."""
+    envelope = (
+        b'{"io.modelcontextprotocol/protocolVersion": "2026-07-28", '
+        b'"io.modelcontextprotocol/clientCapabilities": {}, "x": ' + meta + b"}"
+    )
+    params = b'{"name": "ask_human", "arguments": ' + arguments + b', "_meta": ' + envelope + b"}"
+    return b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": ' + params + b"}"
+
+
+_VALUES: Mapping[str, bytes] = {
+    "empty lists": b"[" + b"[]," * 1_300_000 + b"0]",
+    "as many lists as are read": b"[" + b"[]," * 99_000 + b"0]",
+    "as many objects as are read": b"[" + b'{"a":0},' * 99_000 + b"0]",
+    "as many numbers as are read": b"[" + b"0," * 990_000 + b"0]",
+    "texts": b"[" + b'"",' * 990_000 + b"0]",
+    "fields": _fields(380_000),
+    "as many fields as are read": _fields(99_000),
+    "one text": b'"' + b"x" * 4_000_000 + b'"',
+    "one text of marks": b'"' + b"\\u0316" * 650_000 + b'"',
+    "one text of quotes": b'"' + b'\\"' * 2_000_000 + b'"',
+    "a text that is JSON": b'"[' + b"[]," * 1_300_000 + b'0]"',
+}
+"""JSON that is slow to read, to check, to show in an error or to write again, within the largest message."""
+
+MESSAGES: Mapping[str, bytes] = {
+    **{f"{name} as a question": _message(b'{"question": ' + value + b"}") for name, value in _VALUES.items()},
+    **{
+        f"{name} as an agent": _message(b'{"question": "Q?", "agent_id": ' + value + b"}")
+        for name, value in _VALUES.items()
+    },
+    **{f"{name} in _meta": _message(b"{}", value) for name, value in _VALUES.items()},
+    **{f"{name} instead of a message": value for name, value in _VALUES.items()},
+}
+"""Bodies of `POST /mcp`, of the older transport and of `POST /v1/pipe`, all of which the MCP SDK or our own reader parses."""
+
+
+def _task(**fields: bytes) -> bytes:
+    """A task of the file door, in a file named for the request `r1`."""
+    task = {"type": b'"ask_user"', "request_id": b'"r1"', "questions": b'[{"question": "Q?"}]', **fields}
+    return b"{" + b",".join(b'"%s": %s' % (name.encode(), value) for name, value in task.items()) + b"}"
+
+
+TASKS: Mapping[str, bytes] = {
+    **{
+        f"{name} as {field}": _task(**{field: value})
+        for name, value in _VALUES.items()
+        for field in ("type", "request_id", "questions", "session", "timeout", "agent_id")
+    },
+    **{f"{name} as id": _task(type=b'"wait"', id=value) for name, value in _VALUES.items()},
+    **{f"{name} as message": _task(type=b'"notify"', message=value) for name, value in _VALUES.items()},
+    **{
+        f"{name} as evidence": _task(type=b'"collected"', id=b'"a1"', evidence=value)
+        for name, value in _VALUES.items()
+    },
+    **{f"{name} as a task": value for name, value in _VALUES.items()},
+}
+"""Files in a group's folder."""

@@ -1,9 +1,10 @@
 """How long an event loop is held up, in the processor time of its own thread: other programs and threads do not count."""
 
 import asyncio
+import gc
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 ROUNDS = 4_000_000
 """Turns of an empty loop that take about 50 ms on a machine of 2020."""
@@ -30,6 +31,17 @@ def reference() -> float:
     for _ in range(ROUNDS):
         pass
     return time.thread_time() - before
+
+
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """Take what is loaded out of the collector's sight, as the daemon does once it has started."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @asynccontextmanager

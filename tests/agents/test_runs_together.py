@@ -124,7 +124,7 @@ def test_a_run_is_looked_at_and_told_to_go_on(model: Model, desk: Desk, boss: Bo
     assert taking_over["argv"] == ["claude", "--resume", over["session"]]
     assert taking_over["cwd"] == str(desk.work)
 
-    assert "goes on with it" in boss.said(desk, "say", run.name, "Now add a test.")
+    assert "continues with your message" in boss.said(desk, "say", run.name, "Now add a test.")
     assert run.finish()["result"] == "Tests are there too."
     assert (run.starts(), model.conversations[-1].prompts[-1]) == (2, "Now add a test.")
 

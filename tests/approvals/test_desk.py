@@ -16,7 +16,7 @@ from upcall.ports.store import Query
 
 
 async def put(office: Office, action: Action, key: str = "call-1", **desk: Any) -> asyncio.Task[Verdict]:
-    """An action that waits for somebody."""
+    """An action that waits for a person."""
     task = asyncio.create_task(office.desk(**desk).approve(action, key))
     await office.waiting()
     return task
@@ -65,7 +65,7 @@ async def test_declined_withdrawn_and_expired_are_all_a_no(office: Office) -> No
         assert ("not on a Friday" in verdict.reason) == (end == "reject")
 
 
-async def test_one_that_nobody_decides_in_time_is_open_and_not_a_yes(office: Office) -> None:
+async def test_an_action_that_is_not_decided_in_time_is_open_and_not_a_yes(office: Office) -> None:
     verdict = await office.desk().approve(a_command(), "call-1", wait=0)
     (inquiry,) = await office.waiting()
     assert (verdict.allowed, verdict.open, verdict.inquiry) == (False, True, inquiry.id)
@@ -93,7 +93,7 @@ async def test_an_approval_that_came_late_is_used_once_for_the_identical_action(
 
 
 @pytest.mark.promise("trust/75")
-async def test_an_approval_that_was_used_or_whose_time_has_passed_is_asked_anew(office: Office) -> None:
+async def test_an_approval_that_was_used_or_has_expired_is_asked_anew(office: Office) -> None:
     deciding = await put(office, a_command())
     (inquiry,) = await office.waiting()
     await office.broker.receive(inquiry.id, Reply(text="yes"), ANA)
@@ -176,7 +176,7 @@ async def test_an_autonomous_run_is_not_kept_waiting_and_leaves_a_trace(office: 
 
 
 @pytest.mark.promise("spec/114")
-async def test_where_nobody_could_approve_it_is_denied_at_once(office: Office) -> None:
+async def test_without_people_an_action_is_denied_at_once(office: Office) -> None:
     verdict = await office.desk(has_people=lambda: False).approve(a_command(), "c")
     assert not verdict.allowed
     assert not verdict.open

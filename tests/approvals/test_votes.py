@@ -1,4 +1,4 @@
-"""Approvals that take several people, or somebody other than who asked; and those that nobody waits for."""
+"""Approvals that take several people, or another person than the asker; and those that no asker waits for."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ async def test_it_takes_as_many_people_as_the_quorum(open_office: Callable[..., 
     assert (voted.data["by"], voted.data["given"], voted.data["needed"]) == ("ana", 1, 2)
 
 
-async def test_nobody_counts_twice(open_office: Callable[..., Any]) -> None:
+async def test_a_person_counts_once(open_office: Callable[..., Any]) -> None:
     office = await open_office(quorum=2)
     inquiry = await put(office)
     await office.broker.receive(inquiry.id, Reply(text="yes", key="k1"), ANA)
@@ -86,14 +86,14 @@ async def test_one_of_several_cannot_remember_for_all(open_office: Callable[...,
     assert not (await office.store.get(inquiry.id)).votes
 
 
-async def test_a_question_takes_one_person_whatever_the_quorum(open_office: Callable[..., Any]) -> None:
+async def test_a_question_takes_one_person_under_any_quorum(open_office: Callable[..., Any]) -> None:
     office = await open_office(quorum=2)
     asked = await office.desk().ask({"question": "Which?"}, "q", wait=0)
     assert not (await office.broker.receive(asked.id, Reply(text="x"), ANA)).inquiry.is_open
 
 
 @pytest.mark.promise("spec/119")
-async def test_whoever_started_the_run_can_only_deny(open_office: Callable[..., Any]) -> None:
+async def test_the_person_who_started_the_run_can_only_deny(open_office: Callable[..., Any]) -> None:
     office = await open_office(asker_may_approve=False)
     run = Run(number=7, agent="claude", task="t", cwd=CWD, by="ana", runner="here", created_at=0.0)
     await office.store.revise("run", "7", lambda _: Effects(records=(record_of(run),)))

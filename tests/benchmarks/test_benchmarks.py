@@ -1,4 +1,4 @@
-"""The benchmarks run and say what they should; what they measure is nobody's business here."""
+"""The benchmarks run and say what they should; the measured values are not tested here."""
 
 import json
 import subprocess

@@ -31,11 +31,11 @@ def a_synapse(*, limited: bool = False) -> Iterator[Synapse]:
 
 @pytest.fixture(scope="session")
 def synapse() -> Iterator[Synapse]:
-    """A Matrix homeserver for the whole run, which takes whatever comes."""
+    """A Matrix homeserver without rate limits, for the whole run."""
     yield from a_synapse()
 
 
 @pytest.fixture
 def limited_synapse() -> Iterator[Synapse]:
-    """A Matrix homeserver with the limits that it has when its owner says nothing about them."""
+    """A Matrix homeserver with its default rate limits."""
     yield from a_synapse(limited=True)

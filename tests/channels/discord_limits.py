@@ -35,7 +35,7 @@ def problem_with(sent: Json) -> str | None:
     if not 1 <= len(content) <= 2000:
         return "content: must be 2000 or fewer in length"
     if sent.get("allowed_mentions") != {"parse": []} or not sent.get("flags", 0) & 4:
-        # Discord would take it; that nobody is pinged and nothing embedded are promises of ours.
+        # Discord would take it; that a message mentions no person and embeds nothing are promises of ours.
         return "it could ping or embed"
     outside = "".join(_FENCED.split(content)[::2])
     if found := _PARSED.search(outside):

@@ -1,4 +1,4 @@
-"""The shapes in which Discord tells something: who somebody is, a message, a yes and a no."""
+"""Discord's JSON: a user, a message, a success and a failure."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
 """Discord on this machine: its REST API and its gateway over real sockets, with its limits, for the real library.
 
-It takes nothing that Discord would refuse, lets people press only what is really shown, and gives up on whoever does
+It takes nothing that Discord would refuse, lets people press only what is really shown, and gives up on a client that does
 not acknowledge within three seconds.
 """
 
@@ -128,7 +128,7 @@ class FakeDiscord(Changing):
             await self._interact(3, user, message, data)
         else:
             found = [each for each in components if self._label(message, each) == answers[0][0]]
-            assert found, f"nobody sees {answers[0][0]!r} in {components}"
+            assert found, f"{answers[0][0]!r} is not shown in {components}"
             await self._press(user, message, found[0])
 
     async def own_words(self, user: str, message: str, words: str) -> None:
@@ -138,12 +138,12 @@ class FakeDiscord(Changing):
         await self._fill(user, message, button, [[words]])
 
     async def own_form(self, user: str, message: str) -> None:
-        """Press what opens the form, whatever comes of it."""
+        """Press the button that opens the form, without waiting for the form."""
         (row,) = self._posted[message]["components"]
         await self._press(user, message, row["components"][0])
 
     async def press_what_is_gone(self, user: str, message: str, custom_id: str) -> None:
-        """Press what somebody's screen still shows."""
+        """Press a button that was shown before, and that a person may still see."""
         await self._press(user, message, {"custom_id": custom_id})
 
     async def reply(self, user: str, message: str, words: str) -> None:
@@ -190,7 +190,7 @@ class FakeDiscord(Changing):
         await self._dispatch(*self._last)
 
     async def disconnect(self) -> None:
-        """Ask whoever is connected to take the connection up again, as Discord does now and then."""
+        """Ask the connected client to resume on a new connection, as Discord does now and then."""
         for socket in list(self._sockets):
             await socket.send_json({"op": 7, "d": None})
 
@@ -399,7 +399,7 @@ class FakeDiscord(Changing):
             else:
                 wanted = next(given)
                 values = [each["value"] for each in field["options"] if each["label"] in wanted]
-                assert len(values) == len(wanted), f"nobody sees {wanted} in {field['options']}"
+                assert len(values) == len(wanted), f"{wanted} is not shown in {field['options']}"
                 done["values"] = values
             filled.append({"type": 18, "id": number, "component": done})
         await self._interact(5, user, message, {"custom_id": form["custom_id"], "components": filled})

@@ -1,6 +1,6 @@
 """Slack on this machine: its Web API, Socket Mode and signed HTTP over real sockets, with its limits, for the real SDK.
 
-It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on whoever does
+It takes nothing that Slack would refuse, lets people press only what is really shown, and gives up on a client that does
 not acknowledge within three seconds.
 """
 
@@ -119,7 +119,7 @@ class FakeSlack(Changing):
         return {name: _read(sent["text"]) for name, sent in self._posted.items() if not sent.get("blocks")}
 
     async def press_form(self, user: str, message: str) -> None:
-        """Press what opens the form, whatever comes of it."""
+        """Press the button that opens the form, without waiting for the form."""
         buttons = [each for each in every(self._posted[message]["blocks"]) if each.get("type") == "button"]
         await self._press(user, message, buttons[0], {})
 
@@ -134,7 +134,7 @@ class FakeSlack(Changing):
             await self._press(user, message, next(b for b in buttons if b["action_id"] == "send:0"), state)
         else:
             pressed = [each for each in buttons if _label(posted["blocks"], each) == answers[0][0]]
-            assert pressed, f"nobody sees {answers[0][0]!r} in {buttons}"
+            assert pressed, f"{answers[0][0]!r} is not shown in {buttons}"
             await self._press(user, message, pressed[0], {})
 
     async def reply(self, user: str, message: str, words: str) -> None:
@@ -168,7 +168,7 @@ class FakeSlack(Changing):
         await self._send(*self._last)
 
     async def disconnect(self) -> None:
-        """Ask whoever is connected to connect again, as Slack does every few hours."""
+        """Ask the connected client to connect again, as Slack does every few hours."""
         for socket in list(self._sockets):
             await socket.send_json({"type": "disconnect", "reason": "refresh_requested"})
 
@@ -341,7 +341,7 @@ class FakeSlack(Changing):
 
 
 class CallingSlack(FakeSlack):
-    """A Slack that calls whoever has no Socket Mode."""
+    """A Slack that calls the app, which has no Socket Mode."""
 
     address = ""
 
@@ -357,7 +357,7 @@ class CallingSlack(FakeSlack):
         return bool(self.address)
 
     async def post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Call, whatever comes of it."""
+        """Call the app; its status and its body."""
         async with (
             asyncio.timeout(ACK_SECONDS),
             ClientSession() as session,
@@ -427,7 +427,7 @@ def _filled(fields: list[Json], answers: Sequence[Sequence[str]]) -> Json:
             value: Json = {"value": wanted[0]}
         else:
             chosen = [each for each in element["options"] if each["text"]["text"] in wanted]
-            assert len(chosen) == len(wanted), f"nobody sees {wanted} in {element['options']}"
+            assert len(chosen) == len(wanted), f"{wanted} is not shown in {element['options']}"
             one = element["type"] in {"radio_buttons", "static_select"}
             value = {"selected_option": chosen[0]} if one else {"selected_options": chosen}
         state[block["block_id"]] = {element["action_id"]: {"type": element["type"], **value}}

@@ -205,7 +205,7 @@ class FakeTelegram(Changing):
     def prepared(self, user: str, message: str, label: str) -> Json:
         """A press on what is shown now, on its way."""
         button = self._button(message, label)
-        assert button is not None, f"nobody sees {label!r} in {self.buttons(message)}"
+        assert button is not None, f"{label!r} is not shown in {self.buttons(message)}"
         query = f"q{next(self._numbers)}"
         self._queries.add(query)
         shown = self._seen(message)
@@ -213,7 +213,7 @@ class FakeTelegram(Changing):
         return {"callback_query": data | {"data": button["callback_data"]}}
 
     async def forge(self, user: str, message: str, data: str) -> None:
-        """Press what nobody was shown, as a program of one's own can."""
+        """Press a button that was never shown, as a client of one's own can."""
         pressed = {
             "id": "forged",
             "from": _person(user),
@@ -327,14 +327,14 @@ class FakeTelegram(Changing):
             if kept["text"] == sent["text"] and keyboard(kept) == keyboard(sent):
                 return _no(400, "Bad Request: message is not modified")
         elif "reply_parameters" in sent and "message_reaction" in (self._last or {}):
-            # In reply to what somebody has reacted to, so it is for them.
+            # In reply to the message that a person reacted to, so it is for that person.
             assert self._last is not None
             self._lines.append((str(self._last["message_reaction"]["user"]["id"]), sent["text"]))
         elif (
             "reply_parameters" in sent
             and f"{chat}/{sent['reply_parameters']['message_id']}" not in self._posted
         ):
-            # In reply to somebody's own message, so it is for them.
+            # In reply to a person's own message, so it is for that person.
             assert self._last is not None
             self._lines.append((str(self._last["message"]["from"]["id"]), sent["text"]))
         self._posted[name] = sent

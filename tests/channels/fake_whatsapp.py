@@ -1,7 +1,7 @@
 """WhatsApp on this machine: Meta's Cloud API over real sockets, with its limits and its signed calls.
 
 It takes nothing that WhatsApp would refuse, lets people press only what is really shown, says afterwards whether a
-message went out, and lets nobody write first to somebody whose 24 hours are over.
+message went out, and refuses free text to a person 24 hours after their last message.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class FakeWhatsApp(Changing):
         self.url = ""
         self.replies: list[int] = []
         self.over: Literal["at once", "later"] | None = None
-        """Whether everybody's 24 hours are over, and when we are told so."""
+        """Whether the 24 hours of all people are over, and when WhatsApp says so."""
         self.phones = True
         """Whether people show their numbers."""
         self.takes_buttons = True

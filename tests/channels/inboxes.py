@@ -5,7 +5,7 @@ from upcall.ports.channel import Line
 
 
 class BareInbox:
-    """Knows everybody, and has nothing to show or to keep. What is received is kept in `received`."""
+    """Knows all people, shows and keeps nothing, and collects what it receives in `received`."""
 
     def __init__(self, *, again: bool = False) -> None:
         self.received: list[Inbound] = []
@@ -21,11 +21,11 @@ class BareInbox:
         return None
 
     async def knows(self, user: str) -> bool:
-        """Everybody."""
+        """Always."""
         return True
 
     async def failed(self, message: str, reason: str) -> bool:
-        """Whatever it was."""
+        """Say that there is such a message."""
         return True
 
     async def found(self, inquiry: str, place: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""A real Dovecot, with a mailbox for whoever is named, and certificates that only tests trust."""
+"""A real Dovecot with a mailbox for every name, and certificates that only tests trust."""
 
 import datetime as dt
 import imaplib
@@ -71,7 +71,7 @@ class Dovecot:
     key_file: Path
 
     def deliver(self, letter: bytes, to: str) -> None:
-        """Put a letter into somebody's mailbox; what is behind the plus sign of an address is for them to read."""
+        """Put a letter into the mailbox of an address; a tag behind its plus sign does not change the mailbox."""
         user = to.partition("@")[0].partition("+")[0]
         with imaplib.IMAP4("127.0.0.1", self.imap) as imap:
             imap.login(user, PASSWORD)
@@ -89,7 +89,7 @@ def running() -> Iterator[Dovecot]:
     """A server in a folder of its own, until it is left."""
     found = program()
     assert found is not None
-    # Not in pytest's folder, which nobody else can enter: letters are written by another user.
+    # Not in pytest's folder, which is closed to other users: another user writes the letters.
     folder = Path(tempfile.mkdtemp(prefix="dovecot-"))
     folder.chmod(0o755)
     user = pwd.getpwuid(os.getuid()) if os.getuid() else pwd.getpwnam("nobody")

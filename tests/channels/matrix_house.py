@@ -58,7 +58,7 @@ class MatrixHouse(Changing):
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["MatrixHouse"]:
-        """Everybody is in the room until the end of the block."""
+        """Put all people into the room until the end of the block."""
         app = web.Application(client_max_size=2**22)
         app.router.add_route("*", "/{path:.*}", self._between)
         runner = web.AppRunner(app, shutdown_timeout=1, handler_cancellation=True)
@@ -105,7 +105,7 @@ class MatrixHouse(Changing):
         return event
 
     async def react(self, user: str, message: str, key: str) -> None:
-        """React; whoever has done so already has to take it back first."""
+        """React; a person who has reacted so before takes that back first."""
         earlier = self._reacted.get((user, message, key))
         if earlier is not None:
             path = f"/rooms/{quote(self.place)}/redact/{quote(earlier)}/t{next(self._numbers)}"
@@ -173,7 +173,7 @@ class MatrixHouse(Changing):
         verdict = re.search(rf"^.*(✅|❌) {re.escape(wanted)}(?: |$)", text, re.MULTILINE)
         listed = re.search(rf"^│ (\d)\. {re.escape(wanted)}(?: —|$)", text, re.MULTILINE)
         found = verdict or listed
-        assert found, f"nobody sees {wanted!r} in {text!r}"
+        assert found, f"{wanted!r} is not shown in {text!r}"
         key = found[1] if verdict else f"{found[1]}\ufe0f\u20e3"
         await self.react(user, message, key)
 

@@ -1,4 +1,4 @@
-"""The other side of e-mail: a mail server that takes our letters, and people whose replies go into a real mailbox."""
+"""The other side of e-mail: a mail server that takes our letters, and people who reply into a real mailbox."""
 
 import asyncio
 import email
@@ -30,7 +30,7 @@ QUOTED = "On Sun, 15 Nov 2026 at 18:00, Upcall <{own}> wrote:\n\n{lines}\n"
 
 
 class Stamps:
-    """Stamps by the newest of some keys that nobody has to keep."""
+    """Stamps by the newest of some keys, which are not stored."""
 
     def __init__(self, *keys: str) -> None:
         self._keys = keys or ("key",)
@@ -154,7 +154,7 @@ class PostOffice:
         await asyncio.to_thread(self.dovecot.deliver, *self._last)
 
     def told(self, user: str) -> Sequence[str]:
-        """What somebody was told in reply to what they wrote."""
+        """The replies to the letters of a person."""
         replies = [letter for letter in self.letters if letter["Auto-Submitted"] == "auto-replied"]
         return [_content(letter).strip() for letter in replies if letter["To"] == user]
 
@@ -163,7 +163,7 @@ class PostOffice:
         self._failing = how
 
     def listening(self) -> bool:
-        """Letters wait in the mailbox, whoever listens."""
+        """Always: letters wait in the mailbox."""
         return True
 
     def letter(self, message: str) -> EmailMessage:
@@ -259,4 +259,4 @@ def _problem(raw: bytes, envelope: Envelope) -> str:
         if len(message.get_all(name, [])) != 1:
             return f"{name} has to be there once"
     addressed = [address for _, address in getaddresses([message["To"]])]
-    return "" if addressed == envelope.rcpt_tos else "the envelope names somebody else"
+    return "" if addressed == envelope.rcpt_tos else "the envelope names another recipient"

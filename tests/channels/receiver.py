@@ -118,7 +118,7 @@ class Receiver:
             self._changed.notify_all()
 
     def told(self, user: str) -> Sequence[str]:
-        """The lines that came back for somebody."""
+        """The lines that came back for a person."""
         lines = [response.json().get("line") for who, response in self.replies if who == user]
         return [line for line in lines if line]
 

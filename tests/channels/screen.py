@@ -97,6 +97,6 @@ async def a_screen() -> AsyncIterator[tuple[str, Screen]]:
     finally:
         process.terminate()
         await process.wait()
-        # With the bus gone, everybody on it lets go, the library under test included.
+        # Without the bus, all its clients disconnect, the library under test included.
         with suppress(EOFError, OSError):
             await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]  # the library does not say: nothing

@@ -1,4 +1,4 @@
-"""A real Matrix homeserver for the tests: Synapse, in an environment of its own, with nobody but us."""
+"""A real Matrix homeserver for the tests: Synapse, in an environment of its own, without other users."""
 
 import base64
 import hashlib

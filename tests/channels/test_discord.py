@@ -302,11 +302,11 @@ async def test_what_is_missing_is_found_by_a_check_and_by_listening(discord: Fak
     ]
     async with asyncio.timeout(10):
         with pytest.raises(Refused, match="Message Content Intent"):
-            await deaf.listen(Nobody())
+            await deaf.listen(UnusedInbox())
     await deaf.close()
 
 
-class Nobody:
+class UnusedInbox:
     """An inbox to which nothing is handed."""
 
     async def receive(self, inbound: Inbound) -> Heard:
@@ -348,7 +348,7 @@ async def test_a_channel_where_it_may_not_write_says_what_to_do(discord: FakeDis
     await channel.close()
 
 
-async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
     nowhere = Discord(bot_token=TOKEN, api_url="http://127.0.0.1:9")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="100", message="100/1"), "hello")

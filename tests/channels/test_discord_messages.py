@@ -167,7 +167,7 @@ def test_what_is_sent_back_is_read_and_what_makes_no_sense_is_not() -> None:
     assert reading.submitted({"custom_id": "other:i1:2"}) is None
     assert reading.submitted({"custom_id": "send:i1:x"}) is None
     assert reading.pressed({"custom_id": "pick:i1:x"}) is None
-    assert reading.pressed({"custom_id": "somebody else's"}) is None
+    assert reading.pressed({"custom_id": "another bot's"}) is None
     assert reading.pressed({"custom_id": "list:i1", "values": ["4"]}) == reading.Pressed(
         inquiry="i1", given=(Given(picks=(4,)),)
     )

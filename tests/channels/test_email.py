@@ -142,7 +142,7 @@ async def test_a_bounce_is_no_answer(office: PostOffice, tmp_path: Path) -> None
         assert await house.answers(await house.broker.store.get(inquiry)) == [["Memcached"]]
 
 
-async def test_a_reply_that_came_while_nobody_listened_is_not_lost(
+async def test_a_reply_that_came_while_no_daemon_listened_is_not_lost(
     office: PostOffice, tmp_path: Path
 ) -> None:
     async with a_house(office, tmp_path) as house:
@@ -173,7 +173,7 @@ async def test_after_the_signing_key_has_changed_an_earlier_letter_hears_its_out
         await office.reply(office.known, name, "2")
         assert await house.answers(await house.broker.store.get(first)) == [["Memcached"]]
         await office.until(lambda: not office.messages()[0].answerable)
-        # Whatever else there was to say is said before the next question.
+        # Any other line would be said before the next question.
         await asked(office, house)
         assert [letter["In-Reply-To"] for letter in office.letters] == [None, name, None]
 
@@ -226,7 +226,7 @@ async def test_letters_go_and_come_encrypted(dovecot: Dovecot, tmp_path: Path, s
         assert await house.answers(await house.broker.store.get(inquiry)) == [["Redis"]]
 
 
-async def test_a_server_that_nobody_vouches_for_gets_nothing(dovecot: Dovecot, tmp_path: Path) -> None:
+async def test_a_server_with_an_unknown_certificate_gets_nothing(dovecot: Dovecot, tmp_path: Path) -> None:
     certify(tmp_path)
     folder = dovecot.ca_file.parent
     async with opened(

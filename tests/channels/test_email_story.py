@@ -58,7 +58,7 @@ async def office(dovecot: Dovecot, tmp_path: Path) -> AsyncIterator[Office]:
         await office("down")
 
 
-async def test_whoever_was_added_in_capital_letters_may_answer(office: Office) -> None:
+async def test_a_person_who_was_added_in_capital_letters_may_answer(office: Office) -> None:
     post = office.post
     added = await office("people", "add", "ana", "--identity", "mail:Ana@Example.TEST")
     assert added.returncode == 0
@@ -75,7 +75,7 @@ async def test_whoever_was_added_in_capital_letters_may_answer(office: Office) -
 
 
 @pytest.mark.promise("spec/82", "spec/136")
-async def test_somebody_joins_answers_by_reply_and_then_behind_a_link(office: Office) -> None:
+async def test_a_person_joins_answers_by_reply_and_then_behind_a_link(office: Office) -> None:
     post = office.post
     code = (await office("people", "add", "ana")).stdout.strip()
     await post.write(post.known, code)

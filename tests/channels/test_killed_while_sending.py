@@ -79,7 +79,7 @@ async def office(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.mark.promise("trust/86")
-async def test_a_question_whose_sender_was_killed_has_one_message_that_can_be_pressed(office: Office) -> None:
+async def test_after_a_kill_while_sending_one_message_of_the_question_can_be_pressed(office: Office) -> None:
     vendor = office.vendor
     await office.start()
     assert (await office("people", "add", "ana", "--identity", f"chat:{vendor.known}")).returncode == 0

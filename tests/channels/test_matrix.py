@@ -150,7 +150,7 @@ async def test_a_thread_a_reminder_and_words_of_others_are_told_apart(
         assert list(matrix.told(matrix.stranger)) == []
 
 
-async def test_whoever_shares_the_account_can_answer(matrix: MatrixHouse, tmp_path: Path) -> None:
+async def test_a_person_who_shares_the_account_can_answer(matrix: MatrixHouse, tmp_path: Path) -> None:
     async with a_house(matrix, tmp_path) as house:
         await house.people.add("owner", [(NAME, matrix.bot)])
         inquiry = await house.ask(options=["Redis", "Memcached"])
@@ -161,7 +161,7 @@ async def test_whoever_shares_the_account_can_answer(matrix: MatrixHouse, tmp_pa
         assert settled.closing.by == "owner"
 
 
-async def test_nothing_that_was_said_while_nobody_listened_is_missed(
+async def test_nothing_that_was_said_while_no_daemon_listened_is_missed(
     matrix: MatrixHouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matrix_api, "PAGE", 2)
@@ -195,13 +195,13 @@ async def test_only_known_people_can_invite_it_and_are_understood_alone_with_it(
         await matrix.send(matrix.known, "m.room.message", words, ours)
         assert await house.answers(inquiry) == [["Memcached"]]
 
-        # Whoever becomes known later need not invite it again.
+        # A person who becomes known later need not repeat the invitation.
         await house.people.add("bo", [(NAME, matrix.stranger)])
         await matrix.send(matrix.known, "m.room.message", {"msgtype": "m.text", "body": "hello"})
         await matrix.until(lambda: any(call.endswith(f"/join/{theirs}") for call in matrix.calls))
 
 
-async def test_nothing_is_posted_in_an_encrypted_room_and_nobody_writes_there_in_vain(
+async def test_nothing_is_posted_in_an_encrypted_room_and_a_person_who_writes_there_is_told(
     matrix: MatrixHouse, tmp_path: Path
 ) -> None:
     secret = [
@@ -270,7 +270,7 @@ async def test_a_wrong_token_is_found_by_a_check(matrix: MatrixHouse) -> None:
     assert finding.hint.startswith("access_token is not good any more")
 
 
-async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
     nowhere = Matrix(homeserver="http://127.0.0.1:9", access_token="syt_1")
     async with asyncio.timeout(10):
         with pytest.raises(Unavailable):

@@ -128,7 +128,7 @@ def test_a_reaction_counts_with_or_without_the_mark_for_a_picture() -> None:
         assert inbound.odd is (Odd.REACTION if pick is None else None)
 
 
-def test_our_own_events_are_known_by_their_mark_and_nobody_elses_mark_counts() -> None:
+def test_our_own_events_are_known_by_their_mark_and_no_other_mark_counts() -> None:
     ours = messages.message(shown(options=["a", "b"]), WORDS)
     event = {"type": "m.room.message", "event_id": "$1", "sender": "@bot:x", "content": ours}
     assert reading.done(event, "!r:x") is None

@@ -214,7 +214,7 @@ async def test_a_click_on_the_desktop_opens_the_question(monkeypatch: pytest.Mon
     loop, seen = asyncio.get_running_loop(), threading.Event()
 
     def browse(link: str) -> None:
-        # A browser that is there until whoever waits for it has seen it.
+        # A browser that stays open until the test has seen its address.
         loop.call_soon_threadsafe(opened.put_nowait, link)
         seen.wait(SECONDS)
 
@@ -252,7 +252,7 @@ async def test_a_desktop_that_is_gone_is_listened_to_again(monkeypatch: pytest.M
         await listening
 
 
-async def test_a_desktop_whose_clicks_cannot_be_heard_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_desktop_that_does_not_deliver_clicks_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("upcall.channels.desktop.channel.WATCH", "no rule at all")
     async with a_screen() as (address, screen):
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)

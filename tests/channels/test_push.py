@@ -23,7 +23,7 @@ pytestmark = pytest.mark.promise("spec/84")
 
 @dataclass
 class Service:
-    """A push service, and the people whose browsers it knows."""
+    """A push service, and people with the browsers that it knows."""
 
     url: str = ""
     status: int = 201
@@ -64,7 +64,7 @@ def shown(inquiry: Inquiry) -> View:
     return degrading.view(inquiry, Push.capabilities, sentences("en"))
 
 
-async def test_a_question_reaches_every_browser_of_a_person_and_nobody_elses(service: Service) -> None:
+async def test_a_question_reaches_every_browser_of_a_person_and_no_other(service: Service) -> None:
     desk, phone = Device("/desk"), Device("/phone")
     service.people = {"ana": [desk, phone], "ben": [Device("/other")]}
     inquiry = an_inquiry()
@@ -163,6 +163,6 @@ async def test_a_service_that_refuses_or_is_away_is_told_apart(service: Service)
         await channel.show(shown(an_inquiry()), "ana")
 
 
-async def test_whoever_has_allowed_nothing_cannot_be_told(service: Service) -> None:
+async def test_a_person_who_has_allowed_nothing_cannot_be_told(service: Service) -> None:
     with pytest.raises(Refused, match="no browser of 'cleo'"):
         await Push(service, "mailto:ana@example.org").show(shown(an_inquiry()), "cleo")

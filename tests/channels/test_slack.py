@@ -203,7 +203,7 @@ async def test_wrong_tokens_are_found_by_a_check(slack: FakeSlack) -> None:
     assert [finding.ok for finding in await deaf.check()] == [True, False]
 
 
-async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
     nowhere = Slack(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url="http://127.0.0.1:9/api/")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="C1", message="C1/1.1"), "hello")
@@ -219,7 +219,7 @@ def test_slack_says_when_words_were_written() -> None:
 @pytest.mark.promise("trust/49", "trust/86")
 @pytest.mark.parametrize("answered_meanwhile", [False, True])
 @pytest.mark.parametrize("address", [FakeSlack.place, FakeSlack.direct])
-async def test_a_message_whose_reply_was_lost_is_found_and_not_shown_twice(
+async def test_after_a_lost_reply_the_message_is_found_and_not_shown_twice(
     slack: FakeSlack, tmp_path: Path, address: str, *, answered_meanwhile: bool
 ) -> None:
     async with a_house(slack, tmp_path, address=address) as house:

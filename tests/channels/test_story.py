@@ -46,7 +46,7 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
 
 
 @pytest.mark.promise("pynchy/38", "spec/77", "spec/135")
-async def test_somebody_joins_and_answers_and_the_asking_shell_goes_on(office: Office) -> None:
+async def test_a_person_joins_and_answers_and_the_asking_shell_goes_on(office: Office) -> None:
     slack = office.slack
     code = (await office("people", "add", "ana")).stdout.strip()
     await slack.write(slack.known, code.lower())
@@ -86,8 +86,8 @@ async def test_what_is_wrong_with_a_channel_is_said(office: Office) -> None:
     refused = await office("channels", "test", "slack", "--place", "C9")
     assert refused.returncode == 1
     assert "✗ C9: Slack says channel_not_found" in refused.stdout
-    gone = await office("people", "remove", "nobody")
-    assert (gone.returncode, "there is no person 'nobody'" in gone.stderr) == (1, True)
+    gone = await office("people", "remove", "zoe")
+    assert (gone.returncode, "there is no person 'zoe'" in gone.stderr) == (1, True)
 
 
 @pytest.mark.promise("trust/51")
@@ -96,7 +96,7 @@ async def test_a_test_of_a_channel_that_is_busy_fails_and_says_so(office: Office
     busy = await office("channels", "test", "slack", "--within", "2s")
     assert busy.returncode == 1, busy.stdout
     assert "✗ C1: Slack is busy" in busy.stdout
-    assert "No route leads there" not in busy.stdout
+    assert "No route leads to this channel" not in busy.stdout
     assert (await office("channels", "test", "slack", "--within", "2s", "--json")).returncode == 1
 
 

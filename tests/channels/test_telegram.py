@@ -256,7 +256,7 @@ WRITTEN = json.dumps(
 
 
 class Settling(BareInbox):
-    """An inbox in which a question is settled while somebody ticks a box."""
+    """An inbox in which a question is settled while a person ticks a box."""
 
     def __init__(self) -> None:
         super().__init__(again=True)
@@ -311,7 +311,7 @@ async def test_only_telegram_is_heard_and_only_what_is_kept_is_confirmed(
     assert reply.status == status
 
 
-async def test_nobody_is_heard_through_a_webhook_that_was_not_set_up(telegram: FakeTelegram) -> None:
+async def test_no_update_is_taken_through_a_webhook_that_was_not_set_up(telegram: FakeTelegram) -> None:
     channel = telegram.channel()
     assert (
         await channel.called(Callback(method="POST", url=HOOK, body=b"{}"), BareInbox(again=True))
@@ -319,7 +319,7 @@ async def test_nobody_is_heard_through_a_webhook_that_was_not_set_up(telegram: F
     await channel.close()
 
 
-async def test_a_press_on_what_nobody_was_shown_holds_up_nothing(
+async def test_a_press_on_what_was_never_shown_holds_up_nothing(
     telegram: FakeTelegram, tmp_path: Path
 ) -> None:
     async with a_house(telegram, tmp_path) as house:
@@ -389,7 +389,7 @@ def test_settings_that_cannot_work_are_said_at_once(token: str, secret: str, url
         Telegram(bot_token=token, webhook_secret=secret, url=url)
 
 
-async def test_nobody_at_the_other_end_is_unavailable_and_not_refused() -> None:
+async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
     nowhere = Telegram(bot_token="1:a", api_url="http://127.0.0.1:9")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="1", message="1/1"), "hello")

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from tests.channels.fake_telegram import problem_with
 from tests.channels.looks import WORDS, seen
 from tests.domain.test_degrading import an_inquiry
-from upcall.channels.telegram.draft import Draft, Pressed, read, written
+from upcall.channels.telegram.form_state import FormState, Pressed, button_data, pressed_in
 from upcall.channels.telegram.messages import (
     CAPABILITIES,
     QUOTED,
@@ -128,8 +128,8 @@ def test_a_message_that_is_not_on_record_yet_shows_the_question_and_nothing_to_p
 
 def test_the_second_question_shows_what_was_said_to_the_first() -> None:
     shown = seen("several questions", CAPABILITIES)
-    draft = Draft.blank(2).with_given(0, Given(words="Valkey, see @docs")).at(1)
-    assert drawn(message(shown, WORDS, draft)) == (
+    state = FormState.blank(2).with_given(0, Given(words="Valkey, see @docs")).at(1)
+    assert drawn(message(shown, WORDS, state)) == (
         "❓ Provide input · claude · shop · a7\n\n**1)**\n```Which cache?```\n“Valkey, see `@docs`“\n\n"
         "**2)**\n```What name?```\n\n"
         "Reply with free text.\n"
@@ -161,7 +161,7 @@ AGENT = "💶 ask @ana or /stop #now a@b.example and $USD, see https://evil.exam
 
 
 @pytest.mark.promise("trust/64")
-def test_whatever_an_agent_wrote_stands_in_code_where_telegram_finds_neither_names_nor_links() -> None:
+def test_agent_text_stands_in_code_where_telegram_finds_neither_names_nor_links() -> None:
     question = {"question": AGENT, "header": "evil.com", "options": ["@ana evil.com", "b"], "context": AGENT}
     inquiry = an_inquiry(**question)
     inquiry = replace(inquiry, origin=replace(inquiry.origin, agent="evil.com @ana"))
@@ -188,8 +188,8 @@ def test_our_own_address_can_be_followed() -> None:
 def test_what_is_sent_has_never_more_entities_than_telegram_heeds(count: int) -> None:
     names = "@ana " * count
     shown = replace(seen("several questions", CAPABILITIES), heading=names[:190], progress=names[:190])
-    draft = Draft.blank(2).with_given(0, Given(words=names[:1900])).at(1)
-    content = message(shown, WORDS, draft)
+    state = FormState.blank(2).with_given(0, Given(words=names[:1900])).at(1)
+    content = message(shown, WORDS, state)
     assert problem_with(sent(content)) is None
     # What was said stays a quotation, from which it is read again.
     quoted = [
@@ -220,24 +220,24 @@ def sent(content: Content) -> dict[str, Any]:
 )
 def test_what_a_button_carries_fits_and_comes_back(picks: list[set[int]], step: int) -> None:
     picked = tuple(Given(picks=tuple(sorted(each))) for each in picks)
-    draft = Draft(step=step if step < len(picked) else None, given=picked)
+    state = FormState(step=step if step < len(picked) else None, given=picked)
     inquiry = "0" * 26
     for current in (False, True):
-        data = written(inquiry, draft, current=current)
+        data = button_data(inquiry, state, current=current)
         assert len(data.encode()) <= 64
-        assert read(data) == Pressed(inquiry=inquiry, draft=draft, current=current)
+        assert pressed_in(data) == Pressed(inquiry=inquiry, state=state, current=current)
 
 
 @pytest.mark.parametrize("data", ["", "x", "a:b:c", "a:7:1.1", "a:-1:1", "a:0:ü", "a:!:?"])
 def test_what_is_not_a_button_of_ours_is_nothing(data: str) -> None:
-    assert read(data) is None
+    assert pressed_in(data) is None
 
 
 def test_words_that_are_no_longer_there_are_asked_for_again() -> None:
-    draft = Draft(step=None, given=(Given(picks=(0,)), Given(words="a"), Given(words="b")))
-    again = read(written("i", draft), ["a"])
+    state = FormState(step=None, given=(Given(picks=(0,)), Given(words="a"), Given(words="b")))
+    again = pressed_in(button_data("i", state), ["a"])
     assert again is not None
-    assert again.draft == Draft(step=2, given=(Given(picks=(0,)), Given(words="a"), Given()))
+    assert again.state == FormState(step=2, given=(Given(picks=(0,)), Given(words="a"), Given()))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

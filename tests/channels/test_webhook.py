@@ -107,7 +107,7 @@ async def test_what_may_work_later_is_tried_again_and_who_is_busy_says_when(
     await channel.close()
 
 
-async def test_nobody_there_is_unavailable() -> None:
+async def test_an_address_that_cannot_be_reached_is_unavailable() -> None:
     channel = Webhook(url="http://127.0.0.1:1/hook", secret=SECRET)
     with pytest.raises(Unavailable, match="cannot be reached"):
         await channel.show(VIEW, "ops")

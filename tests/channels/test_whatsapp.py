@@ -36,7 +36,7 @@ class TestWhatsApp(DirectChannelContract):
 
 
 class Templated(FakeWhatsApp):
-    """One whose channel has a template."""
+    """A number of a business with a template."""
 
     @override
     def channel(self, template: str = "upcall_question") -> WhatsApp:
@@ -124,7 +124,7 @@ async def test_a_press_on_what_is_over_hears_the_answer_that_stands(
         assert "Memcached — by web" in whatsapp.told(whatsapp.known)[-1]
 
 
-async def test_somebody_who_hides_their_number_is_known_by_their_id(
+async def test_a_person_who_hides_their_number_is_known_by_their_id(
     whatsapp: FakeWhatsApp, tmp_path: Path
 ) -> None:
     whatsapp.phones = False
@@ -137,7 +137,7 @@ async def test_somebody_who_hides_their_number_is_known_by_their_id(
         await whatsapp.until(lambda: len(whatsapp.told(whatsapp.stranger)) == 1)
 
 
-async def test_somebody_who_was_added_by_their_number_may_answer(
+async def test_a_person_who_was_added_by_their_number_may_answer(
     whatsapp: FakeWhatsApp, tmp_path: Path
 ) -> None:
     async with a_house(whatsapp, tmp_path) as house:
@@ -343,7 +343,7 @@ async def test_a_message_is_told_by_its_id_and_its_writer_by_theirs(whatsapp: Fa
         (VERIFY_TOKEN, "", 403, b""),
     ],
 )
-async def test_the_address_is_ours_only_for_whoever_knows_the_word(
+async def test_the_address_is_verified_only_with_the_agreed_word(
     whatsapp: FakeWhatsApp, token: str, mode: str, status: int, body: bytes
 ) -> None:
     query = {"hub.mode": mode, "hub.verify_token": token, "hub.challenge": "4711"}
@@ -363,7 +363,7 @@ async def test_a_wrong_token_and_a_missing_address_are_found_by_a_check(whatsapp
     await local.close()
 
 
-async def test_an_address_that_is_none_is_refused_and_nobody_at_the_other_end_is_unavailable(
+async def test_an_address_that_is_none_is_refused_and_a_vendor_that_cannot_be_reached_is_unavailable(
     whatsapp: FakeWhatsApp,
 ) -> None:
     channel = whatsapp.channel()

@@ -48,7 +48,7 @@ VENDORS: dict[str, tuple[Capabilities, Callable[[View], str | None]]] = {
 
 
 def asked(character: str, width: int, count: int, **more: Any) -> Inquiry:
-    """A question whose labels and descriptions have so many characters each."""
+    """A question with labels and descriptions of so many characters each."""
     options = [
         {"label": f"{number}" + character * (width - 1), "description": character * min(4 * width, 150)}
         for number in range(count)

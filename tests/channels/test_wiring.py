@@ -72,7 +72,7 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: 
     assert caught.value.message.startswith("channels.chat: slack needs a library")
 
 
-async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_somebodys(
+async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_a_persons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Slack, "capabilities", replace(Slack.capabilities, link=True))

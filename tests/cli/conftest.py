@@ -77,7 +77,7 @@ class Program:
             waiting = int(line)
 
     def parked(self, *words: str) -> str:
-        """The ref of a question that is open while nobody waits."""
+        """The ref of an open question without a waiting call."""
         done = self("ask", *words, "--timeout", "0", "--json")
         assert done.returncode == 12, done.stderr
         ref: str = json.loads(done.stdout)["ref"]

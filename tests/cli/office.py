@@ -1,4 +1,4 @@
-"""A daemon whose runs are moved on by the test itself, on a real socket and a thread of its own."""
+"""A daemon on a real socket and a thread of its own; the test moves its runs on."""
 
 import asyncio
 import subprocess

@@ -53,7 +53,7 @@ def test_a_rejection_exits_10_and_its_reason_goes_to_standard_error(shared: Prog
 
 @pytest.mark.promise("spec/68")
 def test_the_end_of_the_ttl_exits_11(shared: Program) -> None:
-    _, asking = shared.asking("Anybody?", "--ttl", "1s")
+    _, asking = shared.asking("Ready?", "--ttl", "1s")
     done = ended(asking)
     assert (done.returncode, done.stdout) == (11, "")
     assert "expired" in done.stderr

@@ -15,9 +15,9 @@ echo codex-cli 0.166.0
 
 
 @pytest.fixture
-def somebody(tmp_path: Path, upcall: Program) -> Path:
-    """The home folder of somebody who has Codex, and nothing else."""
-    folder = tmp_path / "somebody"
+def user_home(tmp_path: Path, upcall: Program) -> Path:
+    """The home folder of a user who has Codex, and nothing else."""
+    folder = tmp_path / "user"
     (folder / "bin").mkdir(parents=True)
     (folder / "bin/codex").write_text(CODEX)
     (folder / "bin/codex").chmod(0o755)
@@ -34,7 +34,7 @@ def findings(upcall: Program, *words: str) -> tuple[int, dict[tuple[str, str], A
     return done.returncode, {(each["about"].split(",")[0], each["name"]): each for each in told["checks"]}
 
 
-def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, somebody: Path) -> None:
+def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, user_home: Path) -> None:
     code, found = findings(upcall)
 
     assert code == 0
@@ -47,7 +47,7 @@ def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, somebod
     assert not upcall.home.exists()
 
 
-def test_an_agent_that_is_asked_for_has_to_be_there_and_set_up(upcall: Program, somebody: Path) -> None:
+def test_an_agent_that_is_asked_for_has_to_be_there_and_set_up(upcall: Program, user_home: Path) -> None:
     assert findings(upcall, "codex")[1]["codex", "set up"]["state"] == "failed"
     assert findings(upcall, "claude")[1]["claude", "program"]["state"] == "failed"
     upcall("setup", "codex", "--yes")
@@ -58,8 +58,8 @@ def test_an_agent_that_is_asked_for_has_to_be_there_and_set_up(upcall: Program, 
     assert found["codex", "patience"]["says"] == "Upcall holds a call for 30 min, and codex waits for 24h"
 
 
-def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, somebody: Path) -> None:
-    settings = somebody / ".codex/config.toml"
+def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, user_home: Path) -> None:
+    settings = user_home / ".codex/config.toml"
     settings.parent.mkdir()
     settings.write_text('[mcp_servers.upcall]\ncommand = "upcall-gone"\nargs = ["mcp", "--wait", "block"]\n')
     code, found = findings(upcall, "codex")
@@ -70,7 +70,7 @@ def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, some
 
 
 @pytest.mark.promise("spec/72")
-def test_a_daemon_its_tokens_and_its_database_are_looked_at(upcall: Program, somebody: Path) -> None:
+def test_a_daemon_its_tokens_and_its_database_are_looked_at(upcall: Program, user_home: Path) -> None:
     upcall.parked("Which cache?")
     found = findings(upcall)[1]
     names = ("settings", "home", "daemon", "tokens", "database")
@@ -84,7 +84,7 @@ def test_a_daemon_its_tokens_and_its_database_are_looked_at(upcall: Program, som
     assert found["Upcall", "settings"]["state"] == "failed"
 
 
-def test_a_database_that_is_none_is_found_out(upcall: Program, somebody: Path) -> None:
+def test_a_database_that_is_none_is_found_out(upcall: Program, user_home: Path) -> None:
     upcall.home.mkdir(mode=0o700)
     database = upcall.home / "upcall.db"
     database.write_bytes(b"something else" * 100)
@@ -95,7 +95,7 @@ def test_a_database_that_is_none_is_found_out(upcall: Program, somebody: Path) -
     assert "cannot be read" in found["Upcall", "database"]["says"]
 
 
-def test_a_daemon_elsewhere_that_does_not_answer_is_found_out(upcall: Program, somebody: Path) -> None:
+def test_a_daemon_elsewhere_that_does_not_answer_is_found_out(upcall: Program, user_home: Path) -> None:
     upcall.environment |= {"UPCALL_URL": "http://127.0.0.1:9", "UPCALL_TOKEN": "x"}
     code, found = findings(upcall)
 
@@ -104,7 +104,7 @@ def test_a_daemon_elsewhere_that_does_not_answer_is_found_out(upcall: Program, s
     assert ("Upcall", "database") not in found
 
 
-def test_people_read_one_finding_a_line(upcall: Program, somebody: Path) -> None:
+def test_people_read_one_finding_a_line(upcall: Program, user_home: Path) -> None:
     done = upcall("doctor", "codex")
 
     assert done.returncode == 1
@@ -112,7 +112,7 @@ def test_people_read_one_finding_a_line(upcall: Program, somebody: Path) -> None
     assert "Next: upcall setup codex\n" in done.stdout
 
 
-def test_a_program_that_only_ends_is_told_from_one_that_asks(upcall: Program, somebody: Path) -> None:
+def test_a_program_that_only_ends_is_told_from_one_that_asks(upcall: Program, user_home: Path) -> None:
     upcall("setup", "codex", "--yes")
     code, found = findings(upcall, "codex", "--ask")
 
@@ -140,16 +140,16 @@ DENIALS = {
     [(name, *denial) for name, each in DENIALS.items() for denial in each],
 )
 def test_setup_and_doctor_see_what_denies_the_tools(
-    upcall: Program, somebody: Path, name: str, file: str, text: str, said: str
+    upcall: Program, user_home: Path, name: str, file: str, text: str, said: str
 ) -> None:
     upcall.environment.pop("XDG_CONFIG_HOME")
-    (somebody / file).parent.mkdir(parents=True)
-    (somebody / file).write_text(text)
+    (user_home / file).parent.mkdir(parents=True)
+    (user_home / file).write_text(text)
     for _ in range(2):
         done = upcall("setup", name, "--yes")
         assert done.returncode == 1
         assert said in done.stderr
-        assert str(somebody / file) in done.stderr
+        assert str(user_home / file) in done.stderr
         assert "Next: " in done.stderr
         assert "can ask you now" not in done.stdout
     finding = findings(upcall, name)[1][name, "allowed"]
@@ -158,7 +158,7 @@ def test_setup_and_doctor_see_what_denies_the_tools(
 
 
 @pytest.mark.promise("trust/82")
-def test_what_denies_the_tools_in_the_folder_of_work_is_seen(upcall: Program, somebody: Path) -> None:
+def test_what_denies_the_tools_in_the_folder_of_work_is_seen(upcall: Program, user_home: Path) -> None:
     upcall("setup", "claude", "--yes")
     local = upcall.home.parent / ".claude/settings.local.json"
     local.parent.mkdir()
@@ -167,7 +167,7 @@ def test_what_denies_the_tools_in_the_folder_of_work_is_seen(upcall: Program, so
 
 
 @pytest.mark.promise("trust/82")
-def test_setup_says_that_the_program_is_missing(upcall: Program, somebody: Path) -> None:
+def test_setup_says_that_the_program_is_missing(upcall: Program, user_home: Path) -> None:
     done = upcall("setup", "claude", "--yes")
     assert done.returncode == 0
     assert "'claude' is not installed" in done.stderr
@@ -179,11 +179,11 @@ def test_setup_says_that_the_program_is_missing(upcall: Program, somebody: Path)
 @pytest.mark.promise("trust/84")
 @pytest.mark.parametrize("name", ["gemini", "mybot"])
 def test_a_run_fails_at_once_where_the_extra_of_its_agent_is_missing(
-    upcall: Program, somebody: Path, name: str
+    upcall: Program, user_home: Path, name: str
 ) -> None:
-    (somebody / "bin/gemini").write_text("#!/bin/sh\necho 0.61.0\n")
-    (somebody / "bin/gemini").chmod(0o755)
-    hidden = somebody / "without"
+    (user_home / "bin/gemini").write_text("#!/bin/sh\necho 0.61.0\n")
+    (user_home / "bin/gemini").chmod(0o755)
+    hidden = user_home / "without"
     hidden.mkdir()
     (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['acp'] = None\n")
     upcall.environment["PYTHONPATH"] = str(hidden)

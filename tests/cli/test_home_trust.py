@@ -83,7 +83,7 @@ def test_a_token_that_was_revoked_since_the_backup_stays_revoked(upcall: Program
     upcall("down")
     restored = upcall("restore", str(copy))
     assert restored.returncode == 0, restored.stderr
-    assert "still: ana" in restored.stdout
+    assert "Still revoked, as before the restore: ana" in restored.stdout
     upcall("status")
 
     def lets_in(secret: str) -> bool:

@@ -3,6 +3,7 @@
 import logging
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,25 @@ def test_every_line_of_a_daemons_log_is_its_own(upcall: Program) -> None:
         assert line.startswith("    | ") or LINE.fullmatch(line), line
         assert line.isprintable(), line
     assert not any(line.startswith(FORGED) for line in log.splitlines())
+
+
+@pytest.mark.promise("trust/31")
+def test_a_folder_with_a_line_end_in_its_name_forges_no_line(upcall: Program, tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+    program.chmod(0o755)
+    upcall.home.mkdir()
+    settings = f'token_in_path = true\nwork_tree_server = "here"\n[agents.claude]\nprogram = "{program}"\n'
+    (upcall.home / "upcall.toml").write_text(settings)
+    folder = tmp_path / f"work\n{FORGED}\x1b[2J"
+    folder.mkdir()
+    (folder / ".mcp.json").write_text("{no JSON")
+    begun = upcall("run", "claude", "Tidy up", "--cwd", str(folder), "--wait")
+    assert begun.returncode == 1, begun.stderr
+    upcall("down")
+    log = (upcall.home / "daemon.log").read_text()
+    assert "run 1 cannot be started" in log
+    for line in log.splitlines():
+        assert LINE.fullmatch(line), line
+        assert line.isprintable(), line
+        assert not line.startswith(FORGED), line

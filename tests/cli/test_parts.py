@@ -233,7 +233,7 @@ def test_a_home_that_is_another_users_and_open_to_others_is_refused_with_a_way_o
     def chmod(path: Path, mode: int) -> None:
         raise PermissionError(1, "Operation not permitted", str(path), mode)
 
-    # What the system says to whoever is not the owner; root would be obeyed.
+    # The error for a user who is not the owner; root would succeed.
     monkeypatch.setattr(Path, "chmod", chmod)
     with pytest.raises(InvalidSetting, match="belongs to another user") as refused:
         Home(tmp_path / "volume").create()

@@ -15,7 +15,7 @@ from upcall.cli.picker.keys import (
     UP,
     keys,
 )
-from upcall.cli.picker.picker import Decline, Deed, Leave, Picker, Send
+from upcall.cli.picker.picker import Decline, Leave, Picker, PickerAction, Send
 from upcall.cli.render.terminal import Paint
 
 NOW = 1_900_000_000.0
@@ -45,7 +45,7 @@ def an_inquiry(ref: str, *questions: dict[str, Any], **fields: Any) -> dict[str,
     }
 
 
-def pressed(picker: Picker, *presses: str) -> Deed | None:
+def pressed(picker: Picker, *presses: str) -> PickerAction | None:
     deed = None
     for key in presses:
         deed = picker.press(key)
@@ -303,7 +303,7 @@ def test_an_approval_is_remembered_by_the_rule_that_was_chosen() -> None:
     pressed(picker, ENTER)
     assert "Approve counts for this time only." in shown(picker)
     pressed(picker, "a", "a")
-    assert "Approve is remembered for whatever begins with git push" in shown(picker)
+    assert "Approve is remembered for everything that begins with git push" in shown(picker)
     deed = pressed(picker, "1")
     assert isinstance(deed, Send)
     assert (deed.answers, deed.remember) == ([["Approve"]], "prefix")

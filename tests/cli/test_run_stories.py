@@ -32,7 +32,7 @@ sys.exit(3 if "fail" in task else 0)
 
 @pytest.fixture
 def upcall(tmp_path: Path) -> Iterator[Program]:
-    """A home whose agent `scripted` is the program above."""
+    """A home with an agent `scripted`, the program above."""
     script = tmp_path / "agent.py"
     script.write_text(AGENT)
     program = Program(tmp_path / "home")
@@ -128,7 +128,7 @@ def test_a_session_stays_taken_while_its_program_lives_even_if_attach_is_killed(
     attached.wait()
     refused = upcall("attach", "1")
     assert refused.returncode == 1
-    assert "somebody else works in the session" in refused.stderr
+    assert "another process works in the session" in refused.stderr
     os.kill(child, signal.SIGTERM)
     # Its output ends with it.
     rest_of(attached)

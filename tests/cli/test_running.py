@@ -75,7 +75,7 @@ def test_a_runtime_file_that_names_somebody_elses_process_is_seen_through(upcall
     assert upcall("down").stdout == "Upcall is not running.\n"
     assert upcall("status").returncode == 0
     assert upcall.pid not in {told["pid"], 1}
-    # The address is the one from before, so whoever was told it finds this daemon too.
+    # The address is the earlier one, so clients that know it find this daemon too.
     assert json.loads((upcall.home / "run.json").read_text())["url"] == told["url"]
 
 

@@ -121,18 +121,18 @@ def test_a_run_with_several_questions_is_asked_back_which_one(office: Office) ->
     refs = [office.ask(number)["ref"] for _ in range(2)]
     done = office.upcall("answer", number, "Redis")
     assert done.returncode == 1
-    assert done.stderr.startswith("upcall: run 1 has 2 open questions. Next: say which: ")
+    assert done.stderr.startswith("upcall: run 1 has 2 open questions. Next: answer one of them: ")
     assert all(f'upcall answer {ref} "Redis"' in done.stderr for ref in refs)
     assert {inquiry["state"] for inquiry in office.upcall.json("status")["waiting"]} == {"open"}
 
 
 def test_a_finished_run_takes_no_answer_and_says_what_to_do_instead(office: Office) -> None:
     number = office.begin()
-    assert "asks nothing at the moment" in office.upcall("answer", number, "Redis").stderr
+    assert "run 1 has no open question" in office.upcall("answer", number, "Redis").stderr
     office.move(number, **FAILED)
     done = office.upcall("answer", number, "Redis")
     assert done.returncode == 1
-    assert "run 1 failed: exit_code 3: it waits for no answer" in done.stderr
+    assert "run 1 has no open question; it failed: exit_code 3" in done.stderr
     assert "upcall say 1" in done.stderr
 
 
@@ -181,15 +181,18 @@ def test_a_run_is_cancelled_and_tried_again(office: Office) -> None:
     again = office.upcall("cancel", number)
     assert again.returncode == 1
     assert "over" in again.stderr
-    assert office.upcall("retry", number).stdout.startswith("Run 2 tries again what run 1 was to do.")
+    assert office.upcall("retry", number).stdout.startswith("Run 2 repeats run 1.")
     assert office.upcall.json("show", "2")["retry_of"] == 1
 
 
 def test_what_is_said_to_a_run_is_told_how_it_was_heard(office: Office) -> None:
     number = office.begin()
-    assert office.upcall("say", number, "use the new API").stdout == "Run 1 has heard it.\n"
+    assert office.upcall("say", number, "use the new API").stdout == "Run 1 has your message.\n"
     office.move(number, **COMPLETED)
-    assert office.upcall("say", number, "-", stdin="now a test\n").stdout == "Run 1 goes on with it.\n"
+    assert (
+        office.upcall("say", number, "-", stdin="now a test\n").stdout
+        == "Run 1 continues with your message.\n"
+    )
     assert office.runs.said == ["use the new API", "now a test"]
 
 

@@ -40,7 +40,7 @@ def test_a_losing_answer_has_the_winner_in_its_json(shared: Program) -> None:
 
 @pytest.mark.promise("spec/148")
 def test_an_expired_question_takes_an_answer_only_by_force(shared: Program) -> None:
-    ref, asking = shared.asking("Anybody?", "--ttl", "1s")
+    ref, asking = shared.asking("Ready?", "--ttl", "1s")
     assert ended(asking).returncode == 11
     refused = shared("answer", ref, "late")
     assert refused.returncode == 15

@@ -11,8 +11,8 @@ from tests.cli.test_terminal import Terminal
 
 @pytest.fixture
 def home(tmp_path: Path, upcall: Program) -> Path:
-    """The home folder of somebody who has used Gemini CLI before."""
-    folder = tmp_path / "somebody"
+    """The home folder of a user of Gemini CLI."""
+    folder = tmp_path / "user"
     settings = folder / ".gemini/settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text('{\n  "ui": {}\n}\n')

@@ -158,7 +158,7 @@ def test_words_of_the_agent_cannot_pass_for_ours() -> None:
 
 @pytest.mark.promise("spec/115")
 @given(st.text(max_size=40), INPUTS, st.text(max_size=20))
-def test_whatever_is_sent_is_shown_whole(tool: str, sent: dict[str, Any], cwd: str) -> None:
+def test_an_action_is_shown_whole(tool: str, sent: dict[str, Any], cwd: str) -> None:
     draft = actions.approval(Action(tool=tool, input=sent, cwd=cwd))
     seen = draft.questions[0].text + draft.context
     if draft.redacted:

@@ -195,7 +195,7 @@ def test_bad_attachments_are_refused(attachments: object) -> None:
 
 
 @pytest.mark.promise("spec/138")
-def test_secrets_are_masked_and_counted_before_anybody_sees_them() -> None:
+def test_secrets_are_masked_and_counted_before_a_question_is_stored() -> None:
     token = "ghp_" + "a1B2" * 9
     made = draft({"question": f"May I use {token}?", "context": f"token={token}"})
 
@@ -233,7 +233,7 @@ keys = st.sampled_from(
 
 
 @given(st.dictionaries(keys, json_values, max_size=6))
-def test_whatever_is_sent_is_asked_or_refused_in_our_own_words(sent: dict[str, object]) -> None:
+def test_any_request_is_asked_or_refused_with_an_error_of_ours(sent: dict[str, object]) -> None:
     try:
         made = draft(sent)
     except UpcallError:

@@ -70,7 +70,7 @@ def test_an_ordinary_command_is_shown_without_its_token(command: str) -> None:
     assert asked_about(command.format(token)) == command.format("[redacted: GitHub token]")
 
 
-def test_a_token_in_a_file_that_is_written_is_masked_whatever_else_is_in_it() -> None:
+def test_a_token_in_a_file_that_is_written_is_masked_beside_any_other_text() -> None:
     token = SECRETS["GitHub token"]
     write = Action(
         tool="Write", input={"file_path": "/repo/a.sh", "content": f"x={token}\necho $x | sh\n"}, cwd="/repo"

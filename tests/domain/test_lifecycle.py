@@ -209,7 +209,7 @@ def test_more_time_is_counted_from_now_and_never_less_than_before() -> None:
     assert applied(lifecycle.extend(an_inquiry(), 60.0, by="ana", now=10.0)).expires_at == 100.0
 
 
-def test_more_time_comes_too_late_for_an_inquiry_whose_time_is_over() -> None:
+def test_more_time_comes_too_late_for_an_expired_inquiry() -> None:
     assert isinstance(applied(lifecycle.extend(an_inquiry(), 60.0, by="ana", now=100.0)).state, Expired)
 
 
@@ -285,7 +285,7 @@ class Life(RuleBasedStateMachine):
         self.apply(end(self.inquiry, a_closing(self.now, reason="because")))
 
     @rule()
-    def somebody_looks_at_the_clock(self) -> None:
+    def the_expiry_task_runs(self) -> None:
         self.apply(lifecycle.expire(self.inquiry, self.now))
         assert not self.inquiry.is_open or self.now < self.inquiry.expires_at
 

@@ -18,7 +18,7 @@ def settled(change: Change | None) -> Inquiry:
 
 def test_the_result_of_its_own_call_is_evidence() -> None:
     answered = settled(answering("Red")(an_inquiry(request_key="call-1")))
-    assert resume.is_evidence(answered, "call-1", "whatever the program makes of it")
+    assert resume.is_evidence(answered, "call-1", "a text of the program's own")
 
 
 @pytest.mark.promise("spec/95")

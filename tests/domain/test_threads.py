@@ -44,7 +44,7 @@ def in_thread(**changes: Any) -> Inquiry:
 
 
 class Conversation(RuleBasedStateMachine):
-    """A thread as a store would keep it, and everybody who acts in it, in any order."""
+    """A thread as a store would keep it, and all who act in it, in any order."""
 
     @initialize()
     def begin(self) -> None:
@@ -76,7 +76,7 @@ class Conversation(RuleBasedStateMachine):
         who=st.booleans(),
     )
     def decide(self, how: str, who: bool) -> None:  # noqa: FBT001 - drawn by the machine
-        """Somebody acts on the active prompt, or on one that waits or is over."""
+        """A person acts on the active prompt, or on one that waits or is over."""
         names = list(self.asked) if who else [cast("Inquiry", self.active).id]
         for name in names[:1]:
             inquiry = self.asked[name]
@@ -157,7 +157,7 @@ class Conversation(RuleBasedStateMachine):
         assert len(unresolved) <= 1
 
     @invariant()
-    def nobody_waits_while_the_turn_is_free(self) -> None:
+    def no_prompt_waits_while_the_turn_is_free(self) -> None:
         assert self.active is not None or not any(one.is_queued for one in self.asked.values())
 
     @invariant()
@@ -216,7 +216,7 @@ def test_every_end_is_one_of_three(step: Any, state: str, reason: str) -> None:
     assert (prompt["prompt_state"], prompt["reason"], prompt["answers"]) == (state, reason, [])
 
 
-def test_what_was_never_put_to_anybody_leaves_no_item() -> None:
+def test_an_inquiry_that_was_never_asked_leaves_no_item() -> None:
     withdrawn = lifecycle.cancel(in_thread(), a_closing())
     assert withdrawn is not None
     effects = prompts.consequences(withdrawn)
@@ -258,7 +258,7 @@ def test_an_answer_by_force_comes_after_the_prompt_was_resolved() -> None:
     assert prompts.is_resolved(forced.inquiry)
 
 
-def test_what_is_denied_for_want_of_anybody_waiting_is_resolved_at_once() -> None:
+def test_an_approval_that_is_denied_because_its_asker_is_gone_is_resolved_at_once() -> None:
     asked = replace(in_thread(), kind=Kind.APPROVAL, state=Open())
     denied = lifecycle.deny(asked, Closing(by="policy", via="worker_end", at=NOW, reason="worker_ended"))
     assert denied is not None

@@ -97,7 +97,7 @@ def test_several_questions_are_numbered_the_way_they_are_answered() -> None:
     )
 
 
-def test_an_approval_numbers_approve_before_deny_whatever_the_asker_sent() -> None:
+def test_an_approval_numbers_approve_before_deny_in_every_case() -> None:
     question = Question(text="Delete the branch?", options=(Option(label="Deny"), Option(label="Approve")))
     assert prompt_text(an_inquiry(question, kind=Kind.APPROVAL)) == (
         "❓ Approval needed:\n"
@@ -176,7 +176,7 @@ def test_an_open_inquiry_is_waiting() -> None:
     assert resolution_text(an_inquiry()) == "… Waiting for an answer"
 
 
-def test_a_secret_answer_is_told_to_the_model_and_to_nobody_else() -> None:
+def test_a_secret_answer_is_told_to_the_model_only() -> None:
     inquiry = replace(an_inquiry(), secret=True, state=answered(("hunter2",)))
     assert resolution_text(inquiry) == "✓ Answered — by Ana"
     assert answer_text(inquiry) == "The user answered: hunter2"
@@ -196,7 +196,7 @@ def test_the_model_is_told_several_answers_line_by_line() -> None:
     )
 
 
-def test_the_model_is_told_when_nobody_answered_and_a_policy_did() -> None:
+def test_the_model_is_told_when_a_policy_answered_instead_of_a_person() -> None:
     by_policy = answered(("Deny",), closing=BY_POLICY)
     assert answer_text(replace(an_inquiry(), state=by_policy)) == (
         "No answer came in time; by policy the answer is: Deny"

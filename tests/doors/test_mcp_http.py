@@ -286,16 +286,18 @@ async def test_a_token_has_a_limited_number_of_sessions(house: House, http: http
 
 
 @asynccontextmanager
-async def streaming(http: httpx2.AsyncClient, token: str = AGENT_TOKEN) -> AsyncIterator[httpx2.Response]:
-    """A connection of the older transport, once its endpoint was told."""
+async def streaming(
+    http: httpx2.AsyncClient, token: str = AGENT_TOKEN
+) -> AsyncIterator[tuple[httpx2.Response, str]]:
+    """A connection of the older transport, once it was told where to post; nowhere if it was refused."""
     async with http.stream("GET", "/sse", headers=bearer(token) | ACCEPT) as stream:
         # Reading is not finished before the block is: that would close the connection.
         events = _events(stream)
         if stream.status_code == 200:
-            await anext(events)
+            yield stream, (await anext(events))["data"]
         else:
             await stream.aread()
-        yield stream
+            yield stream, ""
 
 
 @pytest.mark.promise("trust/87")
@@ -306,16 +308,16 @@ async def test_older_streams_count_as_sessions_of_their_token(house: House, http
     headers = bearer(AGENT_TOKEN) | ACCEPT
     session = await initialized(http)
     async with streaming(http):
-        async with streaming(http) as refused:
+        async with streaming(http) as (refused, _):
             error = refused.json()["error"]
             assert (refused.status_code, error["code"]) == (429, "rate_limited")
             assert "caps.mcp_sessions" in error["hint"]
         assert (await http.post("/mcp", json=message, headers=headers)).status_code == 429
-        async with streaming(http, OTHER_TOKEN) as other:
+        async with streaming(http, OTHER_TOKEN) as (other, _):
             assert other.status_code == 200
         # A session that was ended makes room for a stream.
         assert (await http.delete("/mcp", headers=session)).status_code == 200
-        async with streaming(http) as second:
+        async with streaming(http) as (second, _):
             assert second.status_code == 200
             assert (await http.post("/mcp", json=message, headers=headers)).status_code == 429
     # So does a stream that was closed, as soon as the daemon has noticed.

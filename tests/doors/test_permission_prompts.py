@@ -12,12 +12,14 @@ from tests.doors.test_tools import ASKER, HASTY, PATIENCE, PERSON, asked
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.asker import PIPE, Asker
+from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.definitions import PERMIT
-from upcall.doors.mcp.tools import Asker, Tools, Watching
+from upcall.doors.mcp.link import PlainLink
+from upcall.doors.mcp.tools import Tools, Watching
 
 RUN = Caller(name="claude", role=Role.AGENT, run=3)
-ASKING_RUN = replace(ASKER, caller=RUN, session="s1", named_session=True, workspace="/w")
+ASKING_RUN = Asker.of(RUN, door="mcp", session="s1", workspace="/w", wait=ASKER.wait)
 COMMAND = {"command": "rm -r 'build dir'", "description": "Clean"}
 PROMPT = {"tool_name": "Bash", "input": COMMAND, "tool_use_id": "toolu_1"}
 QUESTIONS = [{"question": "Which database?", "options": [{"label": "Postgres"}, {"label": "SQLite"}]}]
@@ -122,8 +124,8 @@ async def test_it_is_offered_to_runs_and_exists_for_nobody_else(broker: Broker, 
 
 async def test_over_the_wire_it_is_one_block_of_text(tools: Tools) -> None:
     lines: asyncio.Queue[bytes] = asyncio.Queue()
-    peer = Peer(caller=RUN, connection=1, session="s1", wait=0.01)
-    conversation = Conversation(tools, peer, lines.put_nowait, initialized=True)
+    asker = Asker.of(RUN, door=PIPE, session="s1", wait=0.01)
+    conversation = Conversation(tools, asker, PlainLink(1, lines.put_nowait), initialized=True)
     call = {
         "jsonrpc": "2.0",
         "id": 1,

@@ -17,10 +17,11 @@ from upcall.doors.files.folder_watch import FolderWatch
 from upcall.doors.files.inbox import Inbox
 from upcall.doors.files.inotify import Inotify
 from upcall.doors.files.tools import FileTools
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import Asker, ToolResult, Watching
+from upcall.doors.mcp.tools import ToolResult, Watching
 
-ASKER = Asker(caller=Caller(name="files", role=Role.AGENT), session="s", door="")
+ASKER = Asker.of(Caller(name="files", role=Role.AGENT), door="")
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
 QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 

@@ -1,4 +1,4 @@
-"""The program of a container: it asks through the folder of its group and waits, until somebody ends it.
+"""The program of a container: it asks through the folder of its group and waits, until it is ended.
 
 container.py GROUP start TASK
 container.py GROUP resume SESSION

@@ -1,6 +1,6 @@
 """The design "Interactive prompts" of a worker with threads, sentence by sentence, under its preset.
 
-Each test quotes its sentences. The worker is this daemon, the agent is whoever holds an agent's token, and the standard
+Each test quotes its sentences. The worker is this daemon, the agent is a client with an agent's token, and the standard
 thread widget is anything that posts text.
 """
 
@@ -475,7 +475,7 @@ async def test_an_unresolved_prompt_does_not_survive_a_restart(tmp_path: Path) -
 
 
 async def test_without_the_preset_a_prompt_survives(tmp_path: Path) -> None:
-    """Kept otherwise, with those that wait for their turn: the answer reaches whoever asks for it."""
+    """Kept otherwise, with those that wait for their turn: the answer reaches the agent that asks for it."""
     async with House.open(tmp_path) as before:
         inquiry = await asked(before)
         waiting = await asked(before, question="And then?")

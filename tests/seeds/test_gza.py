@@ -58,7 +58,7 @@ For minor uncertainties, make a reasonable choice and document your assumption."
 
 
 class Gza(Program):
-    """A home under the preset, whose agent is the program beside this file."""
+    """A home under the preset, with the program beside this file as its agent."""
 
     def __init__(self, folder: Path, hook: str) -> None:
         super().__init__(folder / "home")
@@ -291,7 +291,7 @@ def test_what_is_no_answer_or_comes_too_late_is_an_error(gza: Gza) -> None:
     gza.until(number, "completed", starts=2)
     late = gza("answer", number, "Memcached")
     assert late.returncode == 1
-    assert f"run {number} completed: it waits for no answer" in late.stderr
+    assert f"run {number} has no open question; it completed" in late.stderr
 
 
 @pytest.mark.promise("gza/28")

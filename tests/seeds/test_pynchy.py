@@ -214,7 +214,7 @@ class Room(Program):
         return await anyio.to_thread.run_sync(lambda: self(*words))
 
     async def up(self) -> None:
-        """Have a daemon, and somebody who may answer in Slack."""
+        """Start a daemon with a person who may answer in Slack."""
         code = (await self.run("people", "add", "ana")).stdout.strip()
         await self.slack.until(self.slack.listening)
         await self.slack.write(self.slack.known, code)

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from upcall.agents.catalogue import UnknownProgram
-from upcall.setup.clients import CLIENTS, Door, Place, files_for
+from upcall.setup.clients import CLIENTS, ServerCommand, UserFolders, files_for
 from upcall.setup.errors import UnusableFile
-from upcall.setup.looking import server_of
-from upcall.setup.plan import File, additions, apply, backup_of, removals
+from upcall.setup.inspecting import server_of
+from upcall.setup.plan import PlannedFile, additions, apply, backup_of, removals
 
-DOOR = Door(command=("/opt/upcall", "mcp", "--wait", "block"), environment={"UPCALL_HOME": "/srv/upcall"})
+DOOR = ServerCommand(
+    command=("/opt/upcall", "mcp", "--wait", "block"), environment={"UPCALL_HOME": "/srv/upcall"}
+)
 
 EXISTING = {
     "claude": {
@@ -29,12 +31,12 @@ EXISTING = {
 every_client = pytest.mark.parametrize("name", CLIENTS)
 
 
-def files(name: str, home: Path, door: Door = DOOR, *, prompt: bool = False) -> list[File]:
-    return files_for(name, Place(home=home, environment={}), door, prompt=prompt)
+def files(name: str, home: Path, door: ServerCommand = DOOR, *, prompt: bool = False) -> list[PlannedFile]:
+    return files_for(name, UserFolders(home=home, environment={}), door, prompt=prompt)
 
 
 def a_home(name: str, folder: Path) -> dict[Path, bytes]:
-    """The files that somebody has already."""
+    """The settings files of a user, as they were before."""
     for file, text in EXISTING[name].items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(text.encode())
@@ -63,7 +65,7 @@ def test_removing_restores_every_byte(name: str, *, prompt: bool, tmp_path: Path
 @every_client
 def test_where_there_was_nothing_nothing_is_left(name: str, tmp_path: Path) -> None:
     apply(additions(files(name, tmp_path, prompt=True)))
-    newer = Door(command=("/new/upcall", "mcp"), environment={})
+    newer = ServerCommand(command=("/new/upcall", "mcp"), environment={})
     apply(additions(files(name, tmp_path, newer, prompt=True)))
     server = server_of(name, files(name, tmp_path)[0])
     assert server is not None
@@ -135,7 +137,7 @@ def test_servers_may_be_written_on_one_line(text: str, *, has_copy: bool, tmp_pa
     others = {key: value for key, value in tomllib.loads(text).items() if key != "mcp_servers"}
 
     apply(additions(files("codex", tmp_path)))
-    newer = Door(command=("/new/upcall", "mcp"), environment={})
+    newer = ServerCommand(command=("/new/upcall", "mcp"), environment={})
     apply(additions(files("codex", tmp_path, newer)))
     assert additions(files("codex", tmp_path, newer)) == []
     server = server_of("codex", files("codex", tmp_path)[0])
@@ -248,13 +250,13 @@ def test_variables_lead_to_other_folders(tmp_path: Path) -> None:
         "gemini": ("GEMINI_CLI_HOME", "g", {"g/.gemini/settings.json", "g/.gemini/GEMINI.md"}),
     }
     for name, (variable, folder, expected) in places.items():
-        place = Place(home=Path("/nowhere"), environment={variable: str(tmp_path / folder)})
+        place = UserFolders(home=Path("/nowhere"), environment={variable: str(tmp_path / folder)})
         found = {str(file.path.relative_to(tmp_path)) for file in files_for(name, place, DOOR, prompt=True)}
         assert found == expected
 
 
 def test_a_token_is_handed_on_and_never_written(tmp_path: Path) -> None:
-    door = Door(command=("upcall", "mcp"), environment={}, inherited=("UPCALL_URL", "UPCALL_TOKEN"))
+    door = ServerCommand(command=("upcall", "mcp"), environment={}, inherited=("UPCALL_URL", "UPCALL_TOKEN"))
     for name in CLIENTS:
         apply(additions(files(name, tmp_path, door)))
     codex = tomllib.loads((tmp_path / ".codex/config.toml").read_text())["mcp_servers"]["upcall"]

@@ -1,4 +1,4 @@
-"""Run with a database's address and a number of seconds: a daemon on a machine whose clock is wrong by so much.
+"""Run with a database's address and a number of seconds: a daemon on a machine with a clock that is wrong by so much.
 
 It says what it believes to be overdue and the time it gives its question, then how that ended.
 """

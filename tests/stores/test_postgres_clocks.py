@@ -1,4 +1,4 @@
-"""Daemons on machines whose clocks disagree, and one that was halted and woken: the database's clock and fences count."""
+"""Daemons on machines with different clocks, and one that was halted and woken: the database's clock and fences count."""
 
 import itertools
 import signal
@@ -28,7 +28,7 @@ def start(module: str, *arguments: str) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("wrong_by", [-2 * HOUR, 2 * HOUR])
-async def test_a_machine_whose_clock_is_wrong_neither_ends_questions_nor_gives_them_other_deadlines(
+async def test_a_machine_with_a_wrong_clock_neither_ends_questions_nor_gives_them_other_deadlines(
     address: str, wrong_by: float
 ) -> None:
     store = await PostgresStore.open(address)

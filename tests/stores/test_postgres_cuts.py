@@ -1,4 +1,4 @@
-"""When a commit is cut off: whatever it was about is neither done twice nor reported falsely."""
+"""A commit that is cut off is neither repeated nor reported falsely."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

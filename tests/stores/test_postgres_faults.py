@@ -121,7 +121,7 @@ async def test_daemons_that_start_at_once_make_the_schema_once(address: str) -> 
     await asyncio.gather(*[store.close() for store in stores])
 
 
-async def test_dropped_connections_are_made_again_by_whoever_needs_them(
+async def test_dropped_connections_are_made_again_when_they_are_needed(
     shared: PostgresStore, other: PostgresStore, address: str
 ) -> None:
     added = (await shared.add(an_inquiry())).inquiry
@@ -168,7 +168,7 @@ async def test_a_commit_that_never_reached_the_server_is_made_once(
     await _answers_once_though(shared, tap, address, clock, before=True)
 
 
-async def test_a_commit_whose_confirmation_was_lost_is_not_made_again(
+async def test_a_commit_with_a_lost_confirmation_is_not_made_again(
     shared: PostgresStore, tap: WireTap, address: str, clock: Clock
 ) -> None:
     await _answers_once_though(shared, tap, address, clock, before=False)
@@ -260,7 +260,7 @@ async def test_a_missed_notification_costs_a_moment_and_never_an_event(
     await deaf.close()
 
 
-async def test_what_happened_while_nobody_could_listen_is_read_on_the_next_connection(
+async def test_events_from_while_the_listener_was_away_are_read_on_the_next_connection(
     shared: PostgresStore, tap: WireTap, address: str, clock: Clock
 ) -> None:
     away = await PostgresStore.open(address, direct=tap.address(address), clock=clock, safety=HOUR)
@@ -273,9 +273,9 @@ async def test_what_happened_while_nobody_could_listen_is_read_on_the_next_conne
 
 
 async def test_noise_on_the_channel_is_only_noise(shared: PostgresStore, address: str) -> None:
-    with psycopg.connect(address, autocommit=True) as somebody:
+    with psycopg.connect(address, autocommit=True) as other:
         for payload in ("", "9" * 30, "what?"):
-            somebody.execute("SELECT pg_notify('upcall', %s)", (payload,))
+            other.execute("SELECT pg_notify('upcall', %s)", (payload,))
     event = await shared.record(TICK)
     assert list(await shared.events(0)) == [event]
 
@@ -286,5 +286,5 @@ async def test_a_closed_store_has_let_go_of_every_connection(tap: WireTap, addre
     assert tap.connections
     await store.close()
     await store.close()
-    # Whatever had been left open would now hang.
+    # A connection that was left open would now hang.
     await tap.all_gone()

@@ -41,7 +41,7 @@ async def test_writes_at_the_same_time_share_a_commit_and_one_notification(
 ) -> None:
     await asyncio.gather(*[shared.add(an_inquiry()) for _ in range(100)])
     news = told(listener)
-    # The first may have been alone or not: whatever is there when a transaction begins is taken.
+    # The first may have been alone or not: a transaction takes the work that is there when it begins.
     assert len(news) <= 2
     assert news[-1] == "100"
 
@@ -53,7 +53,7 @@ async def test_a_group_of_one_gives_every_write_its_own_commit(
     assert told(listener) == [str(number) for number in range(1, 21)]
 
 
-async def test_nothing_to_write_notifies_nobody(
+async def test_nothing_to_write_sends_no_notification(
     shared: PostgresStore, listener: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     added = (await shared.add(an_inquiry(request_key="1"))).inquiry
@@ -164,7 +164,7 @@ async def test_an_event_of_another_store_comes_with_the_inquiry_that_it_left(
     await asyncio.sleep(0)
     asked = an_inquiry()
     _, done = await asyncio.gather(other.add(asked), other.update(asked.id, answering()))
-    # The two were one transaction; between them nobody has ever seen the inquiry.
+    # The two were one transaction; no reader has seen the inquiry between them.
     assert [event.subject for event in await waiting] == [None, done.inquiry]
 
 
@@ -175,7 +175,7 @@ async def test_open_inquiries_of_two_stores_never_share_a_ref(
     assert len({each.inquiry.ref for each in added}) == 300
 
 
-async def test_a_daemon_stopped_in_the_middle_of_a_transaction_holds_nobody_up_for_long(
+async def test_a_daemon_stopped_in_the_middle_of_a_transaction_does_not_hold_others_up_for_long(
     shared: PostgresStore, address: str
 ) -> None:
     # What a process leaves that was halted after it took the lock; the server ends its transaction.
@@ -188,7 +188,7 @@ async def test_a_daemon_stopped_in_the_middle_of_a_transaction_holds_nobody_up_f
     assert (await shared.record(Happening(type="tick", at=NOW, data={}))).seq == 2
 
 
-async def test_a_daemon_stopped_between_two_statements_of_one_message_holds_nobody_up_either(
+async def test_a_daemon_stopped_between_two_statements_of_one_message_does_not_hold_others_up_either(
     shared: PostgresStore, address: str
 ) -> None:
     async def hold_up() -> None:
@@ -207,8 +207,8 @@ async def test_a_lock_that_is_never_let_go_is_an_error_of_ours_for_the_whole_gro
     shared: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "LOCKED", 0.1)
-    with psycopg.connect(address) as somebody:
-        somebody.execute("SELECT 1 FROM upcall.counter FOR UPDATE")
+    with psycopg.connect(address) as other:
+        other.execute("SELECT 1 FROM upcall.counter FOR UPDATE")
         results = await asyncio.gather(*[shared.add(an_inquiry()) for _ in range(50)], return_exceptions=True)
     assert {type(result) for result in results} == {StorageError}
     assert "locked" in str(results[0])

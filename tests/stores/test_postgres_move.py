@@ -22,7 +22,7 @@ from upcall.testing.store_ledger import LEASE, a_job, a_record, claimed, writing
 
 @dataclass
 class Installation:
-    """A SQLite installation, what is in it, and a job of it that somebody holds."""
+    """A SQLite installation, what is in it, and a claimed job of it."""
 
     path: Path
     with_blob: str
@@ -135,7 +135,7 @@ async def test_a_daemon_of_the_target_waits_while_it_is_moved_into(
     moved, added = await asyncio.gather(
         move(installation.path, address), shared.add(an_inquiry(session="theirs")), return_exceptions=True
     )
-    # Whoever was first, it is never a mixture.
+    # Either may be first; it is never a mixture.
     with psycopg.connect(address) as admin:
         counted = admin.execute("SELECT count(*) FROM upcall.event").fetchone()
     assert counted == ((34,) if not isinstance(moved, BaseException) else (1,))

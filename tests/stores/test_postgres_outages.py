@@ -200,7 +200,7 @@ SLOW = """
 """
 
 
-async def test_a_write_that_takes_the_server_too_long_each_time_is_refused_and_holds_nobody_else_up(
+async def test_a_write_that_takes_the_server_too_long_each_time_is_refused_and_holds_no_other_up(
     address: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "PAUSED", 0.3)
@@ -217,7 +217,7 @@ async def test_a_write_that_takes_the_server_too_long_each_time_is_refused_and_h
     await store.close()
 
 
-async def test_whoever_keeps_the_counter_locked_makes_a_lost_commit_an_error_and_no_wait_for_ever(
+async def test_a_locked_counter_makes_a_lost_commit_an_error_and_no_wait_for_ever(
     tap: WireTap, address: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "LOCKED", 0.1)
@@ -225,9 +225,9 @@ async def test_whoever_keeps_the_counter_locked_makes_a_lost_commit_an_error_and
     tap.cut_after = b"COMMIT\0"
     writing = asyncio.create_task(store.record(TICK))
     await tap.has_cut.wait()
-    # Not a thread: until this one has the lock, nobody else here does anything.
-    with psycopg.connect(address) as somebody:
-        somebody.execute("SELECT 1 FROM upcall.counter FOR UPDATE")
+    # Not a thread: until this connection has the lock, nothing else runs here.
+    with psycopg.connect(address) as other:
+        other.execute("SELECT 1 FROM upcall.counter FOR UPDATE")
         with pytest.raises(StorageError, match="whether it took place is not known"):
             await writing
     await store.close()

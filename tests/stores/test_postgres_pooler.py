@@ -1,4 +1,4 @@
-"""Behind a real PgBouncer that keeps no session for anybody, with a way of its own to listen."""
+"""Behind a real PgBouncer that keeps no session for its clients, with a way of its own to listen."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Several processes, one PostgreSQL database: an answer arrives wherever it is waited for, whoever is killed."""
+"""Several processes, one PostgreSQL database: an answer reaches its waiter, even if another process is killed."""
 
 import asyncio
 import subprocess
@@ -61,7 +61,7 @@ async def test_an_answer_given_while_the_waiting_process_was_dead_is_there_when_
     assert [event.type for event in events] == ["asked", "answered"]
 
 
-async def test_an_answer_whose_process_was_killed_right_after_it_still_wakes_the_waiter(
+async def test_an_answer_wakes_the_waiter_though_its_process_was_killed_right_after_it(
     broker: Broker, address: str
 ) -> None:
     with start("postgres_peer", address) as agent:
@@ -72,7 +72,7 @@ async def test_an_answer_whose_process_was_killed_right_after_it_still_wakes_the
         assert "Redis" in await line(agent)
 
 
-async def test_a_process_killed_while_it_writes_loses_nothing_and_holds_nobody_up(
+async def test_a_process_killed_while_it_writes_loses_nothing_and_holds_no_other_up(
     broker: Broker, address: str
 ) -> None:
     told: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Whatever an inquiry holds comes back from its row as it was."""
+"""Every inquiry comes back from its row as it was."""
 
 from hypothesis import given, strategies as st
 

@@ -26,8 +26,8 @@ def careless_umask() -> Iterator[None]:
 
 @pytest.fixture
 def diary(path: Path) -> bytes:
-    """Where the database should be, somebody keeps something else."""
-    path.write_text("Dear diary, today nobody asked me anything. " * 50)
+    """Another file is where the database should be."""
+    path.write_text("Dear diary, today I was not asked anything. " * 50)
     return path.read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Whoever shares a transaction sees what came before in it, though nothing is written until its end."""
+"""Each member of a group sees the writes of the members before it, though nothing is written until the end."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The part of the log in memory stays small, and nobody notices where it ends."""
+"""The part of the log in memory stays small, and readers do not notice where it ends."""
 
 import asyncio
 import sqlite3
@@ -70,7 +70,7 @@ async def test_events_from_memory_carry_their_inquiry(store: SqliteStore) -> Non
     assert [event.subject for event in await store.events(0)] == [added, done.inquiry]
 
 
-async def test_a_log_whose_beginning_was_deleted_is_read_from_what_is_left(path: Path) -> None:
+async def test_a_log_without_its_beginning_is_read_from_what_is_left(path: Path) -> None:
     store = await SqliteStore.open(path)
     for _ in range(3):
         await store.record(Happening(type="tick", at=NOW, data={}))

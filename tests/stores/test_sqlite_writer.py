@@ -81,7 +81,7 @@ async def test_what_is_asked_during_a_commit_shares_the_next_one(notes: Notes) -
     rest = [writer.submit(notes.write(str(number))) for number in range(100)]
     gate.set()
     await asyncio.gather(first, *rest)
-    # The first may have been alone or not: the thread takes whatever is there when it looks.
+    # The first may have been alone or not: the thread takes the work that is there when it looks.
     assert notes.commits <= 2
     await writer.stop()
     assert words(notes.path) == [str(number) for number in range(100)]
@@ -133,7 +133,7 @@ async def test_even_what_a_loop_cannot_carry_reaches_its_caller(notes: Notes) ->
     await writer.stop()
 
 
-async def test_a_write_is_done_though_nobody_waits_for_it_any_more(notes: Notes) -> None:
+async def test_a_write_is_done_though_its_caller_no_longer_waits(notes: Notes) -> None:
     gate = threading.Event()
     writer = notes.start()
     first = writer.submit(held_up(gate))

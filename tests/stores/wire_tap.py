@@ -52,7 +52,7 @@ class WireTap:
         return len(self._tasks)
 
     async def all_gone(self) -> None:
-        """Wait until nobody is connected."""
+        """Wait until no client is connected."""
         await asyncio.gather(*self._tasks)
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

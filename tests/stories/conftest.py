@@ -20,7 +20,7 @@ CACHE: Json = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
 
 
 class Scene:
-    """Everybody in one story."""
+    """The home, the agents and the person of one story."""
 
     def __init__(self, home: Home, threads: ThreadPoolExecutor) -> None:
         self.home = home
@@ -78,7 +78,7 @@ class Scene:
         return asked
 
     def end(self) -> None:
-        """Send everybody home."""
+        """End the agents, and close the connection of the person."""
         self.person.hang_up()
         for agent in self._agents:
             agent.close()

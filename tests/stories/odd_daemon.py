@@ -1,4 +1,4 @@
-"""Run like `upcall`: a daemon whose leases last LEASE seconds, on a machine whose clock is wrong by CLOCK seconds.
+"""Run like `upcall`: a daemon with leases of LEASE seconds, on a machine with a clock that is wrong by CLOCK seconds.
 
 What is a minute in the product would be a minute in a test. `LEASE=0` leaves every lease as it is. When it has taken up a
 job of the kind HALT for the first time, it stops before it does anything, as a machine does that hangs.
@@ -40,7 +40,7 @@ def main() -> int:
     lease = float(os.environ["LEASE"])
     if lease:
         messages.LEASE, messages.CALL_SECONDS = lease, lease / 3
-        # Whoever takes over these constants has to be imported later.
+        # Modules that copy these constants have to be imported later.
         assert "upcall.daemon.wiring.channels" not in sys.modules
         escalating.LEASE = listening.LEASE = lease
         resuming.LEASE = resuming.STARTED_WITHIN = lease
@@ -48,7 +48,7 @@ def main() -> int:
         assert defaults is not None
         defaults["lease"] = lease
     kinds = os.environ.get("HALT", "").split()
-    for owner, name in ((messages.Messages, "_fence"), (resuming.Resuming, "_resume")):
+    for owner, name in ((messages.Messages, "_fence"), (resuming.ResumeWorker, "_resume")):
         setattr(owner, name, halting(getattr(owner, name), kinds))
     return run(sys.argv[1:])
 

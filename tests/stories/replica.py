@@ -1,4 +1,4 @@
-"""A daemon among several on one database that can be halted, woken and killed, and whose log is read as it is written."""
+"""A daemon among several on one database that can be halted, woken and killed; its log is read as it is written."""
 
 import os
 import signal
@@ -100,7 +100,7 @@ class Replica:
         self.person.hang_up()
 
     def end(self) -> None:
-        """End it in peace, whatever state it is in."""
+        """Wake and stop it, in any state."""
         self.person.hang_up()
         if self._process is not None and self._process.poll() is None:
             self.go_on()
@@ -136,7 +136,7 @@ def wait_until_shown(database: str) -> None:
 
 
 def all_over(database: str, held: list[tuple[str, int]]) -> bool:
-    """Whether every lease of these has ended: somebody else has had the job since, or could have it."""
+    """Whether every lease of these has ended: another daemon has claimed the job since, or could claim it."""
     with psycopg.connect(database, autocommit=True) as admin:
         return not set(held) & set(_held(admin))
 

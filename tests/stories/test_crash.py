@@ -1,4 +1,4 @@
-"""Nothing is lost and nothing is asked twice, whoever dies and whenever."""
+"""Nothing is lost and nothing is asked twice when the daemon, a pipe or an agent is killed at any time."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ def test_a_daemon_killed_between_ask_and_answer_loses_nothing(scene: Scene) -> N
 def test_a_daemon_killed_between_answer_and_wake_loses_nothing(scene: Scene) -> None:
     agent = scene.agent()
     call, inquiry = scene.asks(agent)
-    os.kill(agent.pid, signal.SIGSTOP)  # so that nobody brings the daemon back while we are it
+    os.kill(agent.pid, signal.SIGSTOP)  # so that its pipe does not start the daemon again meanwhile
     scene.kill_daemon()
 
     # What a daemon leaves behind that died right after its commit.

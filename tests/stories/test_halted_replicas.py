@@ -61,7 +61,7 @@ class House:
         await anyio.to_thread.run_sync(lambda: self.here.person.post("/v1/people", person))
 
     async def halted_at(self, path: str, body: Json) -> list[tuple[str, int]]:
-        """Ask the one that is here for something whose consequences halt it; returns what it holds by then."""
+        """Send a request to the daemon here, which halts it while it works on the consequences; returns the jobs that it holds."""
         self.there.halt()
         owner = {"Authorization": f"Bearer {self.here.home.owner_token_file.read_text().strip()}"}
         running = self.here.home.running()

@@ -1,4 +1,4 @@
-"""Several daemons, one database and one Slack, whose connection only one of them has: any of them may be killed."""
+"""Several daemons, one database and one Slack connection, which one daemon holds: any daemon may be killed."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ class Replicas:
         self._after = 0
 
     async def begin(self) -> None:
-        """Start the daemons so that the connection is the one's that is here, and let somebody answer."""
+        """Start the daemons so that the daemon here holds the connection, and add a person who may answer."""
         assert (
             await run(self.here, "people", "add", "ana", "--identity", f"slack:{self.slack.known}")
         ).returncode == 0
@@ -77,7 +77,7 @@ class Replicas:
         await self.slack.answer(self.slack.known, message, [["staging"]])
 
     async def answered(self, asking: "asyncio.Task[Done]") -> None:
-        """Whoever asked has it, and whoever looks at the message sees it."""
+        """The asker has the answer, and the message shows it."""
         done = await asking
         assert (done.returncode, done.stdout) == (0, "staging\n"), done.stderr
         await self.slack.until(lambda: "Answered: staging — by ana" in self.slack.messages()[0].text)

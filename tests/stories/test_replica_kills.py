@@ -32,7 +32,7 @@ def kill(scene: Scene) -> None:
 
 
 def say(scene: Scene, inquiry: Json, choice: str) -> None:
-    """Answer as a person does whose line breaks: look whether it has arrived, and say it again if not."""
+    """Answer over a line that breaks: check whether the answer has arrived, and send it again if not."""
     while True:
         with suppress(Unreachable):
             settled = scene.answer(inquiry["ref"], choice)
@@ -50,7 +50,7 @@ def test_whichever_daemon_is_killed_every_agent_gets_the_answer_that_was_given(
     asked = 0
     with ThreadPoolExecutor(1) as killer, ThreadPoolExecutor(len(agents)) as threads:
         for _ in range(KILLS):
-            # One after the other, so that it is known whose question is whose.
+            # One after the other, so that each question is known to belong to its agent.
             calls: list[tuple[Future[Json], Json]] = [
                 (threads.submit(agent.call, "ask_human", CACHE), scenes[0].next_question())
                 for agent in agents

@@ -1,4 +1,4 @@
-"""A session is brought back once, by the daemon of its own machine, whoever is killed or halted between answer and start."""
+"""A session is brought back once, by the daemon of its own machine, when a daemon is killed or halted between answer and start."""
 
 import sys
 from collections.abc import Container, Iterator
@@ -55,7 +55,7 @@ def until(replica: Replica, event: str) -> None:
 
 
 def ended_with_a_question(here: Replica, there: Replica, work: Path) -> tuple[int, str]:
-    """The number of a run whose process is over, and the question that it left."""
+    """The number of a run without a process, and its open question."""
     run = here.person.post("/v1/runs", {"agent": "scripted", "task": "Set it up", "cwd": str(work)})
     number = int(run["number"])
     while (run := there.person.get(run_path(number)))["exit_code"] is None:
@@ -116,7 +116,7 @@ def test_the_daemon_that_has_the_session_loses_its_lease_before_it_starts_anythi
     else:
         wait_until_over(database, held)
         assert all_over(database, held)
-        # Nobody else took it: it is this machine's.
+        # No other daemon took it: the session is on this machine.
         assert there.person.get(run_path(number))["state"] == "waiting_input"
         here.go_on()
     brought_back_once(here, there, number, inquiry)

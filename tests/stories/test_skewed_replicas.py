@@ -1,4 +1,4 @@
-"""Daemons on machines whose clocks are hours apart: deadlines, links and turns go by the database's, and each says so."""
+"""Daemons on machines with clocks that are hours apart: deadlines, links and turns go by the clock of the database, and each daemon warns."""
 
 import time
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_questions_links_and_lives_last_as_long_as_they_should(replicas: tuple[R
         asked = here.person.post("/v1/inquiries", {"question": "Which cache?", "ttl": 600})
         brief = here.person.post("/v1/inquiries", {"question": "Which port?", "ttl": 1})
         assert abs(moment(asked["expires_at"]) - time.time() - 600) < SECONDS
-        # Whoever wakes first ends it, and not before its time.
+        # The first daemon to wake ends it, and not before its time.
         waited = there.person.get(inquiry_path(brief["id"], "wait"), patience=30, timeout="30s")
         assert waited["state"] == "expired"
         assert moment(waited["expires_at"]) - moment(waited["asked_at"]) == 1

@@ -1,4 +1,4 @@
-"""A daemon is killed in the middle of a job whose lease lasts a minute: another, or the next one, does it at once."""
+"""A daemon is killed during a job with a lease of a minute: another daemon, or the next one, does the job at once."""
 
 import asyncio
 from collections.abc import Callable

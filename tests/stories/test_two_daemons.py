@@ -84,7 +84,7 @@ def test_what_was_asked_through_a_dead_daemon_is_ended_and_nothing_else(
 
     here.kill_daemon()
 
-    # Whoever looks here starts it again.
+    # The next command in this home starts it again.
     assert here.show(theirs["id"])["state"] == "open"
     assert there.show(ours["id"])["state"] == "cancelled"
 

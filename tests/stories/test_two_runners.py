@@ -55,7 +55,7 @@ def scenes(
 
 
 def ended_with_a_question(here: Scene, work: Path) -> tuple[int, str]:
-    """The number of a run of this machine whose process is over, and the question that it left."""
+    """The number of a run of this machine without a process, and its open question."""
     run = here.person.post("/v1/runs", {"agent": "scripted", "task": "Set it up", "cwd": str(work)})
     until(here, run["number"], lambda now: now["state"] == "waiting_input" and now["exit_code"] == 0)
     (ref,) = here.person.get(run_path(run["number"]))["inquiries"]
@@ -108,7 +108,7 @@ def test_while_the_machine_of_a_session_is_away_the_other_says_for_whom_the_answ
     runner = (here.home.path / "runner").read_text().strip()
     assert there.show(inquiry)["resume"]["state"] == f"waiting for runner {runner}"
 
-    # Whoever finds no daemon there starts one.
+    # A command that finds no daemon there starts one.
     here.person.hang_up()
     here.person.get(run_path(number))
     over = until(there, number, lambda now: now["state"] in {"completed", "failed"})

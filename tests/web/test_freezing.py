@@ -1,16 +1,15 @@
-"""Whatever an agent sends, the daemon goes on to serve the others.
+"""Nothing that an agent sends keeps the daemon from serving the others.
 
 The time is that of the loop's own thread, compared with a fixed piece of work in the same run: a busy machine slows both.
 """
 
 import asyncio
-import gc
 from collections.abc import Iterator
 
 import pytest
 
 from tests.adversary.freezing import BODIES, INPUTS, NATIVE_QUESTIONS, SEARCHES
-from tests.adversary.heartbeat import heartbeat, reference
+from tests.adversary.heartbeat import heartbeat, reference, settled_heap
 from tests.web.house import House
 from tests.web.visitor import Visitor
 from upcall.approvals.desk import ApprovalDesk
@@ -27,12 +26,9 @@ ANA = Caller(name="ana", role=Role.PERSON)
 
 
 @pytest.fixture(autouse=True)
-def settled_heap() -> Iterator[None]:
-    """Take what is loaded out of the collector's sight, as the daemon does once it has started."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def heap() -> Iterator[None]:
+    with settled_heap():
+        yield
 
 
 async def alive(house: House) -> None:

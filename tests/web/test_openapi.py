@@ -15,7 +15,6 @@ from tests.web.house import CHOICE, House, code
 from upcall.access.tokens import digest
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.roles import Caller, Role
-from upcall.runs.service import Runs
 from upcall.web.api.endpoint import Endpoint, Resource
 from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
@@ -49,7 +48,7 @@ async def test_it_names_every_route_and_no_other(house: House) -> None:
     for route in api_routes(
         house.broker,
         house.access,
-        cast("Runs", house.runs),
+        house.runs,
         WebSettings(version="1"),
         AnswerLinks(house.broker, house.access),
     ):

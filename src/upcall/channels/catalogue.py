@@ -1,10 +1,10 @@
-"""Every kind of channel, made of its settings. Each is imported here alone, and only where one is set up.
+"""Makes each kind of channel from its settings.
 
-Not everybody has a channel's library, and loading one takes time.
+A channel is imported here alone, and only where one is set up: its library may be missing, and takes time to load.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from upcall.config import channels as kinds
 from upcall.ports.channel import Channel, Stamps
@@ -13,13 +13,24 @@ if TYPE_CHECKING:
     from upcall.channels.push.channel import Recipients
 
 
+@runtime_checkable
+class MakesChannel(Protocol):
+    """Settings of another package's kind of channel."""
+
+    def channel(self, url: str) -> Channel:
+        """The channel, which its vendor can call at `url`. Raises as the function `channel` does."""
+        ...
+
+
 def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
-    """A channel of its kind, which its vendor can call at `url`; one whose vendor vouches for nobody takes `stamps`.
+    """The channel for these settings. Its vendor can call it at `url`; e-mail, where a sender proves nothing, takes `stamps`.
 
     Raises:
         ImportError: if its library is not installed.
         ValueError: if it cannot work with these settings.
     """
+    if isinstance(settings, MakesChannel):
+        return settings.channel(url)
     called, stamped = CALLED.get(type(settings)), STAMPED.get(type(settings))
     if stamped is not None:
         assert stamps is not None
@@ -28,7 +39,7 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
 
 
 def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:
-    """Web Push, which has to know whose browsers there are. Raises as `channel` does."""
+    """Web Push, which looks up the browsers of a person in `recipients`. Raises as `channel` does."""
     from upcall.channels.push.channel import Push
 
     return Push(recipients, settings.subject)
@@ -162,9 +173,9 @@ CALLED: Mapping[type[kinds.ChannelSettings], Callable[[Any, str], Channel]] = {
     kinds.TelegramSettings: _telegram,
     kinds.WhatsAppSettings: _whatsapp,
 }
-"""Those that have to know where they are called."""
+"""Channels that have to know the address at which the vendor calls them."""
 
 STAMPED: Mapping[type[kinds.ChannelSettings], Callable[[Any, Stamps], Channel]] = {
     kinds.EmailSettings: _email
 }
-"""Those that have to make proof of their own."""
+"""Channels that sign what they send, since their vendor proves no sender."""

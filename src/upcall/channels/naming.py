@@ -7,6 +7,6 @@ def message_name(conversation: object, message: object) -> str:
 
 
 def conversation_and_id(name: str) -> tuple[str, str]:
-    """The conversation and the id in a message's name; for vendors whose ids have no slash."""
+    """The conversation and the id in a message's name, for vendors that have no slash in an id."""
     conversation, _, message = name.rpartition("/")
     return conversation, message

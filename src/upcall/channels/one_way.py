@@ -1,4 +1,4 @@
-"""What channels have in common that only tell: a title, a few lines, and a link with which the question is answered."""
+"""Shared by channels that only tell: a title, a few lines, and a link with which the question is answered."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from upcall.ports.channel import Inbox
 
 
 def summary(view: View) -> str:
-    """What is asked, in plain lines behind bars, in which nothing is a link: that is ours to give."""
+    """The questions and the context of a view, behind bars and without links; then our own lines."""
     asked = ["\n".join(question(each)) for each in view.questions]
     context = "\n".join(barred(view.context)) if view.context else ""
     framed = [inert(part) for part in (*asked, context) if part]
@@ -19,14 +19,14 @@ def summary(view: View) -> str:
 class OneWay:
     """A channel in which nothing can be pressed or said, and nothing that was sent can be changed.
 
-    Whoever follows the link sees how a question ended, so nothing more is sent about that.
+    The page behind the link says how a question ended, so nothing more is sent about that.
     """
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Leave what was sent as it is."""
 
     async def listen(self, inbox: Inbox) -> None:
-        """Wait for nothing."""
+        """Wait: nothing is heard here."""
         await inbox.connected()
         await asyncio.Event().wait()
 

@@ -1,4 +1,4 @@
-"""The `upcall` command: finds the one that was meant, runs it, and turns every failure into one line.
+"""The `upcall` command: finds a command, runs it, and prints every failure as one line.
 
 Only the chosen command's module is imported and only its own arguments are built, so that a command starts in
 little more than the interpreter's own time.
@@ -16,7 +16,7 @@ PIPE_CLOSED = 141
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command and return its exit code. Nothing is raised, whatever happens."""
+    """Run one command and return its exit code. No exception leaves it."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
@@ -29,10 +29,10 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output is gone; nothing may be flushed into the closed pipe at exit.
+        # The reader of our output is gone; at exit, Python must not flush into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
-    # A person never sees a traceback: what is not one of our errors is reported as a fault of ours.
+    # A person never sees a traceback: any other exception is reported as a fault in Upcall.
     except Exception as error:  # noqa: BLE001
         from upcall.cli.failures import tell
 
@@ -73,10 +73,10 @@ def _overview() -> str:
         lines.append("")
     lines += [
         "Try:",
-        "  upcall demo                                    see it work",
+        "  upcall demo                                    watch it work",
         '  upcall ask "Deploy?" -o staging -o production  ask, in one terminal',
         "  upcall answer                                  answer, in another",
         "",
-        "`upcall COMMAND --help` tells more about each, with examples.",
+        "`upcall COMMAND --help` explains each command, with examples.",
     ]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""How a command talks to the daemon: finds it or starts it, shows the right token, reads its replies.
+"""How a command talks to the daemon: it finds or starts the daemon, sends the right token and reads the replies.
 
-Those who ask show the ask-only token of the runtime file, people the owner's own. With `UPCALL_URL` both show
-`UPCALL_TOKEN`, and nothing is ever started.
+Commands that ask send the ask-only token of the runtime file, commands of people the owner's token. With `UPCALL_URL`
+both send `UPCALL_TOKEN`, and no daemon is started.
 """
 
 import json
@@ -10,7 +10,7 @@ import time
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from upcall.cli.failures import CommandFailed, Refused, Unreachable
+from upcall.cli.failures import CommandFailed, DaemonRefused, Unreachable
 from upcall.cli.wire import Wire
 from upcall.home.files import Home, default_home
 
@@ -19,7 +19,7 @@ PERSON = "person"
 
 REPLY_SECONDS = 60.0
 PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""Between attempts to reach a daemon that is just going down or coming up."""
+"""Seconds between attempts to reach a daemon that is stopping or starting."""
 
 LATEST = 2**62
 """Higher than the number of any event."""
@@ -37,29 +37,29 @@ class Client:
         self._since = time.time()
 
     def get(self, path: str, *, patience: float = 0.0, **query: object) -> Any:
-        """Read something; `patience` is for how long the daemon may hold its reply back on purpose."""
+        """Send a GET request; `patience` is how many seconds the daemon may hold its reply back."""
         asked = {name: value for name, value in query.items() if value is not None}
         return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=patience)
 
     def latest_event(self) -> int:
-        """The number of the latest event; whatever happens from now on has a higher one."""
+        """The number of the latest event; every later event has a higher one."""
         after: int = self.get("/v1/events", after=LATEST, limit=1)["next_after"]
         return after
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """Send something."""
+        """Send a POST request."""
         return self.call("POST", path, body)
 
     def delete(self, path: str) -> Any:
-        """Remove something."""
+        """Send a DELETE request."""
         return self.call("DELETE", path)
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None, *, wait: float = 0.0) -> Any:
-        """Make a request of the daemon, which is looked for again if it has moved or died.
+        """Send a request; if the daemon has moved or died, find it again and repeat the request.
 
         Raises:
-            Refused: if the daemon says no.
-            Unreachable: if there is none to be found.
+            DaemonDaemonRefused: if the daemon refuses the request.
+            Unreachable: if no daemon is found.
         """
         for pause in PAUSES:
             try:
@@ -75,13 +75,13 @@ class Client:
         return self._once(method, path, body, wait)
 
     def hang_up(self) -> None:
-        """Forget the connection and where it led to."""
+        """Close the connection; the next request finds the daemon again."""
         if self._wire is not None:
             self._wire.close()
         self._wire = None
 
     def put_down(self) -> bool:
-        """Whether somebody ran `upcall down` since this command began."""
+        """Whether `upcall down` was run since this command began."""
         return not self.remote and self.home.was_put_down_since(self._since)
 
     def _once(self, method: str, path: str, body: dict[str, Any] | None, patience: float) -> Any:
@@ -97,7 +97,7 @@ class Client:
             document = json.loads(content) if content else None
         except ValueError:
             raise Unreachable(
-                f"what answers at {wire.url} is not Upcall (status {status})", hint="check UPCALL_URL"
+                f"the server at {wire.url} is not Upcall (status {status})", hint="check UPCALL_URL"
             ) from None
         if status >= 400:
             raise _refused(status, document)
@@ -113,7 +113,7 @@ class Client:
         running = self.home.running()
         if running is None:
             if self.put_down():
-                raise Unreachable("Upcall was put down", hint="`upcall up` starts it again")
+                raise Unreachable("Upcall is down", hint="`upcall up` starts it again")
             from upcall.home.launch import ensure_running
 
             running = ensure_running(self.home)
@@ -132,25 +132,25 @@ class Client:
                 return given
             raise CommandFailed(
                 f"there is no owner's token in {self.home.path}",
-                hint="set UPCALL_TOKEN to a person's token, or run `upcall up --replace` to make one",
+                hint="set UPCALL_TOKEN to a person's token, or make a token with `upcall up --replace`",
             ) from None
 
 
 def inquiry_path(name: str, *rest: str) -> str:
-    """Where an inquiry lives, or something that can be done with it."""
+    """The path of an inquiry, or of an action on it."""
     return "/".join(("/v1/inquiries", quote(name, safe=""), *rest))
 
 
 def run_path(number: int | str, *rest: str) -> str:
-    """Where a run lives, or something that can be done with it."""
+    """The path of a run, or of an action on it."""
     return "/".join(("/v1/runs", str(number), *rest))
 
 
-def _refused(status: int, document: Any) -> Refused:
+def _refused(status: int, document: Any) -> DaemonRefused:
     error = document.get("error") if isinstance(document, dict) else None
     if not isinstance(error, dict):
-        return Refused(f"the daemon replied with status {status}", status=status)
-    return Refused(
+        return DaemonRefused(f"the daemon replied with status {status}", status=status)
+    return DaemonRefused(
         str(error.get("message") or f"status {status}"),
         hint=error.get("hint"),
         reply=str(error.get("code") or ""),

@@ -1,4 +1,4 @@
-"""What a command is, and how its arguments are read. Errors of use are one line and exit code 2."""
+"""What a command is, and how its arguments are read. An error of use is one line and exit code 2."""
 
 import argparse
 import os
@@ -11,9 +11,9 @@ HELP_COLUMNS = 110
 
 
 class Command:
-    """One word after `upcall`: what it takes and what it does.
+    """One word after `upcall`: its arguments and its function.
 
-    `mixed` lets options stand between values. With `passes_on`, what follows `--` is for another program.
+    `mixed` allows options between values. With `passes_on`, arguments after `--` are for another program.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints say what to do next."""
+    """Prints an error of use in one line with the next step."""
 
     # Python 3.11 has no `override`, and typing_extensions takes longer to import than the rest of a command.
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
-        """Complain in one line."""
+        """Print the error and exit."""
         print(f"upcall: {message}. Next: {self.prog} --help", file=sys.stderr)
         raise SystemExit(USAGE)
 
 
 def parser_of(name: str, summary: str, command: Command) -> Parser:
-    """The parser of one command alone, which is cheaper than one of all commands."""
+    """The parser of one command. A parser of all commands would take longer to build."""
     parser = Parser(
         prog=f"upcall {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
@@ -68,7 +68,7 @@ def execute(name: str, summary: str, command: Command, argv: Sequence[str]) -> i
 
 
 def parsed(parser: argparse.ArgumentParser, command: Command, argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command; what it passes on is `passed_on`."""
+    """The arguments of a command; those after `--` are `passed_on`."""
     if command.passes_on:
         own, passed_on = _divided(list(argv))
         return argparse.Namespace(**vars(parser.parse_args(own)), passed_on=passed_on)
@@ -103,7 +103,7 @@ def print_json(document: object) -> None:
 
 def takes_ref(parser: argparse.ArgumentParser, *, or_run: bool = False) -> None:
     """Let a command name an inquiry, with or without the # that lists show; or a run, by its number."""
-    named = "what `upcall status` shows after the #, or an id"
+    named = "the ref that `upcall status` shows after the #, or an id"
     parser.add_argument(
         "ref",
         metavar="REF|RUN" if or_run else "REF",
@@ -114,7 +114,9 @@ def takes_ref(parser: argparse.ArgumentParser, *, or_run: bool = False) -> None:
 
 def takes_run(parser: argparse.ArgumentParser) -> None:
     """Let a command name a run, with or without the # that lists show."""
-    parser.add_argument("run", metavar="RUN", type=run_number, help="its number, as `upcall runs` shows it")
+    parser.add_argument(
+        "run", metavar="RUN", type=run_number, help="the run's number, as `upcall runs` shows it"
+    )
 
 
 def is_run(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""What went wrong, in one line with the next step."""
+"""Failures of a command: one line with the next step, and an exit code."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ FAILED = 1
 
 
 class CommandFailed(UpcallError):
-    """A command could not do what it was asked; `exit_code` tells scripts why."""
+    """A command failed; `exit_code` tells scripts why."""
 
     code = "command_failed"
 
@@ -19,13 +19,13 @@ class CommandFailed(UpcallError):
 
 
 class Unreachable(UpcallError):
-    """Nobody answers at the daemon's address."""
+    """The daemon cannot be reached at its address."""
 
     code = "unreachable"
 
 
-class Refused(UpcallError):
-    """The daemon understood and said no; `reply` is the machine's word for why."""
+class DaemonRefused(UpcallError):
+    """The daemon refused a request; `reply` is its error code."""
 
     code = "refused"
 
@@ -36,7 +36,7 @@ class Refused(UpcallError):
 
 
 def tell(error: Exception) -> int:
-    """Say on standard error what went wrong and return the exit code."""
+    """Print a failure to standard error and return the exit code."""
     if isinstance(error, UpcallError):
         message, hint = error.message, error.hint
     elif isinstance(error, OSError):
@@ -53,7 +53,7 @@ def tell(error: Exception) -> int:
 
 
 def line(message: str, hint: str | None) -> str:
-    """One line: what is wrong, and what to do next."""
+    """The problem and the next step in one line."""
     said = "; ".join(part.strip() for part in message.splitlines() if part.strip())
     end = "" if said.endswith((".", "!", "?")) else "."
     following = f" Next: {' '.join(hint.split())}" if hint else ""

@@ -1,6 +1,6 @@
-"""What a person replies on the command line: as given, read from standard input, or asked for at the terminal.
+"""Reads replies on the command line: from the arguments, from standard input, or at a prompt.
 
-A secret is asked for without an echo, and words that are no clear yes or no to an approval are never sent.
+A prompt for a secret has no echo. A reply to an approval that is no clear yes or no is never sent.
 """
 
 import sys
@@ -22,7 +22,7 @@ def reply_values(inquiry: Inquiry, words: list[str]) -> list[str]:
     """The values to be sent for these words: `-` stands for standard input, none at all for a prompt for each question.
 
     Raises:
-        CommandFailed: if they do not decide an approval, and there is no terminal at which to ask again.
+        CommandFailed: if they do not decide an approval, and there is no terminal to ask again.
     """
     if not words:
         return [_asked(inquiry, question["question"]) for question in inquiry["questions"]]
@@ -39,7 +39,7 @@ def is_unclear(inquiry: Inquiry, text: str) -> bool:
 
 
 def neither(text: str) -> str:
-    """That a text decides nothing."""
+    """Says that a text decides nothing."""
     return f"{one_line(text, 60)!r} is neither a yes nor a no"
 
 
@@ -64,5 +64,7 @@ def _line(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
     if not line:
-        raise CommandFailed("nothing was answered", hint="the question is as it was", exit_code=USAGE)
+        raise CommandFailed(
+            "no answer was given", hint="the question stays open; answer it again", exit_code=USAGE
+        )
     return line

@@ -96,7 +96,7 @@ class Wire:
                 connection = ssl.create_default_context().wrap_socket(named, server_hostname=host)
         else:
             connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-            # Ours from now on: whoever gives up closes it.
+            # Kept before it connects, so that `close` also ends an attempt that failed.
             self._socket = connection
             connection.settimeout(CONNECT_SECONDS)
             connection.connect((host, port))

@@ -1,6 +1,6 @@
-"""Reads tables of settings into dataclasses. Whatever cannot be used is reported all at once, each by its key.
+"""Reads tables of settings into dataclasses. It collects all problems, each with its key.
 
-A field's metadata says what its type cannot: `SECONDS` is a duration, `EXACT` a list whose items stay as they are,
+A field's metadata says what its type cannot: `SECONDS` is a duration, `EXACT` a list that keeps its items as they are,
 `SECRET` a text that may be written `$NAME`, to be taken from that variable, and `NEEDED` what may not be empty.
 """
 

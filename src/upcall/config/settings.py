@@ -1,7 +1,7 @@
 """Settings: `upcall.toml` in the home, each of them also as a `UPCALL_…` variable, which wins.
 
-`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. Whatever cannot be used is reported all at once, each with its
-key, what is wrong with it and what would be right.
+`[limits] label = 30` is `UPCALL_LIMITS_LABEL=30`. All problems are reported at once, each with its
+key, what is wrong and what would be right.
 """
 
 import os
@@ -31,7 +31,7 @@ REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class RateSettings:
     """How much one token may ask, and how often the same thing."""
 
     per_second: float = 100.0
@@ -41,14 +41,14 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class FileSettings:
     """Where containers without network leave their questions; empty is `ipc` in the home."""
 
     roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class RunSettings:
     """How many agents may work at once."""
 
     limit: int = 4
@@ -56,10 +56,10 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """An agent by a name of its owner's; empty is what the adapter does by itself.
+    """An agent with a name of the owner's choice; an empty setting leaves the adapter's default.
 
     Those from `start` on are for programs that no adapter knows: `start` and `resume` are command lines with places to
-    fill. `group` is whose folder of files is the agent's own.
+    fill. `group` is the group of the file door that is this agent's.
     """
 
     adapter: str = ""
@@ -75,7 +75,7 @@ class AgentSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class CapSettings:
     """How much one token may take up: calls that wait on one pipe, MCP sessions, bytes of attachments in an hour."""
 
     waits: int = 1000
@@ -84,16 +84,16 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approvals:
-    """How many people an approval takes, and whether whoever started a run may approve what it does."""
+class ApprovalSettings:
+    """How many people an approval takes, and whether the person who started a run may approve its actions."""
 
     quorum: int = 1
     asker_may_approve: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notifications:
-    """How the owner of the home is told that somebody asks, besides channels."""
+class NotificationSettings:
+    """How the owner of the home is told about a question, besides channels."""
 
     title: str = "upcall"
     language: Literal["en", "zh-CN", "es", "de", "fr", "ja"] = "en"
@@ -104,7 +104,7 @@ class Notifications:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
+class RetentionSettings:
     """For how many days what is over is kept; 0 is for ever."""
 
     days: int = 0
@@ -140,15 +140,15 @@ class Config(PresetSettings):
     marker: str = ""
     advice: str = ""
     limits: Limits = Limits()
-    rates: Rates = Rates()
-    caps: Caps = Caps()
-    files: Files = Files()
-    runs: Runs = Runs()
+    rates: RateSettings = RateSettings()
+    caps: CapSettings = CapSettings()
+    files: FileSettings = FileSettings()
+    runs: RunSettings = RunSettings()
     threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
-    approvals: Approvals = Approvals()
-    notifications: Notifications = Notifications()
-    retention: Retention = Retention()
+    approvals: ApprovalSettings = ApprovalSettings()
+    notifications: NotificationSettings = NotificationSettings()
+    retention: RetentionSettings = RetentionSettings()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The one long-running process of a home: it claims the home, finds its port, and says when it is ready."""
+"""The daemon's process: claims the home, binds the port, and reports readiness."""
 
 import gc
 import json
@@ -23,14 +23,14 @@ log = logging.getLogger("upcall.daemon")
 
 
 class CannotListen(UpcallError):
-    """The address is taken, or not ours to listen on."""
+    """The address is taken or not allowed."""
 
     code = "cannot_listen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """How the daemon was asked to start; what is None comes from the settings."""
+class StartOptions:
+    """The options of `upcall up`; None takes the value of the settings."""
 
     host: str | None = None
     port: int | None = None
@@ -39,15 +39,15 @@ class Start:
     ready_fd: int | None = None
 
 
-def serve(home: Home, start: Start) -> int:
-    """Run the daemon until it is told to stop; beside a running one, only say where that is.
+def serve(home: Home, start: StartOptions) -> int:
+    """Run the daemon until a signal stops it; if one runs already, only report its address.
 
     Raises:
         UpcallError: if it cannot start.
     """
     try:
         home.create()
-        # Taken before they are read: a file that is changed meanwhile is then known to be another.
+        # Taken before the files are read, so that a file that changes meanwhile does not count as read.
         basis = home.reply_basis()
         config = _with(load(home), start)
         if start.replace:
@@ -70,29 +70,29 @@ def serve(home: Home, start: Start) -> int:
     return 0
 
 
-def _run(home: Home, config: Config, instance: Instance, start: Start, basis: list[object]) -> None:
-    # Only whoever has become the daemon pays for importing one.
+def _run(home: Home, config: Config, instance: Instance, start: StartOptions, basis: list[object]) -> None:
+    # Only a process that has become the daemon imports it.
     from upcall.daemon.server import run  # noqa: PLC0415 - see above
     from upcall.doors.mcp.definitions import definitions  # noqa: PLC0415 - see above
     from upcall.doors.mcp.wire import first_replies  # noqa: PLC0415 - see above
 
     log_format.install(config.log_level.upper())
     allow_many_files()
-    # It announces each step of its start and end; ours is the one line that matters.
+    # Uvicorn announces each step of its start and end; our own line is enough.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    # It would log every address that it calls, and some vendors want their token in there.
+    # httpx logs every address that it calls, and the addresses of some vendors contain a token.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     with suppress(FileNotFoundError):
         home.down_mark.unlink()
 
     async def ready(url: str, sign_in_link: Callable[[], Awaitable[str]]) -> None:
-        # What was loaded stays: going over it for garbage, because an agent sent many values, would hold up all others.
+        # Loaded modules stay. A collection that visits them, because one agent sent many values, would delay all others.
         gc.freeze()
         instance.ready()
         log.info("listening at %s", url)
         inbox = "upcall inbox"
         if start.ready_fd is None and sys.stdout.isatty():
-            # Only where a person reads it: what is not a terminal may be a log.
+            # Only for a terminal: another output may be a log.
             inbox = f"{await sign_in_link()}  (once, within 10 minutes; `upcall inbox` for another)"
         _tell(
             start,
@@ -112,7 +112,7 @@ def _run(home: Home, config: Config, instance: Instance, start: Start, basis: li
 
 
 def _listen(home: Home, config: Config) -> socket.socket:
-    """A listening socket: on the port that is set, else on the one this home has always had, else on any."""
+    """A listening socket: on the port of the settings, else on the earlier port of this home, else on a free one."""
     kept = 0
     with suppress(OSError, ValueError):
         kept = int(home.port_file.read_text())
@@ -144,7 +144,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _with(config: Config, start: Start) -> Config:
+def _with(config: Config, start: StartOptions) -> Config:
     if start.host is not None:
         config = replace(config, host=start.host)
     if start.port is not None:
@@ -154,10 +154,10 @@ def _with(config: Config, start: Start) -> Config:
     return config
 
 
-def _tell(start: Start, word: str, sentence: str | None) -> None:
-    """Say how it went: to the process that started us in the background, or to the person who did."""
+def _tell(start: StartOptions, word: str, sentence: str | None) -> None:
+    """Report the result to the process that started us in the background, or print it."""
     if start.ready_fd is not None:
-        # Whoever started us may be gone by now.
+        # The process that started us may be gone by now.
         with suppress(OSError), os.fdopen(start.ready_fd, "w") as waiting:
             waiting.write(f"{word}\n")
     elif sentence is not None:

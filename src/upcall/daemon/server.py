@@ -1,4 +1,4 @@
-"""What the daemon does while it lives: serve, and settle everybody before it goes."""
+"""Serves HTTP until a signal, then settles every waiting call before it ends."""
 
 import asyncio
 import gc
@@ -22,16 +22,16 @@ from upcall.home.files import Home, Running
 from upcall.http.connection import HttpConnection
 
 GRACE = 5
-"""Seconds that connections get to finish once every waiter has been settled."""
+"""Seconds for connections to finish after every waiter has been settled."""
 
 Ready = Callable[[str, Callable[[], Awaitable[str]]], Awaitable[None]]
-"""Hears the address, and what makes a sign-in link."""
+"""Gets the address, and a function that makes a sign-in link."""
 
 log = logging.getLogger("upcall.server")
 
 
 def run(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
-    """Serve on a socket until a signal says to stop; `ready` hears the address once anybody may come."""
+    """Serve on a socket until a signal says to stop; `ready` gets the address as soon as it accepts connections."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(home, config, listening, ready))
 
@@ -42,8 +42,8 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Re
     async with assembled(home, config, url) as assembly:
 
         async def on_started() -> None:
-            home.write_private(home.runtime_file, json.dumps(_whereabouts(assembly)._asdict()))
-            # What exists by now stays; later collections need not look at it again.
+            home.write_private(home.runtime_file, json.dumps(_running(assembly)._asdict()))
+            # Objects of the start stay; later collections skip them.
             gc.freeze()
             gc.set_threshold(50_000, 50, 100)
             await ready(assembly.url, assembly.sign_in_link)
@@ -53,24 +53,24 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Re
             log.info("shutting down %s", "for good" if end else "for a restart")
             await assembly.settle(end=end)
 
-        await _Server(assembly).run_until_told(listening, on_started, settle)
+        await _DaemonServer(assembly).run_until_told(listening, on_started, settle)
 
 
-class _Server(uvicorn.Server):
-    """Uvicorn, except that a signal first settles everybody who waits and only then stops the listening."""
+class _DaemonServer(uvicorn.Server):
+    """Uvicorn, except that a signal first settles every waiting call and only then closes the listening socket."""
 
     def __init__(self, assembly: Assembly) -> None:
         super().__init__(
             uvicorn.Config(
                 assembly.app,
-                # Made with more than uvicorn knows to give, hence no class of its own.
+                # Uvicorn wants a class; ours needs the gate as well, so it is a partial.
                 http=cast("type[asyncio.Protocol]", partial(HttpConnection, assembly.pipes.gate)),
                 ws="none",
                 loop="none",
                 access_log=False,
                 log_config=None,
                 server_header=False,
-                # What a stranger writes into X-Forwarded-For is no address of anybody.
+                # Any client can write X-Forwarded-For, so it proves no address.
                 proxy_headers=False,
                 backlog=4096,
                 timeout_keep_alive=75,
@@ -83,14 +83,14 @@ class _Server(uvicorn.Server):
 
     @override
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take note of a signal; a second one waits for nobody."""
+        """Begin to stop at the first signal; the second one stops without waiting."""
         if self._told.is_set():
             self.force_exit = True
         self._loop.call_soon_threadsafe(self._told.set)
 
     @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, then say so."""
+        """Begin to listen, then report it."""
         await super().startup(sockets)
         if self.started and self._on_started is not None:
             await self._on_started()
@@ -113,7 +113,7 @@ class _Server(uvicorn.Server):
         await serving
 
 
-def _whereabouts(assembly: Assembly) -> Running:
+def _running(assembly: Assembly) -> Running:
     return Running(
         pid=os.getpid(),
         url=assembly.url,

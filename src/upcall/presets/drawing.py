@@ -12,7 +12,7 @@ NAME = 60
 _SAID_BY = (b"drawing", b"preset")
 
 
-class Paint(Protocol):
+class Colours(Protocol):
     """Colours of a terminal."""
 
     def bold(self, text: str) -> str:
@@ -76,20 +76,20 @@ class TaskDrawing:
         """By the task's number."""
         return f"Resuming task #{number} with your answer..."
 
-    def line(self, run: Run, now: float, paint: Paint, width: int | None) -> str:
+    def line(self, run: Run, now: float, paint: Colours, width: int | None) -> str:
         """With its turns and its cost."""
         turns = run["turns"]
         notes = [f"{turns} turn{'' if turns == 1 else 's'}", *_cost(run)]
         return f"  {_name(run, paint)} {paint.dim('(' + ', '.join(notes) + ')')}"
 
-    def ended_line(self, run: Run, now: float, paint: Paint, width: int | None) -> str:
+    def ended_line(self, run: Run, now: float, paint: Colours, width: int | None) -> str:
         """With the reason of its failure."""
         if run["state"] == "completed":
             return f"  {_name(run, paint)} {paint.good('✓')}"
         reason = f": {one_line(run['reason'], NAME)}" if run["reason"] else ""
         return f"  {_name(run, paint)} {paint.bad('✗')} {run['state']}{reason}"
 
-    def facts(self, run: Run, now: float, paint: Paint) -> list[str]:
+    def facts(self, run: Run, now: float, paint: Colours) -> list[str]:
         """Its state, branch, start, turns and cost."""
         facts = [paint.bold(f"Task #{run['number']}: {one_line(run['task'], NAME)}")]
         reason = f": {one_line(run['reason'], 200)}" if run["reason"] else ""
@@ -102,7 +102,7 @@ class TaskDrawing:
         return [*facts, *(f"Cost: {cost}" for cost in _cost(run))]
 
 
-def _name(run: Run, paint: Paint) -> str:
+def _name(run: Run, paint: Colours) -> str:
     return f"{paint.name('#' + str(run['number']))} {one_line(run['task'], NAME)}"
 
 

@@ -7,8 +7,8 @@ The rest of these files stays as it is, and the entry is removed when the proces
 from pathlib import Path
 
 from upcall.config.presets.settings import PresetSettings
-from upcall.setup.edits import Entry, Json
-from upcall.setup.plan import File, additions, apply, read_file, removals
+from upcall.setup.edits import JsonDialect, JsonEntry
+from upcall.setup.plan import PlannedFile, additions, apply, read_file, removals
 
 NAMES = (".claude/settings.json", ".mcp.json")
 ADAPTER = "claude"
@@ -38,10 +38,10 @@ class WorkTree:
         mine = [file for file in self._files(folder, token) if token in (read_file(file.path) or "")]
         apply(removals(mine))
 
-    def _files(self, folder: str, token: str) -> list[File]:
-        entry = Entry(("mcpServers", self._server), {"type": "sse", "url": f"{self._url}/sse/{token}"})
-        plain = Json(comments=False)
-        return [File(path=Path(folder) / name, dialect=plain, edits=[entry]) for name in NAMES]
+    def _files(self, folder: str, token: str) -> list[PlannedFile]:
+        entry = JsonEntry(("mcpServers", self._server), {"type": "sse", "url": f"{self._url}/sse/{token}"})
+        plain = JsonDialect(comments=False)
+        return [PlannedFile(path=Path(folder) / name, dialect=plain, edits=[entry]) for name in NAMES]
 
 
 def work_tree(settings: PresetSettings, url: str, adapter: str) -> WorkTree | None:

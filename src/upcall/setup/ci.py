@@ -1,4 +1,4 @@
-"""What a CI job needs so that its agent can ask: two variables and one command, and none of anybody's files."""
+"""The script of a CI job in which an agent can ask: two variables and one command. It changes no settings of a person."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from upcall.agents.opencode import run as opencode_run
 from upcall.agents.opencode.settings import CONTENT
 from upcall.agents.prompt import ASKING_ONCE, with_advice
 from upcall.domain.run.program import Command, Door, Permission, Task
-from upcall.setup.clients import CLIENTS, REMOTE, SERVER, Door as Server, opencode_server
+from upcall.setup.clients import CLIENTS, REMOTE, SERVER, ServerCommand, opencode_server
 
 PIPE = ("upcall", "mcp", "--wait", "block")
 OF_RUNS = ("--session-id", "--permission-prompt-tool", "--settings")
@@ -29,8 +29,8 @@ HEAD = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """A command of the job, and what has to be done before it."""
+class _JobCommand:
+    """A command of the job, and the lines before it."""
 
     command: Command
     before: str = ""
@@ -48,7 +48,7 @@ def job_for(name: str) -> str:
     return "\n".join(_lines(steps[name](), agent_named(name, {}).install_hint))
 
 
-def _lines(step: _Step, hint: str) -> Iterator[str]:
+def _lines(step: _JobCommand, hint: str) -> Iterator[str]:
     yield HEAD
     yield f"#   {hint}"
     if step.before:
@@ -67,34 +67,34 @@ def _task(permission: Permission) -> Task:
     return Task(prompt=TASK, cwd=".", door=door, session="", permission=permission)
 
 
-def _claude() -> _Step:
+def _claude() -> _JobCommand:
     """As we start it ourselves, except for what needs a run: permission prompts are Claude Code's own to deny."""
     command = agent_named("claude", {}).start(_task(Permission.APPROVAL))
     words = list(command.argv)
     for flag in OF_RUNS:
         at = words.index(flag)
         del words[at : at + 2]
-    return _Step(command=replace(command, argv=tuple(words)))
+    return _JobCommand(command=replace(command, argv=tuple(words)))
 
 
-def _codex() -> _Step:
-    """As we start it ourselves where nobody watches over it."""
-    return _Step(command=agent_named("codex", {}).start(_task(Permission.AUTONOMOUS)))
+def _codex() -> _JobCommand:
+    """As an unsupervised start of ours."""
+    return _JobCommand(command=agent_named("codex", {}).start(_task(Permission.AUTONOMOUS)))
 
 
-def _opencode() -> _Step:
+def _opencode() -> _JobCommand:
     """Its settings are in a variable, to which it adds what it has of its own."""
-    server = opencode_server(Server(command=PIPE, environment={}))
+    server = opencode_server(ServerCommand(command=PIPE, environment={}))
     content = json.dumps({"mcp": {SERVER: server}})
     argv = ("opencode", *opencode_run.arguments((), None))
-    return _Step(
+    return _JobCommand(
         command=Command(
             argv=argv, cwd=".", environment={CONTENT: content}, stdin=with_advice(TASK, ASKING_ONCE)
         )
     )
 
 
-def _gemini() -> _Step:
-    """It takes servers from files alone; those of a job's home are nobody's."""
+def _gemini() -> _JobCommand:
+    """It reads servers from files only; those in the home of a job belong to no person."""
     command = Command(argv=("gemini",), cwd=".", stdin=with_advice(TASK, ASKING_ONCE))
-    return _Step(command=command, before="upcall setup gemini --yes")
+    return _JobCommand(command=command, before="upcall setup gemini --yes")

@@ -1,4 +1,4 @@
-"""What each program needs so that it can ask when a person starts it: our server, patience, and leave to call it."""
+"""The settings each program needs to ask: our MCP server, a long timeout, and permission to call its tools."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from upcall.agents.catalogue import UnknownProgram
 from upcall.setup import json_editing
-from upcall.setup.edits import Edit, Entry, Item, Json, Lines, Prose
+from upcall.setup.edits import Edit, JsonDialect, JsonEntry, JsonItem, MarkedLines, ProseDialect
 from upcall.setup.errors import MalformedError
-from upcall.setup.plan import File
-from upcall.setup.toml_editing import Table, Toml
+from upcall.setup.plan import PlannedFile
+from upcall.setup.toml_editing import TomlDialect, TomlTable
 
 SERVER = "upcall"
 TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
 PATIENCE = 24 * 3600 + 60
-"""Seconds that a program waits for a call: longer than we ever do, so that it is always us who end a wait."""
+"""Seconds that a program waits for a call: longer than Upcall ever holds one, so Upcall always ends the wait."""
 
 REMOTE = ("UPCALL_URL", "UPCALL_TOKEN")
 MARK = "# Written by `upcall setup codex`; `upcall setup codex --remove` takes this table out."
@@ -31,18 +31,18 @@ guess where you should ask. A result that says "parked" is not an answer: call w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class ServerCommand:
     """How our server is started, and which installation it leads to."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     inherited: tuple[str, ...] = ()
-    """Variables that it needs from whoever starts the program: a token has no place in a file of settings."""
+    """Variables that it inherits from the program's environment: a token has no place in a settings file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Whose settings these are: a home folder and the variables that lead elsewhere."""
+class UserFolders:
+    """The home folder of a user, and the variables that choose other folders."""
 
     home: Path
     environment: Mapping[str, str]
@@ -57,23 +57,23 @@ class Place:
 class Needs:
     """What belongs into the files of a program; `memory` is where it keeps what it shall always know."""
 
-    files: list[File]
+    files: list[PlannedFile]
     memory: Path
 
 
-def own_door(environment: Mapping[str, str]) -> Door:
+def own_server(environment: Mapping[str, str]) -> ServerCommand:
     """The pipe of the Upcall that is running now, by its full path: a program may have another PATH."""
     script = Path(sys.executable).with_name("upcall")
     command = (str(script),) if script.exists() else (sys.executable, "-P", "-m", "upcall")
     home = environment.get("UPCALL_HOME", "")
-    return Door(
+    return ServerCommand(
         command=(*command, "mcp", "--wait", "block"),
         environment={"UPCALL_HOME": str(Path(home).expanduser().absolute())} if home else {},
         inherited=REMOTE if environment.get("UPCALL_URL") else (),
     )
 
 
-def files_for(name: str, place: Place, door: Door, *, prompt: bool) -> list[File]:
+def files_for(name: str, place: UserFolders, door: ServerCommand, *, prompt: bool) -> list[PlannedFile]:
     """What belongs into which file; with `prompt`, also when to ask.
 
     Raises:
@@ -82,27 +82,27 @@ def files_for(name: str, place: Place, door: Door, *, prompt: bool) -> list[File
     if name not in CLIENTS:
         raise UnknownProgram(name, CLIENTS)
     needs = CLIENTS[name](place, door)
-    lines = File(path=needs.memory, dialect=Prose(), edits=[Lines(ASKING)])
+    lines = PlannedFile(path=needs.memory, dialect=ProseDialect(), edits=[MarkedLines(ASKING)])
     return [*needs.files, lines] if prompt else needs.files
 
 
-def _claude(place: Place, door: Door) -> Needs:
+def _claude(place: UserFolders, door: ServerCommand) -> Needs:
     folder = place.folder("CLAUDE_CONFIG_DIR", ".claude")
     # Beside the folder, unless the folder was chosen: then inside.
     state = folder if place.environment.get("CLAUDE_CONFIG_DIR") else place.home
-    allowed = [Item(("permissions", "allow"), f"mcp__{SERVER}__{tool}") for tool in TOOLS]
+    allowed = [JsonItem(("permissions", "allow"), f"mcp__{SERVER}__{tool}") for tool in TOOLS]
     # In the background, what arrives later would not count as an answer.
-    stay = Entry(("env", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"), "0")
-    server = Entry(("mcpServers", SERVER), claude_server(door))
-    plain = Json(comments=False)
+    stay = JsonEntry(("env", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"), "0")
+    server = JsonEntry(("mcpServers", SERVER), claude_server(door))
+    plain = JsonDialect(comments=False)
     files = [
-        File(path=state / ".claude.json", dialect=plain, edits=[server]),
-        File(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay]),
+        PlannedFile(path=state / ".claude.json", dialect=plain, edits=[server]),
+        PlannedFile(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay]),
     ]
     return Needs(files=files, memory=folder / "CLAUDE.md")
 
 
-def claude_server(door: Door) -> dict[str, object]:
+def claude_server(door: ServerCommand) -> dict[str, object]:
     """The server, in the words of Claude Code. `alwaysLoad` keeps its tools from being hidden behind a search."""
     command, *arguments = door.command
     return {
@@ -115,7 +115,7 @@ def claude_server(door: Door) -> dict[str, object]:
     }
 
 
-def _codex(place: Place, door: Door) -> Needs:
+def _codex(place: UserFolders, door: ServerCommand) -> Needs:
     folder = place.folder("CODEX_HOME", ".codex")
     command, *arguments = door.command
     values: dict[str, object] = {
@@ -132,24 +132,24 @@ def _codex(place: Place, door: Door) -> Needs:
         # Otherwise the model has to search for the tools, or looks away from them after half a minute.
         "omit_tools_from": ["deferred", "code_mode"],
     }
-    table = Table(("mcp_servers", SERVER), MARK, INLINE_MARK, values)
-    file = File(path=folder / "config.toml", dialect=Toml(), edits=[table])
+    table = TomlTable(("mcp_servers", SERVER), MARK, INLINE_MARK, values)
+    file = PlannedFile(path=folder / "config.toml", dialect=TomlDialect(), edits=[table])
     return Needs(files=[file], memory=folder / "AGENTS.md")
 
 
-def _opencode(place: Place, door: Door) -> Needs:
+def _opencode(place: UserFolders, door: ServerCommand) -> Needs:
     folder = place.folder("XDG_CONFIG_HOME", ".config") / "opencode"
     known = (folder / "opencode.jsonc", folder / "opencode.json")
     path = next((file for file in known if file.exists()), known[-1])
-    edits: list[Edit] = [Entry(("mcp", SERVER), opencode_server(door))]
+    edits: list[Edit] = [JsonEntry(("mcp", SERVER), opencode_server(door))]
     if _has_rules(path):
         # Of all rules that fit the last one counts, and this becomes the last one.
-        edits.append(Entry(("permission", f"{SERVER}_*"), "allow"))
-    file = File(path=path, dialect=Json(comments=True), edits=edits)
+        edits.append(JsonEntry(("permission", f"{SERVER}_*"), "allow"))
+    file = PlannedFile(path=path, dialect=JsonDialect(comments=True), edits=edits)
     return Needs(files=[file], memory=folder / "AGENTS.md")
 
 
-def opencode_server(door: Door) -> dict[str, object]:
+def opencode_server(door: ServerCommand) -> dict[str, object]:
     """The server, in the words of opencode."""
     return {
         "type": "local",
@@ -161,23 +161,23 @@ def opencode_server(door: Door) -> dict[str, object]:
 
 
 def _has_rules(path: Path) -> bool:
-    """Whether somebody has said what opencode may do; otherwise it may call tools anyway."""
+    """Whether opencode has permission rules; without any it may call all tools."""
     try:
         rules = json_editing.find(path.read_text("utf-8"), ("permission",))
     except (OSError, ValueError, MalformedError):
-        return False  # whoever reads the file to change it says what is wrong with it
+        return False  # the module that changes the file reports what is wrong with it
     return rules is not None and isinstance(rules.value, dict)
 
 
-def _gemini(place: Place, door: Door) -> Needs:
+def _gemini(place: UserFolders, door: ServerCommand) -> Needs:
     chosen = place.environment.get("GEMINI_CLI_HOME", "")
     folder = (Path(chosen).expanduser() if chosen else place.home) / ".gemini"
-    server = Entry(("mcpServers", SERVER), gemini_server(door))
-    file = File(path=folder / "settings.json", dialect=Json(comments=True), edits=[server])
+    server = JsonEntry(("mcpServers", SERVER), gemini_server(door))
+    file = PlannedFile(path=folder / "settings.json", dialect=JsonDialect(comments=True), edits=[server])
     return Needs(files=[file], memory=folder / "GEMINI.md")
 
 
-def gemini_server(door: Door) -> dict[str, object]:
+def gemini_server(door: ServerCommand) -> dict[str, object]:
     """The server, in the words of Gemini CLI, which neither sees nor calls the tools of one it does not trust."""
     command, *arguments = door.command
     return {
@@ -190,7 +190,7 @@ def gemini_server(door: Door) -> dict[str, object]:
     }
 
 
-CLIENTS: Mapping[str, Callable[[Place, Door], Needs]] = {
+CLIENTS: Mapping[str, Callable[[UserFolders, ServerCommand], Needs]] = {
     "claude": _claude,
     "codex": _codex,
     "opencode": _opencode,

@@ -34,7 +34,7 @@ class Edit(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonEntry:
     """A value at a path in JSON."""
 
     path: tuple[str, ...]
@@ -52,13 +52,13 @@ class Entry:
         """See `Edit`."""
         replaced = json_editing.find(before, self.path) if before and before.strip() else None
         if replaced is not None:
-            return Entry(self.path, replaced.value).put(text)
+            return JsonEntry(self.path, replaced.value).put(text)
         rest = json_editing.take(text, self.path)
         return text if rest == text else _pruned(rest, self.path[:-1], before)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JsonItem:
     """A word in a list at a path in JSON."""
 
     path: tuple[str, ...]
@@ -89,7 +89,7 @@ def _pruned(text: str, path: tuple[str, ...], before: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class MarkedLines:
     """Words between two marks, in a file of prose."""
 
     words: str
@@ -130,7 +130,7 @@ class Dialect(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Json:
+class JsonDialect:
     """JSON; with comments where the program reads them."""
 
     comments: bool
@@ -157,7 +157,7 @@ class Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class ProseDialect:
     """Words."""
 
     def check(self, text: str) -> None:

@@ -19,8 +19,8 @@ LARGEST = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
-    """A file of a program's, and what belongs into it."""
+class PlannedFile:
+    """A settings file of a program, and the edits to it."""
 
     path: Path
     dialect: Dialect
@@ -28,7 +28,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """What becomes of a file, and of the copy beside it; None is a file that is not there.
 
     The copy of a file that was not there is empty.
@@ -59,7 +59,7 @@ def backup_of(path: Path) -> Path:
     return path.with_name(path.name + BACKUP)
 
 
-def additions(files: Iterable[File]) -> list[Change]:
+def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
     """What has to change so that everything is in place.
 
     Raises:
@@ -68,7 +68,7 @@ def additions(files: Iterable[File]) -> list[Change]:
     return [change for file in files if (change := _addition(file)) is not None]
 
 
-def removals(files: Iterable[File]) -> list[Change]:
+def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
     """What has to change so that nothing of ours is left.
 
     Raises:
@@ -77,7 +77,7 @@ def removals(files: Iterable[File]) -> list[Change]:
     return [change for file in files if (change := _removal(file)) is not None]
 
 
-def _addition(file: File) -> Change | None:
+def _addition(file: PlannedFile) -> FileChange | None:
     before = read_file(file.path)
     after = _edited(file, before or "", lambda edit, text: edit.put(text))
     if after == before:
@@ -86,10 +86,10 @@ def _addition(file: File) -> Change | None:
     untouched = before is None or _without(file, before, None) == before
     # Where something of ours is in the file already, the copy is older than that, and the one to go back to.
     backup = (before or "") if untouched or kept is None else kept
-    return Change(path=file.path, before=before, after=after, backup=backup)
+    return FileChange(path=file.path, before=before, after=after, backup=backup)
 
 
-def _removal(file: File) -> Change | None:
+def _removal(file: PlannedFile) -> FileChange | None:
     before, kept = read_file(file.path), read_file(backup_of(file.path))
     if before is None:
         return None
@@ -103,15 +103,15 @@ def _removal(file: File) -> Change | None:
         after = None
     elif kept and file.dialect.is_same(after.removeprefix(MARK), kept.removeprefix(MARK)):
         after = kept
-    return Change(path=file.path, before=before, after=after, backup=None)
+    return FileChange(path=file.path, before=before, after=after, backup=None)
 
 
-def _without(file: File, text: str, kept: str | None) -> str:
+def _without(file: PlannedFile, text: str, kept: str | None) -> str:
     bare = None if kept is None else kept.removeprefix(MARK)
     return _edited(file, text, lambda edit, text: edit.take(text, bare)) if text.strip() else text
 
 
-def _edited(file: File, text: str, edit: Callable[[Edit, str], str]) -> str:
+def _edited(file: PlannedFile, text: str, edit: Callable[[Edit, str], str]) -> str:
     bare = text.removeprefix(MARK)
     try:
         file.dialect.check(bare)
@@ -145,7 +145,7 @@ def read_file(path: Path) -> str | None:
         raise unusable(path, f"byte {error.start + 1} is not UTF-8") from error
 
 
-def apply(changes: Sequence[Change]) -> None:
+def apply(changes: Sequence[FileChange]) -> None:
     """Write what was worked out, all of it or nothing.
 
     Raises:
@@ -163,7 +163,7 @@ def apply(changes: Sequence[Change]) -> None:
             raise unusable(change.path, error.strerror or str(error)) from error
 
 
-def _apply(change: Change) -> None:
+def _apply(change: FileChange) -> None:
     change.path.parent.mkdir(parents=True, exist_ok=True)
     if change.backup is not None:
         _write(backup_of(change.path), change.backup, _mode(change.path))
@@ -173,7 +173,7 @@ def _apply(change: Change) -> None:
 
 
 def _replace(path: Path, text: str | None) -> None:
-    # A link to where somebody keeps their settings stays a link.
+    # A symbolic link to a settings file elsewhere stays a link.
     if text is None:
         path.resolve().unlink()
     else:

@@ -17,7 +17,7 @@ MAY_BE_TABLES = ("env",)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table in TOML under a line that says who wrote it.
 
     Where its parent is written on one line, `parent = { … }`, it becomes an entry there, and the line above says so.
@@ -95,7 +95,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Toml:
+class TomlDialect:
     """TOML."""
 
     def check(self, text: str) -> None:

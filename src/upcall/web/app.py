@@ -15,7 +15,7 @@ from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.http.errors import NotFound
 from upcall.http.guard import Guard
-from upcall.runs.service import Runs
+from upcall.ports.runs import Runs
 from upcall.web.api.agent_questions import AgentQuestions
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers

@@ -1,6 +1,6 @@
 """What an agent that speaks the Agent Client Protocol is seen to do, read from its messages alone.
 
-Knows nothing of the protocol's library: what a later version of an agent sends must not stop anybody from reading on.
+Knows nothing of the protocol's library: a message of a later version of an agent must not end the reading.
 """
 
 import json
@@ -172,7 +172,7 @@ def _title(call: Message) -> str:
 
 
 def _returned(call: Message) -> str:
-    """A tool's result: its texts, or else whatever it returned."""
+    """A tool's result: its texts, or else its raw output."""
     content = call.get("content")
     items = [_object(item) for item in content] if isinstance(content, list) else []
     texts = [

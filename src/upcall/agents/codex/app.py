@@ -1,7 +1,7 @@
 """Codex's app server: a process that is talked to, so that a person can decide what it may do.
 
-It listens on a socket file that only its user can open. The file is named after the run's token, so that whoever comes
-later, after a lost connection or a restart of ours, finds it again.
+It listens on a socket file that only its user can open. The file is named after the run's token, so that a later
+connection finds it again, also after a restart of the daemon.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ class Talk:
     """What is said over one connection.
 
     A message to the model is sent under a name, the mark, so that a later connection finds out that it was. Without a
-    message the thread's last turn is followed, whoever began it.
+    message the thread's last turn is followed, even if another connection began it.
     """
 
     def __init__(self, link: Link, reader: AppReader, desk: Desk, notice: Notice) -> None:

@@ -1,4 +1,4 @@
-"""The part of opencode's HTTP API that we use, in its own words. What it means is somebody else's business."""
+"""The part of opencode's HTTP API that we use, in its own words. It interprets nothing; `talk.py` does."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -90,11 +90,11 @@ class Talk:
                         if end := await self._hear(event):
                             return end
             except Lost:
-                # A process that has ended is noticed by whoever reads its output, and we are cancelled.
+                # The end of the process is noticed by the reader of its output, and this task is cancelled.
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _join(self) -> Finished | None:
-        """Begin, or find out what has happened while nobody listened."""
+        """Begin, or find out what has happened while no connection was open."""
         known = bool(self._session)
         if not known:
             try:
@@ -124,7 +124,7 @@ class Talk:
         return self._told.id if isinstance(self._told, Session) else ""
 
     async def _find(self) -> str:
-        """The session to go on with; a task's is there already if whoever began it is gone."""
+        """The session to go on with; a task has one already if an earlier daemon began it."""
         if isinstance(self._told, Session):
             found = mapping(await self._api.get(f"/session/{quote(self._told.id, safe='')}"))
             return text(found.get("id"))
@@ -172,7 +172,7 @@ class Talk:
             case "permission.asked":
                 self._open(about, self._decide)
             case "question.replied" | "question.rejected" | "permission.replied":
-                # Decided by somebody else, or with another one that was denied.
+                # Decided elsewhere, or together with another one that was denied.
                 if task := self._pending.pop(text(about.get("requestID")), None):
                     task.cancel()
             case "session.error" if ours:
@@ -230,7 +230,7 @@ class Talk:
         name = text(permission.get("id"))
         given = await self._given(text(mapping(permission.get("tool")).get("callID")))
         if given is None:
-            await self._deny(name, "What it would do could not be read, so nobody could approve it.")
+            await self._deny(name, "What it would do could not be read, so it could not be approved.")
             return
         shown = {**mapping(permission.get("metadata")), **given}
         tool = text(permission.get("permission"))

@@ -1,4 +1,4 @@
-"""Everything that Apprise knows: pagers, chats, text messages. A place is the name of whoever gets it."""
+"""Services that Apprise reaches: pagers, chats, text messages. A place is the name of the person who is told."""
 
 import uuid
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from upcall.ports.channel import SignedOut, Unavailable
 
 
 class Apprise(OneWay):
-    """One address of Apprise's, such as `pover://user@token`."""
+    """One Apprise URL, such as `pover://user@token`."""
 
     capabilities = Capabilities(one_way=True, link=True, replies=False, edit=False, body=1500)
 
@@ -22,7 +22,7 @@ class Apprise(OneWay):
     async def show(self, view: View, place: str) -> Reference:
         """Send what is asked, with the link."""
         await self._send(view.heading, f"{summary(view)}\n\n{view.link}")
-        # Services that only take have no name for what they took.
+        # Apprise returns no id of a message.
         return Reference(place=place, message=uuid.uuid4().hex)
 
     async def tell(self, reference: Reference, line: str) -> None:
@@ -38,7 +38,7 @@ class Apprise(OneWay):
     async def _send(self, title: str, body: str) -> None:
         if not self._known:
             raise SignedOut("Apprise does not know such an address: check `url`")
-        # It is text and nothing else, whatever the agent has written.
+        # Sent as plain text, so that nothing in it is read as markup.
         if not await self._apprise.async_notify(
             body=body, title=title, body_format=apprise.NotifyFormat.TEXT
         ):

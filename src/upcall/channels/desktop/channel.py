@@ -1,4 +1,4 @@
-"""Notifications of a Linux desktop, over D-Bus: the one that the daemon runs on. A place is the name of whoever sits there."""
+"""Notifications on the Linux desktop of the daemon's own session, over D-Bus. A place is the name of the person at that desktop."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger("upcall.channels.desktop")
 
 
 class Desktop(OneWay):
-    """One desktop. Its bus is connected to when it is first needed, and again when it was gone."""
+    """One desktop. The bus is connected when it is first needed, and again after it was lost."""
 
     capabilities = Capabilities(one_way=True, link=True, replies=False, body=700)
 
@@ -35,18 +35,18 @@ class Desktop(OneWay):
         self._bus: MessageBus | None = None
         self._connecting = asyncio.Lock()
         self._links: dict[int, tuple[int, str]] = {}
-        """What a click on a notification opens, and the first one about the same question."""
+        """For each notification, the first one about the same question, and the link that a click opens."""
         self._opening: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
-        """Show what is asked; a click opens it in the browser."""
+        """Notify of a question; a click opens it in the browser."""
         number = await self._notify(view.heading, summary(view), [OPEN, self._words["answer"]])
         self._links[number] = (number, view.link)
         return Reference(place=place, message=str(number))
 
     @override
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Take away what nobody needs any more."""
+        """Close the notifications of a question that is over."""
         if view.outcome is not None:
             first = int(reference.message)
             reminders = [number for number, (about, _) in self._links.items() if about == first != number]
@@ -131,7 +131,7 @@ class Desktop(OneWay):
 
 
 async def _open(link: str) -> None:
-    # Some browsers take their time, and some are there for as long as they are open.
+    # The call may take as long as the browser is open.
     try:
         await asyncio.to_thread(webbrowser.open, link)
     except (webbrowser.Error, OSError) as error:
@@ -139,7 +139,7 @@ async def _open(link: str) -> None:
 
 
 async def _watch(bus: MessageBus) -> None:
-    """Have clicks come to us. A connection on which they do not is of no use."""
+    """Subscribe to clicks; a connection that does not deliver them is closed."""
     message = Message(
         destination="org.freedesktop.DBus",
         path="/org/freedesktop/DBus",

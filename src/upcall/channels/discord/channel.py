@@ -27,13 +27,13 @@ from upcall.domain.errors import StorageError
 from upcall.ports.channel import FormRefused, Inbox, Line, Refused, SignedOut, Unavailable
 
 FORM_SECONDS = 2.0
-"""How long a form may take to open; Discord gives up after three seconds."""
+"""How long the form of a question may take to open; Discord gives up after three seconds."""
 
 ACKNOWLEDGE_SECONDS = 2.0
-"""How long a person may wait for what becomes of a press; Discord gives up after three seconds."""
+"""How long a press may take to be kept; Discord gives up after three seconds."""
 
 LONGEST_WAIT = 30.0
-"""A rate limit up to so many seconds is waited for by the library, in order; of a longer one we are told."""
+"""The library waits for a rate limit of up to so many seconds, in order, and raises for a longer one."""
 
 INTENTS = discord.Intents(
     guilds=True,
@@ -45,7 +45,7 @@ INTENTS = discord.Intents(
 )
 DEFER, REPLY, OPEN = 6, 4, 9
 INVALID_FORM = 50035
-"""What Discord says about a message or a form that it does not take as it is."""
+"""The error code for a message or a form that Discord does not accept in this form."""
 
 INTENT = "switch on Message Content Intent under Bot, Privileged Gateway Intents"
 AUTHENTICATION_FAILED = 4004
@@ -67,7 +67,7 @@ class Discord:
     capabilities: Capabilities = messages.CAPABILITIES
 
     def __init__(self, *, bot_token: str, api_url: str = "", language: str = "en") -> None:
-        # What people write is in the library's own debug lines, and its warnings are about voices.
+        # The library's debug lines hold people's messages, and its warnings are about voice.
         logging.getLogger("discord").setLevel(logging.ERROR)
         self._elsewhere = bool(api_url)
         if api_url:
@@ -82,7 +82,7 @@ class Discord:
     async def show(self, view: View, place: str) -> Reference:
         """Post a message; a place that begins with @ is a person, in their direct messages."""
         channel = await self._direct(place[1:]) if place.startswith("@") else place
-        # The same message again within a few minutes is that message, whatever became of the first reply.
+        # If the reply to the first attempt was lost, Discord answers a repetition within a few minutes with the same message.
         once = {"nonce": _nonce(view.inquiry, place), "enforce_nonce": True}
         path = "/channels/{channel_id}/messages"
         sent = await self._write(view, "POST", path, once, channel_id=channel)
@@ -99,12 +99,12 @@ class Discord:
         await self._say(*conversation_and_id(reference.message), line)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Listen on the gateway; the library takes a lost connection up again, if that works at once. Else what was written is missed."""
+        """Listen on the gateway. The library resumes a lost connection if that works at once; otherwise messages are missed."""
         if self._elsewhere:
             DiscordWebSocket.DEFAULT_GATEWAY = URL(str((await self._call("GET", "/gateway/bot"))["url"]))
-        ears = _Ears(self, inbox)
+        gateway = _Gateway(self, inbox)
         try:
-            await ears.start(self._token, reconnect=False)
+            await gateway.start(self._token, reconnect=False)
         except discord.ConnectionClosed as error:
             if error.code == AUTHENTICATION_FAILED:
                 raise SignedOut(f"Discord says {error.code}: {HINTS[error.code]}") from error
@@ -114,11 +114,11 @@ class Discord:
         except (discord.DiscordException, aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _failure(error) from error
         finally:
-            await ears.close()
+            await gateway.close()
         raise Unavailable("Discord has closed the connection")
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, and whether we would see what people write."""
+        """The bot's name, and whether it may read messages."""
         try:
             client = await self._signed_in()
         except (Refused, Unavailable) as problem:
@@ -130,7 +130,7 @@ class Discord:
         return [*found, Finding(ok=True, text="it may read what people write")]
 
     async def close(self) -> None:
-        """Let go of the connection; whoever is still to be told something makes no other."""
+        """Close the connection; a line that is still to be said opens no other."""
         async with self._signing_in:
             self._closed = True
             client, self._client = self._client, None
@@ -138,7 +138,7 @@ class Discord:
             await client.close()
 
     async def press(self, interaction: discord.Interaction, inbox: Inbox) -> None:
-        """Take what somebody pressed, chose or sent."""
+        """Take a press, a choice or a form."""
         data: Mapping[str, Any] = interaction.data or {}
         sent = interaction.type is discord.InteractionType.modal_submit
         what = reading.submitted(data) if sent else reading.pressed(data)
@@ -161,7 +161,7 @@ class Discord:
         try:
             await self._respond(interaction, _whispered(line) if line else {"type": DEFER})
         except (Refused, Unavailable) as problem:
-            # What was pressed counts all the same, and what there is to say is said beside the question.
+            # The press counts; its line is said beside the question.
             log.warning("a press could not be acknowledged: %s", problem)
             line = (await receiving).line
             if line and message:
@@ -191,8 +191,8 @@ class Discord:
         await self._say(*conversation_and_id(to["beside"]), line)
 
     async def hear(self, message: discord.Message, us: int, inbox: Inbox) -> None:
-        """Take what somebody wrote: in reply to a message, to the bot alone, or with its name before it."""
-        # A person cannot share a bot's account, so whatever a bot or a hook writes is nobody's answer.
+        """Take a message: a reply, a direct message, or one that mentions the bot."""
+        # Bots and webhooks are not people, so their messages answer nothing.
         if message.author.bot or message.webhook_id is not None or message.is_system():
             return
         channel, replied = str(message.channel.id), message.reference and message.reference.message_id
@@ -259,7 +259,7 @@ class Discord:
     async def _write(
         self, view: View, method: str, path: str, more: dict[str, Any], **parameters: str
     ) -> Any:
-        """Have a message show a view; where Discord does not take what there is to press, as text with numbers."""
+        """Send or edit a message; where Discord refuses its controls, as numbered text."""
         try:
             return await self._call(method, path, _body(view, self._words) | more, **parameters)
         except FormRefused as problem:
@@ -283,7 +283,7 @@ class Discord:
         await self._call("POST", "/channels/{channel_id}/messages", body, channel_id=channel)
 
     async def _direct(self, user: str) -> str:
-        """The channel of somebody's direct messages."""
+        """The channel of direct messages with a person."""
         return str((await self._call("POST", "/users/@me/channels", {"recipient_id": user}))["id"])
 
     async def _signed_in(self) -> discord.Client:
@@ -316,8 +316,8 @@ class Discord:
             raise _failure(error) from error
 
 
-class _Ears(discord.Client):
-    """The connection on which Discord says what people do."""
+class _Gateway(discord.Client):
+    """The gateway connection, which delivers what people do."""
 
     def __init__(self, channel: Discord, inbox: Inbox) -> None:
         super().__init__(intents=INTENTS)
@@ -334,13 +334,13 @@ class _Ears(discord.Client):
         try:
             await self._channel.press(interaction, self._inbox)
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def on_message(self, message: discord.Message) -> None:
         try:
             await self._channel.hear(message, self.user.id if self.user else 0, self._inbox)
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
 
     async def on_raw_reaction_add(self, reaction: discord.RawReactionActionEvent) -> None:
         try:
@@ -381,5 +381,5 @@ def _whispered(line: str) -> dict[str, Any]:
 
 
 def _nonce(*parts: str) -> str:
-    """A name of at most 25 characters for something that is to be there once."""
+    """A nonce of at most 25 characters, the same for the same message."""
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:24]

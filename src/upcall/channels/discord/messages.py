@@ -1,4 +1,4 @@
-"""What Discord is sent: a view as text and components. Whatever an agent wrote stands in a block in which Discord parses nothing.
+"""Renders a view for Discord, as text and components. Agent text stands in code blocks, in which Discord parses nothing.
 
 The limits are Discord's. On the wire an option is a position, never a label.
 """
@@ -38,17 +38,17 @@ _SPECIAL = re.compile(r"([\\*_~`|<>\[\]()#@:+.!-])")
 
 
 def escape(text: str) -> str:
-    """Text for where Discord looks for markdown, links and mentions: it shows what stands behind a backslash as it is."""
+    """Text in which Discord finds no markdown, link or mention: a backslash stands before each special character."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def fenced(text: str) -> str:
-    """Text to the letter, in a block that it cannot leave: no two backticks of its own stand side by side."""
+    """Text in a code block that it cannot close: its own backticks are kept apart."""
     return "```\n" + _BACKTICKS.sub("`\u200b", text or " ") + "\n```"
 
 
 def plain(line: str) -> Json:
-    """A line of ours that pings nobody."""
+    """A line of ours, without mentions."""
     return {"content": escape(line)[:LONGEST], "allowed_mentions": {"parse": []}, "flags": SUPPRESS_EMBEDS}
 
 
@@ -63,7 +63,7 @@ def message(view: View, words: Words) -> Json:
 
 
 def content(view: View) -> str:
-    """The text of a message. Once it is over, what does not fit is left out, except how it ended."""
+    """The text of a message. If the text of a question that is over does not fit, only its heading and its outcome are shown."""
     heading = f"**{escape(view.heading)}**"
     parts = [heading]
     if view.context.strip():
@@ -82,7 +82,7 @@ def content(view: View) -> str:
 
 
 def form(view: View, words: Words, *, own: bool = False) -> Json:
-    """The form in which everything is answered together; with `own`, the only question in words of one's own."""
+    """The form for all questions; with `own`, a text field for the only question."""
     fields: list[Json] = []
     room = MOST_FIELDS - len(view.questions)
     custom = sum(question.custom and bool(question.choices) for question in view.questions)
@@ -92,7 +92,7 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
         if own or not question.choices or question.control is Control.WORDS:
             fields.append(_field(label, _text(index, required=True)))
             continue
-        # Where there is no room for everybody's own words there is for nobody's: they can be replied to the message.
+        # A form has five fields. Where they do not suffice for own words to every question, people reply to the message.
         both = question.custom and custom <= room
         fields.append(_field(label, _select(question, str(index), required=not both)))
         if both:
@@ -140,7 +140,7 @@ def _controls(view: View, words: Words) -> list[Json]:
         case Control.SELECT:
             return [_row([_select(question, f"{LIST}:{view.inquiry}")]), *_rows(own)]
         case Control.MULTI_SELECT | Control.INPUT:
-            # What is chosen in a list is sent as soon as it closes; in a form, only when it is sent.
+            # Discord sends the choices of a list as soon as it closes, those of a form when it is submitted.
             return [_row([_button(f"{FORM}:{view.inquiry}", words["answer"], _PRIMARY)])]
         case _:
             return []

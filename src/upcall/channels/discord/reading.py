@@ -1,4 +1,4 @@
-"""What Discord sends: presses, forms and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Discord sends: presses and forms, as what a person did. Words are passed on, never interpreted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pressed:
-    """What was pressed: something that answers, or that opens a form (in one's own words only, with `own`)."""
+    """A press on a control of ours. Without `given` it opens a form; with `own`, the form for own words."""
 
     inquiry: str
     given: tuple[Given, ...] | None = None
@@ -53,7 +53,7 @@ def submitted(data: Json) -> Pressed | None:
 
 
 def inbound(what: Pressed, *, interaction: str, user: str, message: str) -> Inbound:
-    """What somebody did about a message."""
+    """A press or a form, with the message that it belongs to."""
     return Inbound(
         id=f"interaction:{interaction}",
         user=user,

@@ -1,7 +1,7 @@
 """E-mail: a letter for each question, answered by reply or behind its link, and a letter when it is over.
 
 A name in From proves nothing. A reply counts because it comes to an address that we made for this question and this
-person alone, and says that it is from them; any other letter can only bring somebody's one-time code.
+person alone, and says that it is from them; any other letter can only bring a person's one-time code.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ from upcall.ports.channel import Inbox, Line, Refused, SignedOut, Stamps, Unavai
 
 SECONDS = 20.0
 REPLY = "mail-reply"
-"""What stamps are for: an address that is replied to."""
+"""The purpose of stamps on reply addresses."""
 
 TOLD_MOST = 20
 TOLD_WITHIN = 600.0
-"""How often one address is told something: two programs that answer each other come to an end."""
+"""How often one address gets a reply within that time, so that two programs do not answer each other for ever."""
 
 LOGIN_CODES = {530, 534, 535, 538}
 NOT_LET_IN = (aiosmtplib.SMTPAuthenticationError, aiosmtplib.SMTPSenderRefused)
-"""What is said about who we are, and not about a letter or its recipient."""
+"""Errors about our account, and not about a letter or its recipient."""
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class Email:
         self._on_their_way: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
-        """Send a letter; the same question to the same address is always a letter of the same name."""
+        """Send a letter. Its Message-ID depends only on the question and the address, so a repetition has the same one."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
         name = letters.letter_name(view.inquiry, place, self._domain)
@@ -77,7 +77,7 @@ class Email:
         return Reference(place=place, message=name)
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Say how it ended, in a letter of its own; nothing else is worth one."""
+        """Send the outcome, in the thread of the question. Other changes are not sent."""
         if view.outcome is None:
             return
         state = view.stage.partition(":")[0]
@@ -96,7 +96,7 @@ class Email:
         )
 
     async def listen(self, inbox: Inbox) -> None:
-        """Read what is unread, mark it when it is dealt with, and wait for more."""
+        """Read unread letters, mark each as read once it is kept, and wait for more."""
         mailbox = Mailbox(self._imap, self._folder)
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="upcall-mail") as thread:
             try:
@@ -116,7 +116,7 @@ class Email:
                 await asyncio.get_running_loop().run_in_executor(thread, mailbox.close)
 
     async def check(self) -> Sequence[Finding]:
-        """Whether both servers let us in."""
+        """Whether SMTP and IMAP accept our credentials."""
         findings: list[Finding] = []
         try:
             async with self._sending() as smtp:
@@ -144,7 +144,7 @@ class Email:
         await asyncio.gather(*self._on_their_way, return_exceptions=True)
 
     def _read(self, raw: bytes, uid: str) -> Letter | None:
-        """A letter; None for one that cannot be read, since those behind it are not to wait for ever."""
+        """A letter; None for one that cannot be read, so that it does not hold up the others."""
         try:
             return letter_in(raw, self._address, uid)
         except Exception:
@@ -236,7 +236,7 @@ class Email:
         )
 
     async def _send(self, message: EmailMessage) -> None:
-        # The library may not notice that it is told to stop, and whoever is told must. A letter that has begun to go, goes.
+        # The library may swallow a cancellation, and the caller must not wait for it. A letter that is being sent is finished.
         sending = asyncio.create_task(self._sent(message))
         self._on_their_way.add(sending)
         sending.add_done_callback(self._on_their_way.discard)
@@ -251,7 +251,7 @@ class Email:
 
 
 def _failure(error: Exception) -> Refused | Unavailable:
-    """What a mail server's no means: one that begins with 5 is for good."""
+    """The exception of the port for an SMTP error: a code of 500 or more is final."""
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused) and error.recipients:
         error = error.recipients[0]
     if isinstance(error, aiosmtplib.SMTPResponseException):
@@ -266,7 +266,7 @@ def _failure(error: Exception) -> Refused | Unavailable:
 
 
 async def _in(thread: ThreadPoolExecutor, mailbox: Mailbox, act: Callable[[], T]) -> T:
-    """Have the thread do something; whoever is told to stop meanwhile cuts its connection, and waits for it."""
+    """Run something in the thread. A cancellation cuts the mailbox's connection and waits until the thread is free."""
     doing = asyncio.get_running_loop().run_in_executor(thread, act)
     try:
         return await asyncio.shield(doing)

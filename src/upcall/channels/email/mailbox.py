@@ -16,11 +16,11 @@ from upcall.ports.channel import Refused, SignedOut, Unavailable
 
 SECONDS = 15.0
 IDLE_SECONDS = 60.0
-"""How long the server is waited for before we look ourselves: some forget what arrived while nobody was waiting."""
+"""How long an IDLE lasts before the mailbox is read again: some servers do not report what arrived between two IDLEs."""
 
 MOST = 50
 LARGEST = 256 * 1024
-"""How much is read of a letter; what somebody wrote is at its beginning."""
+"""How many bytes of a letter are read; the words of its sender stand at its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +36,12 @@ class Server:
 
     @property
     def trust(self) -> ssl.SSLContext:
-        """Whom we believe that they are this server."""
+        """The certificates by which the server is verified."""
         return ssl.create_default_context(cafile=self.ca_file or None)
 
 
 class Mailbox:
-    """One connection to one folder. `hang_up` may be called from another thread, and ends whatever waits here."""
+    """One connection to one folder. `hang_up` may be called from another thread, and ends a call that waits here."""
 
     def __init__(self, server: Server, folder: str) -> None:
         self._server = server
@@ -104,7 +104,7 @@ class Mailbox:
             raise Unavailable(f"the IMAP server has hung up: {_said(error)}") from error
 
     def hang_up(self) -> None:
-        """Cut the connection; whoever waits on it is woken."""
+        """Cut the connection; a call that waits on it returns."""
         if self._box is not None:
             with suppress(OSError):  # it may be gone already
                 self._box.client.sock.shutdown(socket.SHUT_RDWR)
@@ -121,12 +121,12 @@ class Mailbox:
 
     def _fetched(self, box: BaseMailBox, uid: str) -> bytes:
         _, parts = box.client.uid("fetch", uid, f"(BODY.PEEK[]<0.{LARGEST}>)")
-        # A letter that somebody has deleted meanwhile has none.
+        # A letter that was deleted meanwhile has none.
         return next((part[1] for part in parts if isinstance(part, tuple)), b"")
 
 
 def _has_said_something(box: BaseMailBox) -> bool:
-    """Whether the server's word of a new letter came together with what was read before, where a poll does not see it."""
+    """Whether the server's report of a new letter is in the buffer already, where a poll does not see it."""
     sock, before = box.client.sock, box.client.sock.gettimeout()
     sock.settimeout(0)
     try:

@@ -1,6 +1,6 @@
-"""What Matrix sends: events, as what a person did. Words are handed over, never interpreted.
+"""Reads Matrix events as what a person did. Words are passed on, never interpreted.
 
-Nothing here trusts an event to be whole: anybody in a room may send anything.
+Members of a room can send events of any shape, so every field is checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from upcall.domain.channel.showing import Given, Inbound, Odd
 
 Event = Mapping[str, Any]
 TYPES = ("m.room.message", "m.sticker", "m.reaction", "m.room.encrypted", "m.room.member")
-"""The events that are asked for."""
+"""The types of events that are read."""
 
 WORDLESS = {"m.audio", "m.file", "m.image", "m.location", "m.video"}
 """The sorts of messages that a person can send and that are no text."""
@@ -23,7 +23,7 @@ LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What somebody did in a room: they reacted with `key`, wrote `words`, or something that cannot be read.
+    """What a person did in a room: they reacted with `key`, wrote `words`, or sent something that cannot be read.
 
     `targets` are the events that it may be about, the likeliest first; `thread` is the one that it was written in.
     """
@@ -43,7 +43,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What one of our own events says of itself."""
+    """The mark in one of our own events."""
 
     inquiry: str = ""
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def done(event: Event, room: str) -> Done | None:
         return Done(id=name, user=user, room=room, targets=(target,), key=_plain(key))
     if kind == "m.room.encrypted":
         return Done(id=name, user=user, room=room, encrypted=True)
-    # An edit is of something that was said before, and an answer is final.
+    # An answer is final, so an edit of it changes nothing.
     wordless = kind == "m.sticker" or content.get("msgtype") in WORDLESS
     if kind not in {"m.room.message", "m.sticker"} or related == "m.replace":
         return None
@@ -96,7 +96,7 @@ def done(event: Event, room: str) -> Done | None:
 
 
 def mark(event: Event, us: str) -> Mark | None:
-    """What an event of ours says of itself; None for those of others, whatever they say."""
+    """The mark in an event of ours; None for the events of others, even with a mark."""
     given = _table(event.get("content")).get(MARK)
     if event.get("sender") != us or not isinstance(given, Mapping):
         return None
@@ -128,7 +128,7 @@ def inbound(done: Done, event: str, found: Mark) -> Inbound:
 
 
 def addressed(done: Done, us: str, names: Sequence[str]) -> Inbound | None:
-    """Words to the app itself, without its name before them; None if they mention others or nobody."""
+    """Words that mention the app, without its name before them; None if they do not mention it."""
     if us not in done.mentions:
         return None
     words = done.words.strip()
@@ -147,7 +147,7 @@ def _moment(milliseconds: object) -> float | None:
 
 
 def _plain(key: str) -> str:
-    """A reaction without the mark that it is to be shown as a picture, which not every client sends."""
+    """A reaction without the variation selector, which not every client sends."""
     return key.replace("\ufe0f", "")
 
 
@@ -156,7 +156,7 @@ def _table(value: object) -> Event:
 
 
 def _name(value: object) -> str:
-    """An event's id; nothing for what cannot be one, and that no homeserver would look for."""
+    """An event's id; empty for a value that cannot be one."""
     return value if isinstance(value, str) and value.startswith("$") and len(value) <= LONGEST_NAME else ""
 
 

@@ -1,6 +1,6 @@
 """Telegram through aiogram: long polling, so nothing of ours has to be reachable from outside, or a webhook.
 
-What was delivered is confirmed once it is kept, so whatever a crash interrupts is delivered again.
+An update is confirmed once it is kept, so an update that a crash interrupts is delivered again.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from upcall.channels import findings
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.plain import numbered
 from upcall.channels.telegram import messages
-from upcall.channels.telegram.draft import Draft
 from upcall.channels.telegram.errors import failure
+from upcall.channels.telegram.form_state import FormState
 from upcall.channels.telegram.messages import Content
 from upcall.channels.telegram.reading import Command, Note, Press, understood
 from upcall.channels.words import sentences
@@ -107,7 +107,7 @@ class Telegram:
         await self._post(reference.place, messages.line(line), reply_to=reference.message)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Ask Telegram what people did, or have it call us."""
+        """Poll for updates, or set the webhook and wait."""
         if self._secret:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
@@ -129,11 +129,11 @@ class Telegram:
             for update in updates:
                 if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
-                    raise Unavailable("what somebody did could not be kept")
+                    raise Unavailable("what a person did could not be kept")
                 offset = update.update_id + 1
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
-        """An update that Telegram brings; it comes again unless we say that we have it."""
+        """Take an update over the webhook; Telegram repeats one that is not confirmed."""
         given = callback.headers.get(SECRET_HEADER, "")
         if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
             return CallbackReply(status=403)
@@ -145,7 +145,7 @@ class Telegram:
         return CallbackReply(status=503 if await self._take(done, inbox) else 200)
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, and how we hear what people do."""
+        """The bot's name, and how it receives updates."""
         try:
             found = await self._call(self._bot.get_me())
             hook = await self._call(self._bot.get_webhook_info())
@@ -157,7 +157,7 @@ class Telegram:
         problem_there = hook.last_error_message or ""
         called = Finding(
             ok=hook.url == self._url and not problem_there,
-            text=f"Telegram calls {hook.url or 'nobody'}{f': {problem_there}' if problem_there else ''}",
+            text=f"Telegram calls {hook.url or 'no address'}{f': {problem_there}' if problem_there else ''}",
             hint=f"it has to reach {self._url}",
         )
         return [signed_in, called]
@@ -167,7 +167,7 @@ class Telegram:
         await self._bot.session.close()
 
     async def _take(self, done: Press | Note | Command | None, inbox: Inbox) -> bool:
-        """Hand over what somebody did. Whether it has to come again, because it could not be kept."""
+        """Hand over what a person did. Returns whether it has to come again, because it could not be kept."""
         heard = Heard(line="", accepted=False)
         try:
             match done:
@@ -183,66 +183,66 @@ class Telegram:
                 case None:
                     pass
         except (Refused, Unavailable) as problem:
-            log.warning("somebody could not be told: %s", problem)
+            log.warning("a person could not be told: %s", problem)
         except StorageError:
-            log.exception("what somebody did could not be kept")
+            log.exception("an update could not be kept")
             return True
         except Exception:
-            # It would fail again, and whatever was done after it would wait for ever.
-            log.exception("what somebody did is left alone")
+            # It would fail again, and the updates after it would wait for ever.
+            log.exception("an update is left alone")
         return heard.again
 
     async def _press(self, press: Press, inbox: Inbox) -> Heard:
-        if press.pressed.draft.step is None:
+        if press.pressed.state.step is None:
             return await inbox.receive(press.inbound)
-        return await self._step(press.inbound, press.pressed.draft, inbox)
+        return await self._step(press.inbound, press.pressed.state, inbox)
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
-        """Words in reply to a message that asks one question after the other are about the one that it is at."""
-        if note.draft is None or note.inbound.odd is not None:
+        """Take words; in reply to a form, they answer the question that is asked now."""
+        if note.form is None or note.inbound.odd is not None:
             return await inbox.receive(note.inbound)
-        view = await inbox.view(note.draft.inquiry)
-        if note.draft.draft.step is None or view is None or view.outcome is not None:
+        view = await inbox.view(note.form.inquiry)
+        if note.form.state.step is None or view is None or view.outcome is not None:
             return await inbox.receive(note.inbound)
-        draft, step, said = note.draft.draft, note.draft.draft.step, note.inbound
-        if len(view.questions) != len(draft.given):
+        state, step, said = note.form.state, note.form.state.step, note.inbound
+        if len(view.questions) != len(state.given):
             # Other bots have buttons too.
             return await inbox.receive(said)
         if not view.questions[step].custom and view.questions[step].choices:
             known = await inbox.knows(said.user)
             return Heard(line=self._words["only_options" if known else "unknown_person"], accepted=False)
-        draft = draft.with_given(step, Given(words=said.words)).at(step + 1)
+        state = state.with_given(step, Given(words=said.words)).at(step + 1)
         about = Inbound(
             id=said.id,
             user=said.user,
             place=said.place,
             message=said.message,
-            inquiry=note.draft.inquiry,
-            given=draft.given,
+            inquiry=note.form.inquiry,
+            given=state.given,
         )
-        return await (inbox.receive(about) if draft.step is None else self._step(about, draft, inbox))
+        return await (inbox.receive(about) if state.step is None else self._step(about, state, inbox))
 
-    async def _step(self, inbound: Inbound, draft: Draft, inbox: Inbox) -> Heard:
-        """Show what is chosen so far, and the question that is to be answered next."""
+    async def _step(self, inbound: Inbound, state: FormState, inbox: Inbox) -> Heard:
+        """Edit the message of a form: show what is chosen so far, and the next question."""
         if not await inbox.knows(inbound.user):
             return Heard(line=self._words["unknown_person"], accepted=False)
         view = await inbox.view(inbound.inquiry or "")
         if view is None:
             return Heard(line=self._words["no_question"], accepted=False)
-        if view.outcome is not None or len(view.questions) != len(draft.given):
-            # It is over: the message is brought up to date by whoever has settled it.
+        if view.outcome is not None or len(view.questions) != len(state.given):
+            # It is over: the worker brings the message up to date.
             return Heard(line=self._words["late"].format(outcome=view.outcome or ""), accepted=False)
         assert inbound.message is not None
         try:
-            content = messages.message(view, self._words, draft)
+            content = messages.message(view, self._words, state)
             try:
                 await self._edit(inbound.message, content)
             except FormRefused as problem:
-                # All of the questions in plain text, instead of the same one for ever.
+                # Without buttons the form could not go on, so all questions are asked in one text.
                 await self._edit(inbound.message, self._plain(view, problem))
             now = await inbox.view(view.inquiry)
             if now is not None and now.outcome is not None:
-                # It was settled meanwhile, and what we have just shown may have hidden that.
+                # It was settled meanwhile, and this edit may have overwritten the outcome.
                 await self._edit(inbound.message, messages.message(now, self._words))
         except messages.TooLong:
             return Heard(line=self._words["too_long"], accepted=False)
@@ -252,7 +252,7 @@ class Telegram:
         return Heard(line="", accepted=True)
 
     def _plain(self, view: View, problem: FormRefused) -> Content:
-        """A view without anything to press, where Telegram does not take it as it was."""
+        """A view as numbered text, where Telegram refuses its entities or buttons."""
         if view.ref != self._last_plain:
             # The announcement and its completion are refused alike, and said once.
             log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
@@ -312,7 +312,7 @@ class Telegram:
                 raise
 
     async def _toast(self, press: Press, line: str, inbox: Inbox) -> None:
-        """Acknowledge a press; what there is to say is shown until the person has read it, or else said in the chat."""
+        """Acknowledge a press, with its line in an alert; if that fails, the line is said in the chat."""
         text = shortened(line, messages.LONGEST_TOAST)
         try:
             await self._call(
@@ -336,7 +336,7 @@ def _line(name: str, place: str, reply_to: str, text: str) -> Line:
 
 
 def _understood(update: Update) -> Press | Note | Command | None:
-    """What a person did; None as well for what cannot be read."""
+    """What a person did; None also for an update that cannot be read."""
     try:
         return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
     except Exception:

@@ -1,4 +1,4 @@
-"""What Telegram is sent: a view as text, entities and buttons. Nothing is parsed, so nothing can be hidden in it.
+"""Renders a view for Telegram: text, entities and buttons. Telegram parses nothing in it.
 
 Telegram itself looks for names, commands, tags and addresses in any text, except in code. So agent text stands
 in blocks of code, which no line of ours does, and what else comes from elsewhere is marked as code where something would
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from upcall.channels.telegram.draft import Draft, written
+from upcall.channels.telegram.form_state import FormState, button_data
 from upcall.domain.channel.showing import Asked, Capabilities, Control, Given, View
 from upcall.domain.text.display import shortened, units
 
@@ -30,13 +30,13 @@ LONGEST = 4096
 LONGEST_TOAST = 200
 MOST_ENTITIES = 100
 MOST_MARKS = 8
-"""How many stretches of one text are marked each for itself; of more, everything from the first to the last."""
+"""Up to how many links and names of one text are marked separately; with more, one mark spans all of them."""
 
 NUMBERS_IN_A_ROW = 5
 LONGEST_OUTCOME = 3000
 SEVERAL = {Control.CHECKBOXES, Control.MULTI_SELECT}
 QUOTED, FRAMED = "blockquote", "pre"
-"""People's own words, and what an agent wrote: one is never taken for the other."""
+"""The entities of people's own words and of agent text, by which they are told apart."""
 
 _FOUND = re.compile(
     r"(?<!\w)[@#$/]\w\S*"  # names, tags, commands
@@ -52,7 +52,7 @@ class TooLong(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A stretch of text that looks different; places are counted in UTF-16."""
+    """A formatted range of a text, counted in UTF-16."""
 
     kind: str
     offset: int
@@ -61,7 +61,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """Something to press."""
+    """A button of the inline keyboard."""
 
     text: str
     data: str
@@ -78,19 +78,19 @@ class Content:
 
 @dataclass(slots=True)
 class _Page:
-    """A text as it grows."""
+    """A text with its entities, while it is built."""
 
     text: str = ""
     entities: list[Entity] = field(default_factory=list)
 
     def add(self, text: str, kind: str = "") -> None:
-        """A text of ours, or one that looks like a kind of entity."""
+        """Append a text, as an entity of a kind if one is given."""
         if kind and text:
             self.entities.append(Entity(kind=kind, offset=units(self.text), length=units(text)))
         self.text += text
 
     def add_found(self, text: str, kind: str = "") -> None:
-        """A text with something of others in it: what Telegram would find there is marked as code."""
+        """Append a text that holds names from outside: what Telegram would link in it is marked as code."""
         begin = units(self.text)
         self.add(text, kind)
         places = [found.span() for found in _FOUND.finditer(text)]
@@ -102,7 +102,7 @@ class _Page:
 
 
 def excerpt(text: str, offset: int, length: int) -> str:
-    """The stretch of a text that an entity is about."""
+    """The part of a text that an entity covers."""
     return text.encode("utf-16-le")[2 * offset : 2 * (offset + length)].decode("utf-16-le", "replace")
 
 
@@ -113,14 +113,14 @@ def line(text: str) -> Content:
     return _content(page)
 
 
-def message(view: View, words: Words, draft: Draft | None = None) -> Content:
-    """A view as a message; of several questions, the one that a draft is at and those before it.
+def message(view: View, words: Words, state: FormState | None = None) -> Content:
+    """A view as a message; of several questions, those up to the one that is asked now.
 
     Raises:
         TooLong: if it does not fit, and something is still to be answered.
     """
-    draft = draft or Draft.blank(len(view.questions))
-    page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, draft, words)), draft)
+    state = state or FormState.blank(len(view.questions))
+    page = _page(view if view.outcome is not None else replace(view, hint=_hint(view, state, words)), state)
     if view.outcome is not None:
         page.add("\n\n")
         page.add_found(shortened(view.outcome, LONGEST_OUTCOME))
@@ -130,7 +130,7 @@ def message(view: View, words: Words, draft: Draft | None = None) -> Content:
         return _content(page)
     if units(page.text) > LONGEST:
         raise TooLong
-    return replace(_content(page), rows=tuple(_rows(view, draft, words)))
+    return replace(_content(page), rows=tuple(_rows(view, state, words)))
 
 
 def announcement(view: View, words: Words) -> Content:
@@ -138,22 +138,22 @@ def announcement(view: View, words: Words) -> Content:
     whole = message(view, words)
     if view.outcome is not None:
         return whole
-    draft = Draft.blank(len(view.questions))
-    page = _page(replace(view, hint=words["announced"]), draft)
+    state = FormState.blank(len(view.questions))
+    page = _page(replace(view, hint=words["announced"]), state)
     return _content(page) if units(page.text) <= LONGEST else replace(whole, rows=())
 
 
-def _page(view: View, draft: Draft) -> _Page:
+def _page(view: View, state: FormState) -> _Page:
     page = _Page()
     page.add_found(view.heading)
     if view.context.strip():
         page.add("\n")
         page.add(view.context.strip("\n"), FRAMED)
-    last = draft.step if view.form and view.outcome is None else None
+    last = state.step if view.form and view.outcome is None else None
     shown = view.questions if last is None else view.questions[: last + 1]
     for index, question in enumerate(shown):
         number = index + 1 if len(view.questions) > 1 else None
-        _add_question(page, question, number, given=draft.given[index] if last not in {None, index} else None)
+        _add_question(page, question, number, given=state.given[index] if last not in {None, index} else None)
     for line in view.more.split("\n") if view.more else ():
         # Each ends with an address of ours, which is to be followed.
         text, _, link = line.rpartition(" ")
@@ -167,11 +167,11 @@ def _page(view: View, draft: Draft) -> _Page:
     return page
 
 
-def _hint(view: View, draft: Draft, words: Words) -> str:
-    """What can be done beside pressing; of several questions, with the one that is asked now."""
+def _hint(view: View, state: FormState, words: Words) -> str:
+    """The hint below the buttons; in a form, for the question that is asked now."""
     if not view.form:
         return view.hint
-    question = view.questions[draft.step or 0]
+    question = view.questions[state.step or 0]
     if not question.choices:
         return words["reply.text"]
     return words["hint.other"] if question.custom else ""
@@ -194,7 +194,7 @@ def _add_question(page: _Page, question: Asked, number: int | None, given: Given
     if given.words:
         page.add_found(given.words, QUOTED)
     else:
-        # A person who writes a program of their own can press what was never shown.
+        # A client of one's own can press what was never shown.
         chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
         page.add_found("✓ " + ", ".join(chosen))
 
@@ -208,9 +208,9 @@ def _by_number(question: Asked) -> bool:
     return question.numbered or len(question.choices) > CAPABILITIES.buttons
 
 
-def _rows(view: View, draft: Draft, words: Words) -> Iterator[tuple[Button, ...]]:
-    step = draft.step or 0
-    question, given = view.questions[step], draft.given[step]
+def _rows(view: View, state: FormState, words: Words) -> Iterator[tuple[Button, ...]]:
+    step = state.step or 0
+    question, given = view.questions[step], state.given[step]
     if len(view.questions) > 1 and not view.form:
         return
     several = question.control in SEVERAL
@@ -219,28 +219,28 @@ def _rows(view: View, draft: Draft, words: Words) -> Iterator[tuple[Button, ...]
         label = str(pick + 1) if _by_number(question) else choice.label
         if several:
             label = f"{'☑' if pick in given.picks else '☐'} {label}"
-            after = draft.with_given(step, Given(picks=_toggled(given.picks, pick)))
+            after = state.with_given(step, Given(picks=_toggled(given.picks, pick)))
         else:
-            after = draft.with_given(step, Given(picks=(pick,))).at(step + 1)
-        buttons.append(Button(text=label, data=written(view.inquiry, after)))
+            after = state.with_given(step, Given(picks=(pick,))).at(step + 1)
+        buttons.append(Button(text=label, data=button_data(view.inquiry, after)))
     width = NUMBERS_IN_A_ROW if _by_number(question) else 1
     yield from (tuple(buttons[first : first + width]) for first in range(0, len(buttons), width))
-    last = tuple(_steps(view, draft, words, several=several))
+    last = tuple(_steps(view, state, words, several=several))
     if last:
         yield last
 
 
-def _steps(view: View, draft: Draft, words: Words, *, several: bool) -> Iterator[Button]:
-    """The row below the choices: back, where we are, and on."""
-    step, count = draft.step or 0, len(view.questions)
+def _steps(view: View, state: FormState, words: Words, *, several: bool) -> Iterator[Button]:
+    """The last row of a keyboard: back, the position in the form, next."""
+    step, count = state.step or 0, len(view.questions)
     if view.form:
         if step:
-            yield Button(text=f"← {words['cancel']}", data=written(view.inquiry, draft.at(step - 1)))
-        here = written(view.inquiry, draft, current=True)
+            yield Button(text=f"← {words['cancel']}", data=button_data(view.inquiry, state.at(step - 1)))
+        here = button_data(view.inquiry, state, current=True)
         yield Button(text=f"{step + 1} / {count}", data=here)
-    if several and draft.given[step].picks:
+    if several and state.given[step].picks:
         name = words["next"] if step + 1 < count else words["send"]
-        yield Button(text=f"{name} →", data=written(view.inquiry, draft.at(step + 1)))
+        yield Button(text=f"{name} →", data=button_data(view.inquiry, state.at(step + 1)))
 
 
 def _toggled(picks: Sequence[int], pick: int) -> tuple[int, ...]:

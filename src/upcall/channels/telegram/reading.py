@@ -1,18 +1,18 @@
-"""What Telegram sends: presses and messages, as what a person did. Words are handed over, never interpreted."""
+"""Reads what Telegram sends: presses and messages, as what a person did. Words are passed on, never interpreted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.naming import message_name
-from upcall.channels.telegram.draft import Pressed, read
+from upcall.channels.telegram.form_state import Pressed, pressed_in
 from upcall.channels.telegram.messages import QUOTED, excerpt
 from upcall.domain.channel.showing import Inbound, Odd
 
 Payload = Mapping[str, Any]
 
 COMMANDS = {"/start", "/id"}
-"""What one can say to any bot: the first when it is opened, the second to be told a chat's address."""
+"""The first opens a chat with any bot; the second asks for the address of a chat."""
 
 
 WORDLESS = {
@@ -32,12 +32,12 @@ WORDLESS = {
     "video_note",
     "voice",
 }
-"""What a person can send that is no text."""
+"""The fields of messages without text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """A button that was pressed: the query that wants to be acknowledged, and what the button stands for."""
+    """A press: the id of the query that has to be acknowledged, and the data of the button."""
 
     query: str
     inbound: Inbound
@@ -46,16 +46,16 @@ class Press:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something that was written, the message that it stands in, and the draft that it is about, if it is."""
+    """A message of a person: its name, and the form that it replies to, if it does."""
 
     name: str
     inbound: Inbound
-    draft: Pressed | None = None
+    form: Pressed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A message that is for the bot and for nobody's question."""
+    """A message that is a command to the bot, and about no question."""
 
     name: str
     user: str
@@ -63,7 +63,7 @@ class Command:
 
 
 def understood(update: Payload) -> Press | Note | Command | None:
-    """What somebody did; None for everything that is not about us."""
+    """What a person did; None for an update that is not about us."""
     if "callback_query" in update:
         return _press(update)
     if "message_reaction" in update:
@@ -77,7 +77,7 @@ def _press(update: Payload) -> Press | None:
     message = query.get("message")
     if message is None:
         return None
-    pressed = read(str(query.get("data", "")), _quoted(message))
+    pressed = pressed_in(str(query.get("data", "")), _quoted(message))
     if pressed is None:
         return None
     inbound = Inbound(
@@ -86,7 +86,7 @@ def _press(update: Payload) -> Press | None:
         place=_place(message),
         message=message_name(message["chat"]["id"], message["message_id"]),
         inquiry=pressed.inquiry,
-        given=pressed.draft.given,
+        given=pressed.state.given,
     )
     return Press(query=str(query["id"]), inbound=inbound, pressed=pressed)
 
@@ -121,7 +121,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
             return Command(name=name, user=user, place=_place(message))
         words = rest.strip()
     replied = message.get("reply_to_message")
-    # Whatever stands in a topic is a reply to its first message as well.
+    # In a topic, every message is also a reply to the first one of the topic.
     if replied is not None and not replied.get("from", {}).get("is_bot"):
         replied = None
     if replied is None and chat.get("type") != "private":
@@ -135,11 +135,11 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         odd=odd,
         at=float(message["date"]) if message.get("date") else None,
     )
-    return Note(name=name, inbound=inbound, draft=None if replied is None else _draft(replied))
+    return Note(name=name, inbound=inbound, form=None if replied is None else _form(replied))
 
 
 def _odd(message: Payload) -> Odd | None:
-    """What has no words, unless it is about the chat itself."""
+    """Whether a message without words is from a person, and not about the chat itself."""
     return Odd.MESSAGE if WORDLESS & message.keys() else None
 
 
@@ -149,18 +149,18 @@ def _place(message: Payload) -> str:
     return chat if topic is None else f"{chat}/{topic}"
 
 
-def _draft(message: Payload) -> Pressed | None:
-    """What is chosen so far in a message that asks one question after the other."""
+def _form(message: Payload) -> Pressed | None:
+    """The form that a message shows; None if it shows none."""
     for row in message.get("reply_markup", {}).get("inline_keyboard", []):
         for button in row:
-            pressed = read(str(button.get("callback_data", "")), _quoted(message))
+            pressed = pressed_in(str(button.get("callback_data", "")), _quoted(message))
             if pressed is not None and pressed.current:
                 return pressed
     return None
 
 
 def _quoted(message: Payload) -> list[str]:
-    """The words that people have written so far, which stand in the message."""
+    """The words that the message of a form holds."""
     text = str(message.get("text", ""))
     return [
         excerpt(text, entity["offset"], entity["length"])

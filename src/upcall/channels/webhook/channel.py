@@ -1,4 +1,4 @@
-"""A program of your own as a channel: it is sent what is asked, signed, and sends what people answer, signed the same way.
+"""A program of your own as a channel: Upcall sends it signed questions, and it sends signed answers.
 
 It is sent to the address in the settings and nowhere else: nothing that is asked or answered leads anywhere, and no
 redirect is followed.
@@ -37,10 +37,10 @@ CAPABILITIES = Capabilities(
 SECONDS = 15.0
 TOO_MANY = 429
 LATER = {408, 425, TOO_MANY}
-"""What is said where the same request may work later."""
+"""Statuses after which the same request may work later."""
 
 NOT_LET_IN = {401, 403, 407}
-"""What is said about the signature, and not about what was sent."""
+"""Statuses that are about the signature, and not about what was sent."""
 
 LONGEST_NAME = 200
 EXAMPLE = '{"inquiry": "…", "answers": [["Redis"]], "user": "U1"}'
@@ -51,7 +51,7 @@ class NotUnderstood(Exception):
 
 
 class Webhook:
-    """One address that is sent what happens, and that may send what people do."""
+    """One address that receives questions, and may send answers."""
 
     capabilities: Capabilities = CAPABILITIES
 
@@ -68,7 +68,7 @@ class Webhook:
         return Reference(place=place, message=name)
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Send how a question stands now."""
+        """Send the present state of a question."""
         data = {"message": reference.message, "place": reference.place, **_document(view)}
         name = f"{reference.message}_{view.stage.replace(':', '-')}"
         await self._send(name, "inquiry.updated", data)
@@ -79,12 +79,12 @@ class Webhook:
         await self._send(f"{reference.message}_{secrets.token_hex(4)}", "inquiry.reminded", data)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Nothing but to wait: the program calls us."""
+        """Wait: the program calls us."""
         await inbox.connected()
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
-        """Take what somebody did, if it was signed with our secret."""
+        """Take an answer that is signed with our secret."""
         if callback.method != "POST":
             return _reply(405, {"error": "send it with POST"})
         if not signing.is_genuine(self._key, callback.headers, self._clock(), callback.body):
@@ -123,7 +123,7 @@ class Webhook:
         if 200 <= status < 300:
             return
         if status >= 500 or status in LATER:
-            # Who is busy is waited for, and who is down is not: the next route is taken meanwhile.
+            # With Retry-After the worker waits; without it, the question takes the next route meanwhile.
             said = response.headers.get("retry-after", "") if status == TOO_MANY else ""
             raise Unavailable(f"it says {status}", after=_after(said))
         if status in NOT_LET_IN:
@@ -132,7 +132,7 @@ class Webhook:
 
 
 def _document(view: View) -> dict[str, object]:
-    """What is shown, as it is sent."""
+    """A view as JSON."""
     return {
         "inquiry": view.inquiry,
         "ref": view.ref,
@@ -158,7 +158,7 @@ def _document(view: View) -> dict[str, object]:
 
 
 async def _inbound(name: str, body: bytes, inbox: Inbox) -> Inbound:
-    """What a program says that somebody did."""
+    """What a person did, as the program says."""
     try:
         sent = read_json(body)
     except NotJson:
@@ -212,7 +212,7 @@ def _given(view: View, answers: object) -> tuple[Given, ...]:
 def _one(values: object, choices: Sequence[Choice], *, approval: bool) -> Given:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise NotUnderstood("answers: one list of texts for each question")
-    # An approval is named as everywhere else, whatever language its choices are shown in.
+    # The verdicts of an approval have one name each, in every language of its choices.
     labels = list(VERDICTS) if approval else [choice.full for choice in choices]
     picks = tuple(labels.index(value) for value in values if value in labels)
     own = [str(value) for value in values if value not in labels]

@@ -13,7 +13,7 @@ VERSION = "v1"
 
 
 def key_in(secret: str) -> bytes:
-    """The key that a secret stands for: base 64 behind `whsec_`, or else its letters.
+    """The key in a secret: base 64 behind `whsec_`, otherwise the text itself.
 
     Raises:
         ValueError: if what is behind `whsec_` is not base 64.
@@ -27,7 +27,7 @@ def key_in(secret: str) -> bytes:
 
 
 def headers(key: bytes, name: str, at: float, body: bytes) -> dict[str, str]:
-    """The headers that a request leaves with."""
+    """The headers of a request that we send."""
     moment = str(int(at))
     return {
         "webhook-id": name,
@@ -37,7 +37,7 @@ def headers(key: bytes, name: str, at: float, body: bytes) -> dict[str, str]:
 
 
 def is_genuine(key: bytes, given: Mapping[str, str], now: float, body: bytes) -> bool:
-    """Whether somebody with the key has sent this, just now."""
+    """Whether a holder of the key has signed this, within the last minutes."""
     name, moment = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
     if not name or not (moment.isascii() and moment.isdigit() and len(moment) < 16):
         return False

@@ -1,4 +1,4 @@
-"""What WhatsApp sends: presses, words and receipts. Tolerant, since fields come and go; words are never interpreted."""
+"""Reads what WhatsApp sends: presses, words and receipts. Fields may be missing; words are passed on, never interpreted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Receipt:
 
 
 def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
-    """What became of messages that went out from a number."""
+    """The receipts of messages that a number sent."""
     for value in _values(payload, number):
         for status in value.get("statuses", []):
             problems = status.get("errors") or [{}] if status.get("status") == "failed" else []
@@ -44,7 +44,7 @@ def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
 
 
 def done(payload: Payload, number: str) -> Iterator[Inbound]:
-    """What people did who wrote to a number."""
+    """What people did who wrote to a number: presses, words, reactions."""
     for value in _values(payload, number):
         for message in value.get("messages", []):
             inbound = _inbound(message, value.get("contacts", []))
@@ -53,7 +53,7 @@ def done(payload: Payload, number: str) -> Iterator[Inbound]:
 
 
 def _values(payload: Payload, number: str) -> Iterator[Payload]:
-    """What is about one of our numbers; an app may have several."""
+    """The values of a payload that are about a number; an app may have several."""
     for entry in payload.get("entry", []):
         for change in entry.get("changes", []):
             value = change.get("value", {})
@@ -90,7 +90,7 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
 
 
 def _user(message: Payload, contacts: list[Payload], phone: str) -> str:
-    """The id that stays when somebody hides or changes their number."""
+    """The id of a person, which stays when they hide or change their number."""
     named = message.get("from_user_id") or message.get("user_id")
     if named:
         return str(named)

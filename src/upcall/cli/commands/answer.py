@@ -24,7 +24,7 @@ POLL_SECONDS = 60.0
 
 
 def _answer(args: Namespace) -> int:
-    # The picker lists what is open; what has expired is asked for in one line.
+    # The picker lists open questions; an expired one is answered at a prompt.
     if not args.values and not (args.force and args.ref and sys.stdin.isatty()):
         return _pick(args)
     client = Client()
@@ -68,7 +68,7 @@ def _answer(args: Namespace) -> int:
 
 
 def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
-    """The run's process has ended, so the answer starts another one."""
+    """Report that the answer starts a new process of a run, since its last one has ended."""
     number = run["number"]
     print(drawing_for(client).resuming(number), flush=True)
     if not wait:
@@ -82,8 +82,8 @@ def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
 def _pick(args: Namespace) -> int:
     if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CommandFailed(
-            "`upcall answer` needs a ref and a value where there is no terminal",
-            hint='`upcall status` lists what waits; then for example `upcall answer a7 "yes"`',
+            "`upcall answer` needs a ref and a value when it has no terminal",
+            hint='list the open questions with `upcall status`; then, for example, `upcall answer a7 "yes"`',
             exit_code=USAGE,
         )
     from upcall.cli.picker.screen import pick
@@ -98,15 +98,15 @@ def _arguments(parser: ArgumentParser) -> None:
         metavar="REF|RUN",
         nargs="?",
         type=ref,
-        help="which question, or the number of the run that asks it; without it, pick from a list",
+        help="the question, or the number of the run that asks it; without it, pick from a list",
     )
     parser.add_argument(
         "values",
         metavar="VALUE",
         nargs="*",
-        help="a number, an option or your own words; - reads them from input; without it, you are asked",
+        help="a number, an option or your own words; - reads standard input; without it, a prompt asks you",
     )
-    parser.add_argument("--force", action="store_true", help="answer although it has expired")
+    parser.add_argument("--force", action="store_true", help="answer a question that has expired")
     parser.add_argument(
         "--always",
         nargs="?",
@@ -120,18 +120,18 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="wait until the agent has the answer; where a run has to be resumed, follow it to its end",
+        help="wait until the agent has the answer; follow a run that is resumed to its end",
     )
     takes_json(parser)
 
 
 def asked_by(client: Client, name: str, *, force: bool = False) -> str:
-    """The question that is meant: the name itself, or what the run with that number asks.
+    """The question with a name: that of the ref, or the open question of the run with that number.
 
-    With `force`, a run that asks nothing any more is asked for what it last asked in vain.
+    With `force`, the latest expired question of a run that has no open one.
 
     Raises:
-        CommandFailed: if the run asks nothing, or several things.
+        CommandFailed: if the run has no open question, or several.
     """
     if not is_run(name):
         return name
@@ -151,19 +151,20 @@ def asked_by(client: Client, name: str, *, force: bool = False) -> str:
 def _which(client: Client, run: Run) -> CommandFailed:
     commands = [answer_command(client.get(inquiry_path(ref))) for ref in run["inquiries"]]
     return CommandFailed(
-        f"run {run['number']} has {len(commands)} open questions", hint=f"say which: {', or '.join(commands)}"
+        f"run {run['number']} has {len(commands)} open questions",
+        hint=f"answer one of them: {', or '.join(commands)}",
     )
 
 
 def _asks_nothing(run: Run, expired: Inquiry | None) -> CommandFailed:
     number = run["number"]
     if expired is not None:
-        hint = f"{answer_command(expired, str(number))} --force, to answer what it asked in vain"
+        hint = f"{answer_command(expired, str(number))} --force, to answer its expired question"
     else:
-        hint = f'upcall say {number} "…", to tell it something'
+        hint = f'upcall say {number} "…" sends it a message'
     if run["state"] in OVER:
-        return CommandFailed(f"run {number} {ending(run)}: it waits for no answer", hint=hint)
-    return CommandFailed(f"run {number} asks nothing at the moment", hint=hint)
+        return CommandFailed(f"run {number} has no open question; it {ending(run)}", hint=hint)
+    return CommandFailed(f"run {number} has no open question", hint=hint)
 
 
 def _last_expired(client: Client, run: Run) -> Inquiry | None:
@@ -175,7 +176,7 @@ def _last_expired(client: Client, run: Run) -> Inquiry | None:
 
 
 def settled(reply: dict[str, Any], args: Namespace, sentence: str) -> int:
-    """Print how it went: the sentence, or what stands instead."""
+    """Print the sentence, or the resolution that stands instead; return the exit code."""
     if not reply["accepted"]:
         return _lost(reply, args)
     if args.json:
@@ -214,13 +215,13 @@ def _until_collected(client: Client, inquiry: dict[str, Any], after: int) -> dic
                     inquiry = client.get(inquiry_path(inquiry["id"]))
                 case "forwarded":
                     print(
-                        f"Forwarded to the agent: run {event['data']['run']} is brought back.",
+                        f"Forwarded to the agent: run {event['data']['run']} is resumed.",
                         file=sys.stderr,
                     )
                 case "resume_failed":
                     number = event["data"]["run"]
                     raise CommandFailed(
-                        f"the agent could not be brought back: {event['data']['error']}",
+                        f"the agent could not be resumed: {event['data']['error']}",
                         hint=f"the answer is kept; try again with: upcall retry {number}",
                     )
                 case _:
@@ -238,9 +239,9 @@ COMMAND = Command(
   upcall answer a7 1                     an option by its number
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
-  upcall answer a7 "Redis" --force       although it has expired
-  upcall answer a7 approve --always prefix --for 7d   and all that begins like this command, for a week
-  upcall answer 42 "Redis"               what run 42 asks
-exit codes: 0 accepted, 15 somebody else's answer stands (it is printed), 2 misuse, 1 anything else""",
+  upcall answer a7 "Redis" --force       a question that has expired
+  upcall answer a7 approve --always prefix --for 7d   and every command with the same beginning, for a week
+  upcall answer 42 "Redis"               the question of run 42
+exit codes: 0 accepted, 15 another answer stands (it is printed), 2 wrong use, 1 any other failure""",
     mixed=True,
 )

@@ -9,7 +9,7 @@ from typing import Any
 from upcall.cli.client import ASKER, Client
 from upcall.cli.command import Command, seconds
 from upcall.cli.commands.wait import EXIT_CODES, finish, wait_options
-from upcall.cli.failures import CommandFailed, Refused
+from upcall.cli.failures import CommandFailed, DaemonRefused
 from upcall.cli.render.inquiries import answer_command
 
 USAGE = 2
@@ -21,9 +21,9 @@ def _ask(args: Namespace) -> int:
     client = Client(ASKER)
     try:
         inquiry = client.post("/v1/inquiries", body)
-    except Refused as refusal:
+    except DaemonRefused as refusal:
         if refusal.reply in {"invalid_inquiry", "invalid_request"}:
-            # An example for those who write JSON is none for a command line.
+            # The hint has an example in JSON, which is of no use on a command line.
             hint = "upcall ask --help" if "{" in (refusal.hint or "") else refusal.hint
             raise CommandFailed(refusal.message, hint=hint, exit_code=USAGE) from None
         raise
@@ -37,12 +37,12 @@ def _introduction(inquiry: dict[str, Any], args: Namespace) -> str:
             f"Asked {inquiry['ref']}. Waiting for a person; they answer with: {answer_command(inquiry)}"
         )
     if inquiry["redacted"]:
-        said.append(f"{inquiry['redacted']} secret(s) in the question were masked before anybody saw it.")
+        said.append(f"{inquiry['redacted']} secret(s) in the question were masked before it was shown.")
     return "\n".join(said)
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("question", metavar="QUESTION", help="what to ask; - reads it from standard input")
+    parser.add_argument("question", metavar="QUESTION", help="the question; - reads it from standard input")
     parser.add_argument(
         "-o",
         "--option",
@@ -52,33 +52,35 @@ def _arguments(parser: ArgumentParser) -> None:
         metavar="LABEL[=DESCRIPTION]",
         help="a suggested answer; can be repeated",
     )
-    parser.add_argument("--multi", action="store_true", help="several options may be chosen")
-    parser.add_argument("--no-custom", action="store_true", help="only the options, no free text")
+    parser.add_argument("--multi", action="store_true", help="allow several options")
+    parser.add_argument("--no-custom", action="store_true", help="allow only the options, no free text")
     parser.add_argument(
         "--approval", action="store_true", help="ask for a yes or a no; anything else is a no"
     )
     parser.add_argument("--header", help="a few words that name the question")
-    parser.add_argument("--context", metavar="TEXT|@FILE", help="what a person needs to know to decide")
+    parser.add_argument(
+        "--context", metavar="TEXT|@FILE", help="what the person needs to know for the decision"
+    )
     parser.add_argument(
         "--attach", action="append", default=[], metavar="FILE", help="a file to show; can be repeated"
     )
     parser.add_argument("--ttl", type=seconds, metavar="SPAN", help="how long it can be answered: 24h")
-    parser.add_argument("--default", metavar="LABEL", help="the answer if nobody gives one within the ttl")
+    parser.add_argument("--default", metavar="LABEL", help="the answer when the ttl ends without one")
     parser.add_argument(
         "--label",
         action="append",
         dest="labels",
         metavar="WORD",
-        help="a word that routes can go by; can be repeated",
+        help="a word for routes to match; can be repeated",
     )
     parser.add_argument("--secret", action="store_true", help="keep the answer out of logs and lists")
     parser.add_argument("--session", help="the session that asks, where one token serves several")
-    parser.add_argument("--key", help="the same key asks the same question again without asking twice")
+    parser.add_argument("--key", help="a repeated ask with the same key rejoins its question")
     wait_options(parser)
 
 
 def _body(args: Namespace) -> dict[str, Any]:
-    """The request's body. Its key makes a repeated request, after a crash for example, the same question."""
+    """The request's body. Its key makes a repeated request the same question, after a crash for example."""
     _check(args)
     fields: dict[str, Any] = {
         "question": sys.stdin.read().strip() if args.question == "-" else args.question,

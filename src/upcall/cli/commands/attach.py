@@ -17,10 +17,9 @@ def _attach(args: Namespace) -> int:
         return 0
     if client.remote:
         raise CommandFailed(
-            "a session can only be taken over on the machine that it lives on",
+            "a session can only be taken over on its own machine",
             hint=f"run `upcall attach {args.run}` there",
         )
-    # Only attaching starts processes and holds locks; the other commands need not pay for importing that.
     from upcall.runs.process.folder import RunFolder
 
     command = client.post(run_path(args.run, "attach"), {})
@@ -28,20 +27,21 @@ def _attach(args: Namespace) -> int:
     with folder.kept() as lock:
         if lock is None:
             raise CommandFailed(
-                f"somebody else works in the session of run {args.run}", hint=f"upcall log {args.run} -f"
+                f"another process works in the session of run {args.run}",
+                hint=f"follow it with: upcall log {args.run} -f",
             )
         return _in_this_terminal(command, lock)
 
 
 def _in_this_terminal(command: dict[str, Any], lock: int) -> int:
-    """Run a program as if it had been typed here, and return its exit code. Ctrl-C is for it, not for us.
+    """Run a program in this terminal and return its exit code. Ctrl-C goes to the program.
 
-    It gets the session's lock: whoever kills us does not make the session free while the program is at work in it.
+    The program inherits the session's lock, so the session stays locked while it runs, even if this process is killed.
     """
     import subprocess
 
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UPCALL_")}
-    # A handler, since what is ignored here would be ignored there too.
+    # A handler, since the program would inherit an ignored signal.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         environment = kept | command["environment"]
@@ -56,5 +56,5 @@ COMMAND = Command(
     takes_run_and_json,
     examples="""\
   upcall attach 42                     takes the session over, in this terminal
-  upcall attach 42 --json              only says what would be started""",
+  upcall attach 42 --json              only prints the command""",
 )

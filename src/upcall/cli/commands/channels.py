@@ -20,7 +20,7 @@ def _list(args: Namespace) -> int:
         print_json(listed)
         return 0
     if not listed["items"]:
-        print("No channel is set up. [channels.NAME] in upcall.toml adds one; the inbox is always there.")
+        print("No channel is set up, only the inbox. Add one as [channels.NAME] in upcall.toml.")
     colour = paint()
     for channel in listed["items"]:
         print(f"{colour.name(channel['name'])}  {', '.join(channel['places']) or 'no route leads there'}")
@@ -53,7 +53,7 @@ def _test(args: Namespace) -> int:
             "  Next: the question is kept, and shown as soon as the vendor takes it; `upcall channels list`"
         )
     elif well:
-        print("No route leads there, so nothing was asked. Name a place with --place.")
+        print("No route leads to this channel, so no question was sent. Name a place with --place.")
     return 0 if well else 1
 
 
@@ -79,9 +79,7 @@ def _arguments(parser: ArgumentParser) -> None:
     listing = actions.add_parser("list", help="every channel, and where routes lead in it")
     test = actions.add_parser("test", help="check a channel and ask a question there")
     test.add_argument("name", metavar="NAME")
-    test.add_argument(
-        "--place", metavar="ID", help="where to ask; the first that a route leads to without it"
-    )
+    test.add_argument("--place", metavar="ID", help="where to ask; without it, the first place of a route")
     test.add_argument(
         "--within",
         type=seconds,
@@ -100,5 +98,5 @@ COMMAND = Command(
   upcall channels list
   upcall channels test slack
   upcall channels test slack --place U0123456789
-Exit code 1 if something does not work, or the question is not shown in time""",
+Exit codes: 0 if the channel works, 1 if something fails or the question is not shown in time""",
 )

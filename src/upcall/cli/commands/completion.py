@@ -1,4 +1,4 @@
-"""`upcall completion`: scripts for shells, made from the very parsers that read the arguments."""
+"""`upcall completion`: scripts for shells, made from the parsers of the commands."""
 
 import argparse
 import sys
@@ -10,42 +10,42 @@ from upcall.cli.command import Command, parser_of
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = {"mcp": ("--wait", "--help")}
-"""Of commands that read their arguments themselves."""
+"""Options of commands without a parser."""
 SET_UP = ("setup", "doctor")
 KNOWN = {("", "ref"): "refs", ("", "run"): "numbers", ("run", "agent"): "agents"}
-"""Which command lists what an argument names, of one command or of all."""
+"""Which hidden command lists the values of an argument, of one command or of all."""
 
 LISTED = 200
 
 
-class Entry(NamedTuple):
-    """What can follow one command."""
+class Completion(NamedTuple):
+    """The words that can follow one command."""
 
     name: str
     summary: str
     options: tuple[str, ...]
     words: tuple[str, ...]
     known: str
-    """The command that lists what can be named: `refs`, `numbers`, `agents`, or none."""
+    """The hidden command that lists its values: `refs`, `numbers`, `agents`, or none."""
 
 
-def entries() -> list[Entry]:
-    """Every command with what can follow it."""
+def entries() -> list[Completion]:
+    """Every command with the words that can follow it."""
     from upcall.cli.table import commands, load
     from upcall.setup.clients import CLIENTS
 
-    found: list[Entry] = []
+    found: list[Completion] = []
     for name, summary in commands().items():
         if name in WORDS:
-            found.append(Entry(name, summary, WORDS[name], (), ""))
+            found.append(Completion(name, summary, WORDS[name], (), ""))
             continue
         entry = _entry(name, summary, parser_of(name, summary, load(name)))
-        # These two know the files of some programs, and not of whatever is set up as an agent.
+        # These two commands know a fixed set of programs, not the agents of the settings.
         found.append(entry._replace(words=tuple(CLIENTS)) if name in SET_UP else entry)
     return found
 
 
-def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
+def _entry(name: str, summary: str, parser: ArgumentParser) -> Completion:
     options: list[str] = []
     words: list[str] = []
     known = ""
@@ -60,10 +60,10 @@ def _entry(name: str, summary: str, parser: ArgumentParser) -> Entry:
         words += [str(choice) for choice in action.choices]
         if isinstance(action.choices, Mapping):  # commands of their own, by name
             options += [word for inner in action.choices.values() for word in _entry("", "", inner).options]
-    return Entry(name, summary, tuple(dict.fromkeys(options)), tuple(words), known)
+    return Completion(name, summary, tuple(dict.fromkeys(options)), tuple(words), known)
 
 
-def bash(every: list[Entry]) -> str:
+def bash(every: list[Completion]) -> str:
     """For bash."""
     cases = "\n".join(
         f"    {entry.name}) options={_quoted(' '.join(entry.options))} words={_quoted(' '.join(entry.words))}"
@@ -93,7 +93,7 @@ complete -o default -F _upcall upcall
 """
 
 
-def zsh(every: list[Entry]) -> str:
+def zsh(every: list[Completion]) -> str:
     """For zsh."""
     described = "\n".join(f"    {_quoted(f'{entry.name}:{entry.summary}')}" for entry in every)
     cases = "\n".join(
@@ -131,7 +131,7 @@ compdef _upcall upcall
 """
 
 
-def fish(every: list[Entry]) -> str:
+def fish(every: list[Completion]) -> str:
     """For fish."""
     lines = ["# upcall completion for fish: put this into ~/.config/fish/completions/upcall.fish"]
     for entry in every:

@@ -29,13 +29,15 @@ def _config(args: Namespace) -> int:
     elif home.config_file.exists():
         print(f"{home.config_file} is fine.")
     else:
-        print(f"There is no {home.config_file}; every setting has its default. `--json` prints them.")
+        print(
+            f"There is no {home.config_file}; every setting has its default. `upcall config check --json` prints them."
+        )
     return 0
 
 
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check")
-    check = actions.add_parser("check", help="read the settings and say what is wrong with them")
+    check = actions.add_parser("check", help="check the settings and print every problem")
     check.add_argument("--json", action="store_true", help="print the settings that are in force")
 
 

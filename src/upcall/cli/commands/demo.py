@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from upcall.cli.client import Client, inquiry_path
 from upcall.cli.command import Command
-from upcall.cli.failures import Refused
+from upcall.cli.failures import DaemonRefused
 from upcall.cli.render.inquiries import given
 from upcall.cli.render.terminal import Paint, is_terminal, paint
 from upcall.cli.replies import VERDICTS, is_unclear, neither
@@ -33,8 +33,8 @@ LONGEST_LOOK = 30.0
 SETTLED_WITHIN = 5.0
 
 
-class Step(NamedTuple):
-    """One thing that the agent wants to know, and what a scripted human says to it."""
+class DemoStep(NamedTuple):
+    """One question of the agent, and the reply of the scripted human."""
 
     says: str
     tool: str
@@ -42,11 +42,11 @@ class Step(NamedTuple):
     reply: str
     restart: bool = False
     refused: str = ""
-    """What the agent says instead of `says` where the step before was an approval that it did not get."""
+    """What the agent says instead of `says` after an approval that was denied."""
 
 
 STEPS = (
-    Step(
+    DemoStep(
         "I am adding a cache to the API. Two libraries would do.",
         "ask_human",
         {
@@ -60,20 +60,20 @@ STEPS = (
         },
         "1",
     ),
-    Step(
+    DemoStep(
         "It works. Before I push, I can run some checks.",
         "ask_human",
         {"question": "Which checks shall I run?", "options": ["lint", "types", "tests"], "multiSelect": True},
         "1, 3",
     ),
-    Step(
+    DemoStep(
         "The table needs a new column: that is a migration, so I ask first.",
         "confirm_action",
         {"action": "alembic upgrade head", "reason": "adds users.cache_key to the staging database"},
         "yes",
         restart=True,
     ),
-    Step(
+    DemoStep(
         "Done. Only the commit message is missing.",
         "ask_human",
         {"question": "What should the commit message say?"},
@@ -98,7 +98,7 @@ def _demo(args: Namespace) -> int:
 
 
 class Demo:
-    """One showing, in a home of its own."""
+    """One demonstration in a home of its own."""
 
     def __init__(self, home: Home, paint: Paint, *, scripted: bool) -> None:
         self._home = home
@@ -110,26 +110,26 @@ class Demo:
         self._refused = False
 
     def run(self) -> int:
-        """Show every step, then what came of it."""
+        """Show every step, then the results."""
         started = time.monotonic()
         running = ensure_running(self._home)
         print(self._paint.bold("An agent asks, a person answers, the agent goes on."))
-        print(f"The daemon is up at {running.url}, in a scratch home. Whoever answers first wins:")
-        print(f"you here, or another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
+        print(f"The daemon is up at {running.url}, in a scratch home. The first answer wins:")
+        print(f"yours here, or one from another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
         with (
             self._human(),
             ThreadPoolExecutor(1) as threads,
             StdioAgent(environment=self._environment()) as agent,
         ):
             ids = [self._show(step, agent, threads) for step in STEPS]
-            # Any later message of the agent is evidence that it has what it was told before.
+            # A later message of the agent is evidence that it has the answer.
             agent.tools()
             return self._sum_up(ids, time.monotonic() - started)
 
     def _environment(self) -> dict[str, str]:
         return {"UPCALL_HOME": str(self._home.path), "UPCALL_URL": "", "UPCALL_TOKEN": ""}
 
-    def _show(self, step: Step, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
+    def _show(self, step: DemoStep, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
         self._says("agent", (self._refused and step.refused) or step.says)
         call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
         inquiry = self._asked()
@@ -164,7 +164,7 @@ class Demo:
         print(f"       {self._paint.dim(words)}")
 
     def _asked(self) -> dict[str, Any]:
-        """The question that comes next, as soon as it is there."""
+        """Wait for the next question."""
         while True:
             news = self._client.get("/v1/events", patience=LONGEST_LOOK, after=self._after, wait=LONGEST_LOOK)
             for event in news["items"]:
@@ -210,7 +210,7 @@ class Demo:
         return 0 if once and collected == set(ids) else 1
 
     def _log_of(self, ids: set[str]) -> tuple[int, set[str]]:
-        """How often was asked, and what was collected: read until everything is, or for long enough."""
+        """How often the agent asked, and which answers it collected: read until all are, or until a timeout."""
         asked, collected, after = 0, set[str](), 0
         while news := self._client.get(
             "/v1/events", patience=SETTLED_WITHIN, after=after, wait=SETTLED_WITHIN
@@ -237,17 +237,17 @@ def _card(inquiry: dict[str, Any], paint: Paint) -> list[str]:
 
 
 def _at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[str, Any]]) -> None:
-    """Ask for an answer until one counts, or until the agent's call has returned with somebody else's."""
+    """Prompt for an answer until one is accepted, or until the agent's call has returned with another one."""
     woken, wake = socket.socketpair()
 
     def returned(_: object) -> None:
-        # Whoever has left the demo meanwhile need not be woken.
+        # The demo may have ended meanwhile.
         with suppress(OSError):
             wake.send(b".")
 
     with woken, wake:
         call.add_done_callback(returned)
-        # What was typed before this question was on the screen answers it by accident only.
+        # Keys that were typed before the question was on the screen are no answer to it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         while not call.done():
             print(f"{paint().good('you')}    ", end="", flush=True)
@@ -263,10 +263,10 @@ def _at_the_terminal(client: Client, inquiry: dict[str, Any], call: Future[dict[
                 continue
             try:
                 client.post(inquiry_path(inquiry["id"], "answer"), {"text": line, "via": "terminal"})
-            except Refused as refused:
+            except DaemonRefused as refused:
                 print(f"       {refused.message}: {refused.hint}")
                 continue
-            # The agent's call returns now, whoever's answer it was.
+            # The agent's call returns now, with this answer or another one.
             woken.recv(1)
 
 

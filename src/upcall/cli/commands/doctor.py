@@ -1,4 +1,4 @@
-"""`upcall doctor`: what works, what does not, and what to do about it."""
+"""`upcall doctor`: checks the installation and the agents, and prints the next steps."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from upcall.cli.command import Command, print_json, seconds, takes_json
-from upcall.cli.doctor.findings import FAILED, Finding, Patient, document, lines
+from upcall.cli.doctor.checks import FAILED, Check, Subject, document, lines
 from upcall.cli.render.terminal import paint, width
 from upcall.config.settings import Config
 from upcall.home.files import Home, default_home
@@ -23,14 +23,14 @@ def _doctor(args: Namespace) -> int:
         if name not in CLIENTS:
             raise UnknownProgram(name, CLIENTS)
     home = default_home()
-    patients = [Patient(f"Upcall, {home.path}", list(doctor_home.look(home)))]
+    subjects = [Subject(f"Upcall, {home.path}", list(doctor_home.look(home)))]
     config = _config(home)
-    patients += [_agent(name, home, config, args) for name in args.agents or CLIENTS]
+    subjects += [_agent(name, home, config, args) for name in args.agents or CLIENTS]
     if args.json:
-        print_json(document(patients))
+        print_json(document(subjects))
     else:
-        print("\n".join(lines(patients, paint(), width())))
-    return 0 if all(patient.is_well for patient in patients) else 1
+        print("\n".join(lines(subjects, paint(), width())))
+    return 0 if all(subject.is_well for subject in subjects) else 1
 
 
 def _config(home: Home) -> Config:
@@ -40,34 +40,34 @@ def _config(home: Home) -> Config:
     try:
         return load(home)
     except InvalidSetting:
-        return Config()  # what is wrong with them has been found already
+        return Config()  # a check has reported what is wrong
 
 
-def _agent(name: str, home: Home, config: Config, args: Namespace) -> Patient:
+def _agent(name: str, home: Home, config: Config, args: Namespace) -> Subject:
     from upcall.cli.doctor import agents as doctor_agents
-    from upcall.setup.clients import Place
+    from upcall.setup.clients import UserFolders
 
-    place = Place(home=Path.home(), environment=os.environ)
+    place = UserFolders(home=Path.home(), environment=os.environ)
     wanted = name in args.agents
-    patient = Patient(name, list(doctor_agents.look(name, place, home, config, wanted=wanted)))
-    found = {finding.name: finding.state for finding in patient.findings}
-    # Of agents that nobody named, only those are asked that are there and know us.
-    if args.ask and patient.is_well and (wanted or "patience" in found):
-        patient.findings.append(_prove(name, config, args.within))
-    return patient
+    subject = Subject(name, list(doctor_agents.look(name, place, home, config, wanted=wanted)))
+    found = {check.name: check.state for check in subject.checks}
+    # Without names, only agents that are installed and set up get the test question.
+    if args.ask and subject.is_well and (wanted or "patience" in found):
+        subject.checks.append(_prove(name, config, args.within))
+    return subject
 
 
-def _prove(name: str, config: Config, within: float) -> Finding:
+def _prove(name: str, config: Config, within: float) -> Check:
     from upcall.agents.catalogue import agent_named
     from upcall.cli.client import Client
     from upcall.cli.doctor.proof import Proof
     from upcall.domain.errors import UpcallError
 
-    print(f"upcall: {name} is asked to ask …", file=sys.stderr)
+    print(f"upcall: {name} gets a test question …", file=sys.stderr)
     try:
         return Proof(name, agent_named(name, config.agents).program(), Client(), within).find()
     except UpcallError as error:
-        return Finding("test question", FAILED, error.message, error.hint or "")
+        return Check("test question", FAILED, error.message, error.hint or "")
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -75,10 +75,10 @@ def _arguments(parser: ArgumentParser) -> None:
         "agents", metavar="AGENT", nargs="*", help="claude, codex, opencode, gemini; all if none"
     )
     parser.add_argument(
-        "--ask", action="store_true", help="have each really ask a test question, with its model"
+        "--ask", action="store_true", help="let each agent ask a real test question, with its model"
     )
     parser.add_argument(
-        "--within", type=seconds, default=PATIENCE, metavar="TIME", help="how long that may take (3m)"
+        "--within", type=seconds, default=PATIENCE, metavar="TIME", help="the limit for a test question (3m)"
     )
     takes_json(parser)
 
@@ -87,9 +87,9 @@ COMMAND = Command(
     _doctor,
     _arguments,
     examples="""\
-  upcall doctor                    looks at everything, and changes nothing
-  upcall doctor claude --ask       also makes Claude Code ask a test question, which a script answers
+  upcall doctor                    checks everything, and changes nothing
+  upcall doctor claude --ask       Claude Code also asks a test question, and a script answers it
   upcall doctor --json
-Exit code 0 if nothing has failed, 1 otherwise.""",
+Exit codes: 0 if nothing has failed, 1 otherwise""",
     mixed=True,
 )

@@ -13,7 +13,7 @@ def _down(args: Namespace) -> int:
     if not home.path.is_dir():
         print("Upcall is not running.")
         return 0
-    # Also when none runs: a pipe that is looking for its daemon then starts nothing.
+    # Also without a daemon: a pipe that looks for its daemon then starts none.
     home.write_private(home.down_mark, "")
     if stop_running(home):
         print(
@@ -26,5 +26,5 @@ def _down(args: Namespace) -> int:
 
 COMMAND = Command(
     _down,
-    examples="  upcall down                  agents that wait are told that their questions are parked",
+    examples="  upcall down                  waiting agents learn that their questions are parked",
 )

@@ -1,4 +1,4 @@
-"""`upcall log`: what a run's program wrote, as far as it is, or from now on as well."""
+"""`upcall log`: what the program of a run has written; with `--follow` until the run is over."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -21,7 +21,7 @@ def log_lines(client: Client, number: int, *, follow: bool, raw: bool = False) -
     while True:
         page = client.get(run_path(number, "log"), patience=wait, after=after, wait=f"{wait:g}", raw=int(raw))
         yield from page["lines"]
-        # Some of what a program writes tells a person nothing, so no lines are not yet the end.
+        # Parts of the output make no lines, so a page without lines is not yet the end.
         if page["over"] or (not follow and page["next_after"] == after):
             return
         after = page["next_after"]
@@ -44,7 +44,7 @@ def shown(line: Line, colour: Paint) -> str:
 
 
 def _cut(text: str) -> str:
-    """The beginning of what a tool came to, set in; the whole is for the model, and in `--raw`."""
+    """The first lines of a tool's result; `--raw` has all of it."""
     lines = text.split("\n")
     more = [f"  … {len(lines) - SHOWN_LINES} lines more"] if len(lines) > SHOWN_LINES else []
     return "\n".join([*(f"  {line}" for line in lines[:SHOWN_LINES]), *more])
@@ -63,8 +63,8 @@ def _log(args: Namespace) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     takes_run(parser)
-    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run is over")
-    parser.add_argument("--raw", action="store_true", help="as it was written, nothing left out or added")
+    parser.add_argument("-f", "--follow", action="store_true", help="follow until the run is over")
+    parser.add_argument("--raw", action="store_true", help="exactly as it was written")
     parser.add_argument("--json", action="store_true", help="print JSON, one object on each line")
 
 

@@ -25,7 +25,7 @@ def _add(args: Namespace) -> int:
     else:
         print(added["code"], flush=True)
         print(
-            f"Good for ten minutes, once: {args.name} sends it to the app in a direct message.",
+            f"Valid once, for ten minutes: {args.name} sends it to the app in a direct message.",
             file=sys.stderr,
         )
     return 0
@@ -37,7 +37,7 @@ def _list(args: Namespace) -> int:
         print_json(listed)
         return 0
     if not listed["items"]:
-        print("Nobody can answer in channels yet. `upcall people add NAME` makes a code to join with.")
+        print("No person can answer in channels yet. Add one with `upcall people add NAME`.")
     now, colour = time.time(), paint()
     for person in listed["items"]:
         names = [one_line(f"{each['channel']}:{each['user']}") for each in person["identities"]]
@@ -52,7 +52,7 @@ def _remove(args: Namespace) -> int:
     if args.json:
         print_json(gone)
     else:
-        print(f"{args.name} can answer in channels no more.")
+        print(f"{args.name} cannot answer in channels any more.")
     return 0
 
 
@@ -62,13 +62,11 @@ def _people(args: Namespace) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="what", required=True, metavar="add|list|remove")
-    add = actions.add_parser("add", help="let somebody answer: prints a code that they send to the app")
-    add.add_argument("name", metavar="NAME", help="what agents and others know them by")
-    add.add_argument(
-        "--identity", metavar="CHANNEL:ID", help="their id in a channel, where you know it already"
-    )
-    listing = actions.add_parser("list", help="everybody, and where they have joined")
-    remove = actions.add_parser("remove", help="let somebody answer no more, at once")
+    add = actions.add_parser("add", help="let a person answer: prints a code for them to send to the app")
+    add.add_argument("name", metavar="NAME", help="the name that agents and other people see")
+    add.add_argument("--identity", metavar="CHANNEL:ID", help="their id in a channel, if you know it")
+    listing = actions.add_parser("list", help="all people, and where they have joined")
+    remove = actions.add_parser("remove", help="stop a person from answering, at once")
     remove.add_argument("name", metavar="NAME")
     for action in (add, listing, remove):
         takes_json(action)

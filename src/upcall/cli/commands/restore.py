@@ -33,9 +33,9 @@ def _restore(args: Namespace) -> int:
         return 0
     print(f"Restored {target} from {source}.")
     if revoked:
-        print(f"Revoked since the backup, and still: {', '.join(revoked)}.")
+        print(f"Still revoked, as before the restore: {', '.join(revoked)}.")
     if kept is None:
-        print("What was revoked since the backup is not known. Look through: upcall tokens list")
+        print("Tokens that were revoked since the backup are not known. Check them with: upcall tokens list")
     if kept is not None:
         print(f"The database that was there is {kept}.")
     return 0
@@ -43,12 +43,14 @@ def _restore(args: Namespace) -> int:
 
 @contextmanager
 def without_daemon(home: Home, command: str) -> Iterator[None]:
-    """Hold the daemon's place, so that none runs meanwhile."""
+    """Hold the lock of the daemon, so that none starts meanwhile."""
     from upcall.home.instance import Instance
 
     instance = Instance.claim(home)
     if instance is None:
-        raise CommandFailed("a daemon is using the database", hint=f"`upcall down` first, then {command}")
+        raise CommandFailed(
+            "a daemon is using the database", hint=f"stop it with `upcall down`, then {command} again"
+        )
     try:
         yield
     finally:
@@ -56,7 +58,11 @@ def without_daemon(home: Home, command: str) -> Iterator[None]:
 
 
 def refuse_foreign(source: Path, hint: str) -> None:
-    """A backup is an Upcall database, whole, and no newer than what this version knows."""
+    """Refuse a file that is not an intact Upcall database of a version that this Upcall knows.
+
+    Raises:
+        CommandFailed: if it is not.
+    """
     from upcall.stores.sqlite.migrations import APPLICATION_ID, migrations
 
     if not source.is_file():
@@ -80,7 +86,7 @@ def refuse_foreign(source: Path, hint: str) -> None:
 
 
 def _replace(source: Path, target: Path) -> tuple[Path | None, list[str]]:
-    """Put a copy of the backup in the database's place, which is kept beside it; also, which tokens stay revoked."""
+    """Replace the database with a copy of the backup. Returns where the old one is kept, and the names of tokens that stay revoked."""
     from upcall.stores.sqlite.backup import copy
 
     if target.exists() and target.samefile(source):
@@ -91,7 +97,7 @@ def _replace(source: Path, target: Path) -> tuple[Path | None, list[str]]:
     revoked = _revoke_again(target, staged) if target.exists() else []
     kept = target.with_name(f"{target.name}.before-restore") if target.exists() else None
     if kept is not None:
-        # What is not yet in the database itself goes with it: SQLite finds it by its name.
+        # SQLite finds the files of a database by its name, so they are renamed with it.
         for suffix in ("", "-wal", "-shm"):
             old = target.with_name(target.name + suffix)
             new = kept.with_name(kept.name + suffix)
@@ -103,13 +109,13 @@ def _replace(source: Path, target: Path) -> tuple[Path | None, list[str]]:
 
 
 def _revoke_again(current: Path, restored: Path) -> list[str]:
-    """Revoke in a backup what was revoked since it was made, as the database in use tells; the names."""
+    """Revoke in a backup the tokens that the current database has revoked since. Returns their names."""
     try:
         with closing(sqlite3.connect(f"{current.absolute().as_uri()}?mode=ro", uri=True)) as db:
             gone = db.execute(_GONE, (REVOKED,)).fetchall()
     except sqlite3.DatabaseError as error:
         print(
-            f"upcall: what was revoked since the backup cannot be read ({error}). Next: upcall tokens list",
+            f"upcall: the tokens that were revoked since the backup cannot be read: {error}. Next: upcall tokens list",
             file=sys.stderr,
         )
         return []

@@ -14,9 +14,7 @@ def _retry(args: Namespace) -> int:
     elif number == args.run:
         print(f"Run {number} is tried again. Follow it with: upcall log {number} -f")
     else:
-        print(
-            f"Run {number} tries again what run {args.run} was to do. Follow it with: upcall log {number} -f"
-        )
+        print(f"Run {number} repeats run {args.run}. Follow it with: upcall log {number} -f")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`upcall rules`: what agents may do without asking, because somebody once said so."""
+"""`upcall rules`: remembered approvals, by which agents act without asking."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -25,7 +25,7 @@ def _list(args: Namespace) -> int:
         print_json({"items": items, "next": None})
         return 0
     if not items:
-        print("There are no rules. `upcall answer REF approve --always exact` makes one of an approval.")
+        print("There are no rules. Add one while you approve: `upcall answer REF approve --always exact`.")
     now, colour = time.time(), paint()
     for rule in items:
         print(f"{colour.name(rule['id'])}  {_sentence(rule)}  {colour.dim(_life(rule, now))}")
@@ -64,7 +64,7 @@ def _revoke(args: Namespace) -> int:
     if args.json:
         print_json(gone)
     else:
-        print(f"Revoked {args.id}: it allows nothing any more.")
+        print(f"Revoked {args.id}: it is no longer valid.")
     return 0
 
 
@@ -98,12 +98,12 @@ def _rules(args: Namespace) -> int:
 def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="what", required=True, metavar="list|show|add|revoke")
     listing = actions.add_parser("list", help="every rule, the newest first")
-    show = actions.add_parser("show", help="one rule: who made it, when, and from what")
-    add = actions.add_parser("add", help="make a rule; what it allows meets every condition given")
-    revoke = actions.add_parser("revoke", help="let a rule allow nothing any more, at once")
+    show = actions.add_parser("show", help="one rule: who made it, when, and from which approval")
+    add = actions.add_parser("add", help="add a rule; it allows actions that meet all its conditions")
+    revoke = actions.add_parser("revoke", help="end a rule at once")
     for action in (show, revoke):
-        action.add_argument("id", metavar="ID", help="what `upcall rules list` shows first")
-    add.add_argument("--agent", metavar="NAME", help="only this agent; any without it")
+        action.add_argument("id", metavar="ID", help="the id that `upcall rules list` shows first")
+    add.add_argument("--agent", metavar="NAME", help="only this agent; without it, any agent")
     add.add_argument("--tool", metavar="NAME", help="only this tool, as the agent calls it")
     add.add_argument("--directory", metavar="DIR", help="only in this directory and below; absolute")
     add.add_argument("--prefix", metavar="WORDS", help="only a simple command that begins with these words")

@@ -210,6 +210,6 @@ COMMAND = Command(
   upcall run claude - < task.md
   upcall run claude "Tidy up" --permission autonomous -- --model opus
 Arguments after -- go to the agent's own program. Standard output gets the run's number alone; with --wait, its result.
-exit codes with --wait: 0 completed, 1 failed, 13 cancelled, 130 interrupted (the run goes on)""",
+Exit codes with --wait: 0 completed, 1 failed, 13 cancelled, 130 interrupted (the run goes on)""",
     passes_on=True,
 )

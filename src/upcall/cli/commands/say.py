@@ -7,9 +7,9 @@ from upcall.cli.client import Client, run_path
 from upcall.cli.command import Command, print_json, takes_json, takes_run
 
 TOLD = {
-    "live": "Run {} has heard it.",
-    "queued": "Run {} will hear it when its turn is over.",
-    "resumed": "Run {} goes on with it.",
+    "live": "Run {} has your message.",
+    "queued": "Run {} gets your message when its turn is over.",
+    "resumed": "Run {} continues with your message.",
 }
 
 
@@ -25,7 +25,7 @@ def _say(args: Namespace) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     takes_run(parser)
-    parser.add_argument("text", metavar="TEXT", help="what to tell it; - reads it from standard input")
+    parser.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
     takes_json(parser)
 
 

@@ -130,7 +130,7 @@ def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="install|remove")
     install = actions.add_parser("install", help="start Upcall now and at every login")
     install.add_argument("--print", action="store_true", help="only print the file that would be written")
-    actions.add_parser("remove", help="do not start it any more")
+    actions.add_parser("remove", help="stop starting Upcall at every login")
 
 
 COMMAND = Command(_service, _arguments, examples="  upcall service install\n  upcall service install --print")

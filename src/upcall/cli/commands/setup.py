@@ -11,21 +11,21 @@ from upcall.channels.slack.app import manifest
 from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed
 from upcall.cli.render.terminal import is_terminal, paint
-from upcall.setup.clients import Door, Place, files_for, own_door
-from upcall.setup.plan import Change, additions, apply, backup_of, removals
+from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
+from upcall.setup.plan import FileChange, additions, apply, backup_of, removals
 
 
 def _setup(args: Namespace) -> int:
     if args.agent == "slack":
         print_json(manifest(args.callback or ""))
         return 0
-    place = Place(home=Path.home(), environment=os.environ)
+    place = UserFolders(home=Path.home(), environment=os.environ)
     if args.ci:
         from upcall.setup.ci import job_for
 
         print(job_for(args.agent))
         return 0
-    door = own_door(os.environ)
+    door = own_server(os.environ)
     if args.remove:
         # Also the lines that only `--prompt` has written.
         changes = removals(files_for(args.agent, place, door, prompt=True))
@@ -45,20 +45,20 @@ def _setup(args: Namespace) -> int:
     apply(changes)
     _tell(changes)
     if args.remove:
-        print(f"{args.agent} does not know Upcall any more.")
+        print(f"{args.agent} is no longer connected to Upcall.")
         return 0
     return _look(args.agent, place, door, is_news=True)
 
 
-def _look(agent: str, place: Place, door: Door, *, is_news: bool) -> int:
-    """Say what keeps the agent from asking, and, if that is news, whether it can ask now."""
+def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool) -> int:
+    """Print what keeps the agent from asking; after a change, also whether it can ask now."""
     from upcall.agents.catalogue import agent_named
-    from upcall.setup.denials import denials
+    from upcall.setup.inspecting import exclusions
 
     (first, *_) = files_for(agent, place, door, prompt=False)
-    found = denials(agent, place, Path.cwd(), first.path)
-    for denial in found:
-        print(f"upcall: {denial.path}: {denial.says}. Next: {denial.next}", file=sys.stderr)
+    found = exclusions(agent, place, Path.cwd(), first.path)
+    for exclusion in found:
+        print(f"upcall: {exclusion.path}: {exclusion.says}. Next: {exclusion.next}", file=sys.stderr)
     known = agent_named(agent, {})
     if shutil.which(known.program()) is None:
         print(
@@ -66,13 +66,13 @@ def _look(agent: str, place: Place, door: Door, *, is_news: bool) -> int:
             file=sys.stderr,
         )
     elif is_news and not found:
-        print(f"{agent} can ask you now, in sessions that begin from here on.")
+        print(f"{agent} can ask you now, in every new session.")
     if is_news and not found:
-        print(f"Next: `upcall doctor {agent} --ask` makes it ask a test question.")
+        print(f"Next: let it ask a test question with `upcall doctor {agent} --ask`.")
     return 1 if found else 0
 
 
-def _show(changes: Sequence[Change]) -> None:
+def _show(changes: Sequence[FileChange]) -> None:
     colours = paint()
     for change in changes:
         for line in change.diff():
@@ -88,14 +88,14 @@ def _show(changes: Sequence[Change]) -> None:
 def _agrees() -> bool:
     if not is_terminal(sys.stdin):
         raise CommandFailed(
-            "nobody is there to agree to these changes",
+            "these changes need your agreement, and there is no terminal to ask for it",
             hint="--yes writes them without asking, --dry-run only shows",
         )
     print("\nWrite this? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _tell(changes: Sequence[Change]) -> None:
+def _tell(changes: Sequence[FileChange]) -> None:
     for change in changes:
         if change.after is None:
             print(f"Removed {change.path}, which had nothing else in it.")

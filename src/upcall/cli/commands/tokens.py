@@ -43,7 +43,7 @@ def _revoke(args: Namespace) -> int:
     if args.json:
         print_json(gone)
     else:
-        print(f"Revoked {args.name}: it is worthless from now on.")
+        print(f"Revoked {args.name}: it is no longer valid.")
     return 0
 
 
@@ -57,9 +57,11 @@ def _arguments(parser: ArgumentParser) -> None:
     create.add_argument(
         "--role", choices=ROLES, required=True, help="agents ask, people answer, admins manage"
     )
-    create.add_argument("--name", required=True, help="who holds it; agents are known by it")
+    create.add_argument(
+        "--name", required=True, help="the holder of the token; agents are known by this name"
+    )
     listing = actions.add_parser("list", help="every token, without its secret")
-    revoke = actions.add_parser("revoke", help="make a token worthless, at once")
+    revoke = actions.add_parser("revoke", help="make a token invalid at once")
     revoke.add_argument("name", metavar="NAME")
     for action in (create, listing, revoke):
         action.add_argument("--json", action="store_true", help="print JSON")

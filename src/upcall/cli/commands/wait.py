@@ -7,7 +7,7 @@ from typing import Any
 
 from upcall.cli.client import ASKER, PERSON, Client, inquiry_path
 from upcall.cli.command import Command, print_json, seconds, takes_json, takes_ref
-from upcall.cli.failures import Refused, Unreachable
+from upcall.cli.failures import DaemonRefused, Unreachable
 from upcall.cli.render.inquiries import is_denied
 from upcall.domain.errors import UpcallError
 from upcall.domain.text.display import one_line
@@ -41,17 +41,17 @@ def wait_options(parser: ArgumentParser) -> None:
         "--timeout",
         type=_timeout,
         metavar="SPAN",
-        help="how long to wait before it is parked: 10m (30m unless told)",
+        help="how long to wait before the question is parked: 10m (30m by default)",
     )
     takes_json(parser)
 
 
 def found(ref: str) -> tuple[Client, dict[str, Any]]:
-    """An inquiry for its asker, or for the owner of the home where another agent is the asker."""
+    """An inquiry with the asker's token, or with the owner's where another agent asked it."""
     client = Client(ASKER)
     try:
         return client, client.get(inquiry_path(ref))
-    except Refused as refusal:
+    except DaemonRefused as refusal:
         if refusal.status != 404 or client.remote:
             raise
     client = Client(PERSON)
@@ -76,7 +76,7 @@ def finish(client: Client, inquiry: dict[str, Any], args: Namespace, introductio
 
 
 def _until_settled(client: Client, inquiry: dict[str, Any], deadline: float) -> dict[str, Any]:
-    """The inquiry once it is settled, or as it is at the deadline or when Upcall is put down."""
+    """Wait until the inquiry is settled, the deadline has passed or Upcall is down; return its last state."""
     pause = PAUSE
     while inquiry["state"] == "open" and not client.put_down():
         left = min(deadline - time.monotonic(), SLICE)
@@ -90,7 +90,7 @@ def _until_settled(client: Client, inquiry: dict[str, Any], deadline: float) -> 
                 continue
         except Unreachable:
             pass
-        # The daemon goes down, or is gone: it is looked for anew.
+        # The daemon is stopping or gone; the next request finds it again.
         client.hang_up()
         time.sleep(max(min(pause, deadline - time.monotonic()), 0))
         pause = min(pause * 2, LONGEST_PAUSE)
@@ -114,7 +114,7 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
     match status:
         case "answered":
             by_default = closing["via"] == "default"
-            return f"Nobody answered {inquiry['ref']} in time; this is the default." if by_default else ""
+            return f"{inquiry['ref']} got no answer in time; this is the default." if by_default else ""
         case "parked":
             waited = f" after {span(block)}" if block else ""
             return (
@@ -123,13 +123,13 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
             )
         case "expired":
             denied = "; this is a denial" if inquiry["kind"] == "approval" else ""
-            return f"Nobody answered {inquiry['ref']} in time: it expired{denied}."
+            return f"{inquiry['ref']} expired without an answer{denied}."
         case _:
             return f"{inquiry['ref']} was {status} by {one_line(closing['by'])}{why}"
 
 
 def _acknowledge(client: Client, inquiry: dict[str, Any]) -> None:
-    """Tell that the answer has arrived. It has, whether or not that can be told."""
+    """Report that the answer has arrived. A failure to report changes nothing for the asker."""
     if client.role != ASKER or inquiry["answer"]["collected_at"]:
         return
     try:

@@ -1,4 +1,4 @@
-"""The check-up of an installation: settings, files, daemon, tokens, database, and what nobody prevents."""
+"""The checks of an installation: settings, files, daemon, tokens, database and channels."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from upcall.cli.doctor.findings import FAILED, NOTE, OK, Finding
+from upcall.cli.doctor.checks import FAILED, NOTE, OK, Check
 from upcall.cli.failures import Unreachable
 from upcall.cli.render.channel_health import CANNOT
 from upcall.cli.wire import Wire
@@ -25,27 +25,27 @@ HOSTILE = (
 )
 
 
-def look(home: Home) -> Iterator[Finding]:
-    """Look at everything; nothing is started, and nothing is changed."""
+def look(home: Home) -> Iterator[Check]:
+    """Check the installation. It starts nothing and changes nothing."""
     remote = os.environ.get("UPCALL_URL", "").strip()
     try:
         config: Config | None = load(home)
-        yield Finding("settings", OK, _settings(home))
+        yield Check("settings", OK, _settings(home))
     except UpcallError as error:
         config = None
-        yield Finding("settings", FAILED, "; ".join(error.message.splitlines()), error.hint or "")
+        yield Check("settings", FAILED, "; ".join(error.message.splitlines()), error.hint or "")
     if remote:
         token = os.environ.get("UPCALL_TOKEN", "").strip()
-        finding = _answers(remote, token, "UPCALL_URL")
-        yield finding
-        if finding.state == OK:
+        check = _answers(remote, token, "UPCALL_URL")
+        yield check
+        if check.state == OK:
             yield from _channels(remote, token)
     else:
         yield from _files(home)
         yield from _daemon(home, config)
         if config is not None:
             yield _database(home, config)
-    yield Finding("same user", NOTE, HOSTILE)
+    yield Check("same user", NOTE, HOSTILE)
 
 
 def _settings(home: Home) -> str:
@@ -53,9 +53,9 @@ def _settings(home: Home) -> str:
     return f"{file} is fine" if file.exists() else f"there is no {file}, so every setting has its default"
 
 
-def _files(home: Home) -> Iterator[Finding]:
+def _files(home: Home) -> Iterator[Check]:
     if not home.path.is_dir():
-        yield Finding("home", NOTE, f"{home.path} is made when Upcall is first used")
+        yield Check("home", NOTE, f"the first use of Upcall creates {home.path}")
         return
     names = (home.owner_token_file, home.agent_token_file, home.runtime_file, home.database_file)
     open_to_others = [
@@ -63,28 +63,28 @@ def _files(home: Home) -> Iterator[Finding]:
     ]
     if open_to_others:
         which = " ".join(map(str, open_to_others))
-        yield Finding("home", FAILED, f"others can get at {which}", f"chmod go= {which}")
+        yield Check("home", FAILED, f"other users can read {which}", f"chmod go= {which}")
     else:
-        yield Finding("home", OK, f"{home.path}, for its owner only")
+        yield Check("home", OK, f"{home.path}, for its owner only")
 
 
-def _daemon(home: Home, config: Config | None) -> Iterator[Finding]:
+def _daemon(home: Home, config: Config | None) -> Iterator[Check]:
     running = home.running()
     if running is None:
         kept = _kept_port(home)
         port = f", at port {kept} as before" if kept else ""
-        yield Finding("daemon", NOTE, f"none runs; whoever asks first starts one{port}")
+        yield Check("daemon", NOTE, f"none runs; the first question starts one{port}")
         return
-    finding = _answers(running.url, running.token, f"process {running.pid}, version {running.version}")
-    yield finding
-    if finding.state == OK:
+    check = _answers(running.url, running.token, f"process {running.pid}, version {running.version}")
+    yield check
+    if check.state == OK:
         owner = _owner(home, running)
         yield owner
         if owner.state == OK:
             yield from _channels(running.url, home.owner_token_file.read_text().strip())
     fixed = config is not None and config.port
     if not fixed and str(_kept_port(home)) != running.url.rpartition(":")[2]:
-        yield Finding(
+        yield Check(
             "port",
             NOTE,
             f"{running.url} is not the port that this home keeps, so hooks elsewhere may miss it",
@@ -98,41 +98,41 @@ def _kept_port(home: Home) -> str:
         return ""
 
 
-def _answers(url: str, token: str, who: str) -> Finding:
+def _answers(url: str, token: str, who: str) -> Check:
     try:
         status, body = _get(url, "/healthz", "")
         if status != 200:
-            return Finding(
-                "daemon", FAILED, f"{url} says it is not well: {_text(body)}", "see daemon.log in the home"
+            return Check(
+                "daemon", FAILED, f"{url} reports a problem: {_text(body)}", "see daemon.log in the home"
             )
         status, body = _get(url, "/v1/inquiries?limit=1", token)
     except Unreachable as error:
-        return Finding("daemon", FAILED, error.message, error.hint or "`upcall up --replace` restarts it")
+        return Check("daemon", FAILED, error.message, error.hint or "`upcall up --replace` restarts it")
     if status != 200:
-        return Finding(
-            "daemon", FAILED, f"{url} does not take the token: {_text(body)}", "check UPCALL_TOKEN"
+        return Check(
+            "daemon", FAILED, f"{url} does not accept the token: {_text(body)}", "check UPCALL_TOKEN"
         )
-    return Finding("daemon", OK, f"answers at {url} ({who}), and takes the token that agents have")
+    return Check("daemon", OK, f"answers at {url} ({who}), and accepts the token of agents")
 
 
-def _owner(home: Home, running: Running) -> Finding:
+def _owner(home: Home, running: Running) -> Check:
     try:
         secret = home.read_secret(home.owner_token_file)
         status, _ = _get(running.url, "/v1/inquiries?limit=1", secret)
     except InvalidSetting as error:
-        return Finding("tokens", FAILED, error.message, error.hint or "")
+        return Check("tokens", FAILED, error.message, error.hint or "")
     except OSError as error:
         status = 0
         says = f"{home.owner_token_file} cannot be read: {error.strerror}"
     else:
-        says = f"the daemon does not take what is in {home.owner_token_file}"
+        says = f"the daemon does not accept the token in {home.owner_token_file}"
     if status == 200:
-        return Finding("tokens", OK, "yours is taken, and kept apart from that of agents")
-    return Finding("tokens", FAILED, says, "`upcall up --replace` makes a new one")
+        return Check("tokens", OK, "the daemon accepts yours, and agents have another")
+    return Check("tokens", FAILED, says, "`upcall up --replace` makes a new one")
 
 
-def _channels(url: str, token: str) -> Iterator[Finding]:
-    """Whether the channels work, as the daemon knows it; nothing where the token may not see them."""
+def _channels(url: str, token: str) -> Iterator[Check]:
+    """The state of the channels, as the daemon reports it; none where the token may not see them."""
     status, body = _get(url, "/v1/channels", token)
     if status != 200:
         return
@@ -140,9 +140,9 @@ def _channels(url: str, token: str) -> Iterator[Finding]:
         name = f"channel {channel['name']}"
         for fault in channel.get("faults", []):
             says = f"{CANNOT[fault['side']]} since {fault['since']}: {one_line(fault['problem'])}"
-            yield Finding(name, FAILED, says, fault["hint"])
+            yield Check(name, FAILED, says, fault["hint"])
         if not channel.get("faults"):
-            yield Finding(name, OK, "no failure is on record")
+            yield Check(name, OK, "no failure is recorded")
 
 
 def _get(url: str, path: str, token: str) -> tuple[int, bytes]:
@@ -160,21 +160,21 @@ def _text(body: bytes) -> str:
         return body[:80].decode("utf-8", "replace")
 
 
-def _database(home: Home, config: Config) -> Finding:
+def _database(home: Home, config: Config) -> Check:
     from upcall.daemon.wiring.store import database_path, is_postgres
 
     if is_postgres(config.database):
-        return Finding("database", NOTE, "PostgreSQL, which the daemon looks after")
+        return Check("database", NOTE, "PostgreSQL; the daemon checks it when it starts")
     try:
         path = database_path(home, config)
     except UpcallError as error:
-        return Finding("database", FAILED, error.message, error.hint or "")
+        return Check("database", FAILED, error.message, error.hint or "")
     if not path.exists():
-        return Finding("database", NOTE, f"{path} is made when something is asked for the first time")
+        return Check("database", NOTE, f"the first question creates {path}")
     problem = _problem_of(path)
     if problem:
-        return Finding("database", FAILED, f"{path} {problem}", "`upcall restore` puts a backup in its place")
-    return Finding("database", OK, f"{path}, {path.stat().st_size / 1024:.0f} KiB")
+        return Check("database", FAILED, f"{path} {problem}", "`upcall restore` puts a backup in its place")
+    return Check("database", OK, f"{path}, {path.stat().st_size / 1024:.0f} KiB")
 
 
 def _problem_of(path: Path) -> str:

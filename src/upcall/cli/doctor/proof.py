@@ -1,4 +1,4 @@
-"""The proof: the real program is told to ask one question through the door it has, and a script answers it."""
+"""The test question: the real program asks one question through its own settings, and a script answers it."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from upcall.cli.client import Client, inquiry_path
-from upcall.cli.doctor.findings import FAILED, OK, Finding
+from upcall.cli.doctor.checks import FAILED, OK, Check
 from upcall.domain.text.display import one_line
 
 PLAINLY: dict[str, tuple[str, ...]] = {
@@ -20,7 +20,7 @@ PLAINLY: dict[str, tuple[str, ...]] = {
     "opencode": ("run",),
     "gemini": (),
 }
-"""How each program works on one task without a screen. None of this is about Upcall."""
+"""How each program works on one task without a screen, without anything about Upcall."""
 
 TASK = """\
 This is a test of your connection to Upcall; there is nothing else to do. Call the tool ask_human of the MCP server \
@@ -38,8 +38,8 @@ class Proof:
         self._sign = secrets.token_hex(4)
         self._word = f"teal-{secrets.token_hex(4)}"
 
-    def find(self) -> Finding:
-        """Have it asked, answer it, and see whether the answer arrived."""
+    def find(self) -> Check:
+        """Let the program ask, answer it, and check that the answer arrived."""
         after = self._client.latest_event()
         began = time.monotonic()
         with self._working() as (process, output):
@@ -52,7 +52,7 @@ class Proof:
             if not (over and heard):
                 return self._failed(process, output, "asked, but did not read the answer")
         took = time.monotonic() - began
-        return Finding("test question", OK, f"asked, answered, and the answer was read, in {took:.1f} s")
+        return Check("test question", OK, f"asked, answered, and the answer was read, in {took:.1f} s")
 
     @contextmanager
     def _working(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
@@ -73,7 +73,7 @@ class Proof:
                 _end(process)
 
     def _asked(self, process: "subprocess.Popen[bytes]", after: int, deadline: float) -> str | None:
-        """The id of our question, once it is there; None if nobody will ask it any more."""
+        """Wait for the test question and return its id; None if the program ended without asking."""
         while True:
             over = process.poll() is not None or time.monotonic() >= deadline
             news = self._client.get("/v1/events", patience=1, after=after, wait=0 if over else 1)
@@ -100,13 +100,13 @@ class Proof:
             return False
         return True
 
-    def _failed(self, process: "subprocess.Popen[bytes]", output: IO[bytes], what: str) -> Finding:
+    def _failed(self, process: "subprocess.Popen[bytes]", output: IO[bytes], what: str) -> Check:
         code = process.poll()
         end = f"it did not end within {self._within:.0f} s" if code is None else f"it ended with {code}"
         last = [line for line in _said(output).splitlines() if line.strip()][-3:]
         said = f", and said last: {one_line(' / '.join(last), 300)}" if last else ", without a word"
         by_hand = " ".join((self._name, *PLAINLY[self._name]))
-        return Finding(
+        return Check(
             "test question",
             FAILED,
             f"{self._name} {what}: {end}{said}",
@@ -120,7 +120,7 @@ def _said(output: IO[bytes]) -> str:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End it and everything that it has started; once it has ended, its number may be somebody else's."""
+    """Kill the program's process group, unless it has ended: its number may then belong to another process."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -6,7 +6,7 @@ It tells the picker how far a text can be scrolled and when its end was shown; b
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from upcall.cli.picker.picker import Choosing, Closed, Inquiry, Picker
+from upcall.cli.picker.picker import Choosing, Inquiry, Picker, SettledMeanwhile
 from upcall.cli.render.inquiries import asker, resolution
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import escaped, one_line, visible
@@ -24,7 +24,7 @@ REASON_KEYS = "type a reason, or nothing · Enter reject · Esc back"
 REMEMBERED = {
     "": "Approve counts for this time only.",
     "exact": "Approve is remembered for this very action.",
-    "prefix": "Approve is remembered for whatever begins with {prefix}",
+    "prefix": "Approve is remembered for everything that begins with {prefix}",
     "tool": "Approve is remembered for this tool.",
     "directory": "Approve is remembered for this tool in this directory.",
 }
@@ -123,7 +123,7 @@ def _declining(inquiry: Inquiry, reason: str, size: Size, paint: Paint) -> tuple
     return body, ["", paint.name(f"{HERE} Reason: {_tail(reason, size.columns - 14)}▏")]
 
 
-def _closed(closed: Closed, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
+def _closed(closed: SettledMeanwhile, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
     question = one_line(closed.inquiry["questions"][0]["question"], size.columns - 1)
     told = _folded(f"#{closed.inquiry['ref']} {closed.how}.", size.columns - 1, exact=False)
     body = [*(paint.bold(line) for line in told), "", question]

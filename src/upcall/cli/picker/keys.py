@@ -25,7 +25,7 @@ _PASTE, _PASTED = b"\x1b[200~", b"\x1b[201~"
 def keys(data: bytes) -> tuple[list[str], bytes]:
     """The keys in what was read, and the bytes that are only the beginning of one.
 
-    A key is one of the names above or the text that it types; what was pasted is one key, whatever is in it.
+    A key is one of the names above or the text that it types; pasted text is one key.
     """
     found: list[str] = []
     while data:

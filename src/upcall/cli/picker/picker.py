@@ -51,11 +51,11 @@ class Leave(NamedTuple):
     """Close the picker."""
 
 
-Deed = Send | Decline | Leave
+PickerAction = Send | Decline | Leave
 
 
 @dataclass(slots=True, kw_only=True)
-class Closed:
+class SettledMeanwhile:
     """An inquiry that was settled while a person was at it: what they had written, and `how` it ended once that is known."""
 
     inquiry: Inquiry
@@ -160,14 +160,14 @@ class Choosing:
 
 
 class Picker:
-    """The list of what waits, and whatever was opened from it."""
+    """The list of open questions, and the one that is being answered."""
 
     def __init__(self, inquiries: list[Inquiry], clock: Callable[[], float] = time.monotonic) -> None:
         self.inquiries = inquiries
         self.cursor = 0
         self.choosing: Choosing | None = None
         self.declining: tuple[Inquiry, str] | None = None
-        self.closed: Closed | None = None
+        self.closed: SettledMeanwhile | None = None
         self.note = ""
         self._clock = clock
         self._calm_at = clock()
@@ -191,7 +191,7 @@ class Picker:
             self._calm_at = self._clock() + CALM_SECONDS
         busy = self.choosing.inquiry if self.choosing else self.declining[0] if self.declining else None
         if busy is not None and busy["id"] not in ids:
-            self.closed = Closed(inquiry=busy, written=self._written())
+            self.closed = SettledMeanwhile(inquiry=busy, written=self._written())
             self.choosing = self.declining = None
 
     def open(self, ref: str) -> bool:
@@ -202,7 +202,7 @@ class Picker:
                 return True
         return False
 
-    def press(self, key: str) -> Deed | None:
+    def press(self, key: str) -> PickerAction | None:
         """Take a key; returns what is to be done now, if anything."""
         self.note = ""
         if self.closed is not None:
@@ -221,7 +221,7 @@ class Picker:
             return self._press_typing(self.choosing, key)
         return self._press_choosing(self.choosing, key)
 
-    def _press_list(self, key: str) -> Deed | None:
+    def _press_list(self, key: str) -> PickerAction | None:
         inquiry = self._selected()
         if key in {"q", ESCAPE}:
             return Leave()
@@ -238,7 +238,7 @@ class Picker:
             self.declining = (inquiry, "")
         return None
 
-    def _press_choosing(self, choosing: Choosing, key: str) -> Deed | None:
+    def _press_choosing(self, choosing: Choosing, key: str) -> PickerAction | None:
         options = len(choosing.options)
         if key in {UP, DOWN, "j", "k"}:
             choosing.move(1 if key in {DOWN, "j"} else -1)
@@ -260,7 +260,7 @@ class Picker:
             self._write(choosing, key)
         return None
 
-    def _number(self, choosing: Choosing, number: int) -> Deed | None:
+    def _number(self, choosing: Choosing, number: int) -> PickerAction | None:
         if choosing.multi:
             choosing.toggle(number)
             return None
@@ -270,7 +270,7 @@ class Picker:
             choosing.cursor = before
         return deed
 
-    def _press_typing(self, choosing: Choosing, key: str) -> Deed | None:
+    def _press_typing(self, choosing: Choosing, key: str) -> PickerAction | None:
         if key == ENTER:
             return self._accept(choosing)
         if key in {UP, DOWN} and choosing.options:
@@ -284,7 +284,7 @@ class Picker:
             choosing.typed = edited(choosing.typed, key)
         return None
 
-    def _press_declining(self, inquiry: Inquiry, reason: str, key: str) -> Deed | None:
+    def _press_declining(self, inquiry: Inquiry, reason: str, key: str) -> PickerAction | None:
         if key == ESCAPE:
             self.declining = None
         elif key == ENTER:
@@ -300,7 +300,7 @@ class Picker:
         else:
             self.note = "Only these options; choose one by its number."
 
-    def _accept(self, choosing: Choosing) -> Deed | None:
+    def _accept(self, choosing: Choosing) -> PickerAction | None:
         values = choosing.values()
         if not values:
             self.note = _missing(choosing)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from upcall.cli.client import Client
-from upcall.cli.failures import Refused
+from upcall.cli.failures import DaemonRefused
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
@@ -23,7 +23,7 @@ def channels_down(client: Client) -> list[Down]:
     """The channels that do not work; none if the token may not see them."""
     try:
         listed = client.get("/v1/channels")["items"]
-    except Refused as error:
+    except DaemonRefused as error:
         if error.reply == "not_allowed":
             return []
         raise

@@ -39,7 +39,9 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
     command = f"{answer_command(inquiry)} --always {'|'.join(ways)}"
     lines = [f"  and remember it: {paint.name(command)}"]
     if "prefix" in ways:
-        lines.append(paint.dim(f"    (prefix: whatever begins with {one_line(inquiry['action']['prefix'])})"))
+        lines.append(
+            paint.dim(f"    (prefix: every command that begins with {one_line(inquiry['action']['prefix'])})")
+        )
     return lines
 
 

@@ -59,7 +59,7 @@ def is_denied(inquiry: Inquiry) -> bool:
 
 
 def takes_force(inquiry: Inquiry) -> bool:
-    """Whether it can still be answered by force: nobody has decided anything, only the time has passed."""
+    """Whether `--force` can still answer it: it expired without a decision."""
     closing = inquiry["resolution"] or {}
     return inquiry["state"] == "expired" or closing.get("reason") == "input_timeout"
 
@@ -76,7 +76,7 @@ def resolution(inquiry: Inquiry, now: float) -> str:
         case "answered":
             return f"was answered {by}, {ago}: {given(inquiry)}"
         case "expired":
-            return f"expired {ago}: nobody answered in time"
+            return f"expired {ago} without an answer"
         case state:
             return f"was {state} {by}, {ago}{reason}"
 

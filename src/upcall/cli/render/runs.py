@@ -103,7 +103,7 @@ def _progress(run: Run, now: float) -> list[str]:
 
 
 def waits_for_api(run: Run) -> str | None:
-    """What a run waits for whose answer the service of its model has refused to take, and until when."""
+    """That a run waits for the API of its model, which has refused its answer, and when it is tried again."""
     told = waiting_for(one_line(run["agent"], 20), run["reason"]) if run.get("next_try") else None
     return None if told is None else f"{one_line(told, 200)}, next try {clock(run['next_try'])}"
 

@@ -71,7 +71,7 @@ def _waiting(inquiry: Inquiry, name: str, who: str, now: float, paint: Paint, wi
     texts = asked if len(questions) > 1 else [questions[0]["question"]]
     room = None if width is None else width - 9
     lines += [f"      Q: {one_line(text, room)}" for text in texts]
-    # Nobody should say yes to what they have not seen whole.
+    # A person sees an action whole before approving it.
     unseen = inquiry["kind"] == "approval" and (
         inquiry["context"] or inquiry["attachments"] or one_line(texts[0], room) != texts[0]
     )

@@ -1,4 +1,4 @@
-"""What the terminal can do: colours, when it is one and nobody objects, and its width."""
+"""The terminal: its colours, unless NO_COLOR is set, and its width."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ NARROWEST = 20
 
 
 class Paint:
-    """Puts colours around words, or leaves them as they are."""
+    """Puts colours around words, or leaves them plain."""
 
     def __init__(self, *, on: bool) -> None:
         self._on = on
@@ -18,15 +18,15 @@ class Paint:
         return self._in("1", text)
 
     def dim(self, text: str) -> str:
-        """What is said beside."""
+        """Notes."""
         return self._in("2", text)
 
     def good(self, text: str) -> str:
-        """What went well."""
+        """Success."""
         return self._in("32", text)
 
     def bad(self, text: str) -> str:
-        """What did not."""
+        """Failure."""
         return self._in("31", text)
 
     def name(self, text: str) -> str:
@@ -50,7 +50,7 @@ def paint(stream: TextIO | None = None) -> Paint:
 
 
 def width(stream: TextIO | None = None) -> int | None:
-    """How many columns there are; None when nobody looks and nothing need be cut."""
+    """The number of columns; None where the stream is no terminal and nothing is cut."""
     target: TextIO = stream or sys.stdout
     if not is_terminal(target):
         return None

@@ -1,6 +1,6 @@
 """Presets: tables of settings that reproduce another design, kept as TOML beside this module.
 
-A preset is below whatever the user has set, key by key. It can set nothing that a user could not.
+A setting of the user overrides that of the preset, key by key. A preset sets only what a user could set.
 """
 
 import tomllib
@@ -19,7 +19,7 @@ def preset_table(name: str) -> Table:
 
 
 def below(given: Table, preset: Table) -> Table:
-    """What was given, and the preset's word wherever nothing was; so in each table of it as well."""
+    """The given settings, filled up with those of the preset, in each table as well."""
     merged = dict(preset)
     for name, value in given.items():
         under = preset.get(name)

@@ -1,4 +1,4 @@
-"""Channels put together: settings in, routes and the channels that they name out."""
+"""Makes channels and routes from the settings."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -29,7 +29,7 @@ from upcall.ports.store import Store
 
 
 def follow_up(routing: Routing, notifications: Notifications) -> FollowUp:
-    """What is written with each step of an inquiry; where no channel is set up, nothing about channels."""
+    """The jobs that are written with each change of an inquiry; without channels, only those of resuming."""
     if not routing.channels and not notifications.places:
         return resume.consequences
     return lambda change: (
@@ -38,7 +38,7 @@ def follow_up(routing: Routing, notifications: Notifications) -> FollowUp:
 
 
 def channel_routing(config: Config) -> Routing:
-    """Where questions go beside the inbox."""
+    """The routes of questions beside the inbox."""
     routes = tuple(
         Route(
             places=tuple(_place(place) for place in route.to),
@@ -58,11 +58,11 @@ def channel_routing(config: Config) -> Routing:
 
 
 SignedPath = Callable[[Inquiry, str, str], Awaitable[str | None]]
-"""Where whoever has an address in a channel can answer an inquiry; None if it is nobody's."""
+"""The path where the owner of an address in a channel answers an inquiry; None if the address belongs to no person."""
 
 
 async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
-    """No answer link: everybody signs in."""
+    """No answer link: people sign in."""
     return None
 
 
@@ -94,7 +94,7 @@ def posts(
 
 
 def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions | None:
-    """Whose browsers are told by push; None where that is not set up."""
+    """The browsers that get push messages; None without a push channel."""
     wanted = any(isinstance(settings, PushSettings) for settings in config.channels.values())
     return Subscriptions(store, access, new_push_key) if wanted else None
 

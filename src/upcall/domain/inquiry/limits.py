@@ -41,6 +41,7 @@ MOST_NATIVE = 2 * 1024 * 1024
 
 _MOST_BRACKETS = 100_000
 _MOST_COMMAS = 1_000_000
+_MOST_COLONS = 150_000
 
 
 def weight(value: object, most: int) -> int:
@@ -72,7 +73,7 @@ def weight(value: object, most: int) -> int:
 def has_too_many_values(raw: bytes | str) -> bool:
     """Whether JSON may hold so many values that reading it alone would hold up all others."""
     if isinstance(raw, str):
-        opening, commas = raw.count("[") + raw.count("{"), raw.count(",")
+        opening, commas, colons = raw.count("[") + raw.count("{"), raw.count(","), raw.count(":")
     else:
-        opening, commas = raw.count(b"[") + raw.count(b"{"), raw.count(b",")
-    return opening > _MOST_BRACKETS or commas > _MOST_COMMAS
+        opening, commas, colons = raw.count(b"[") + raw.count(b"{"), raw.count(b","), raw.count(b":")
+    return opening > _MOST_BRACKETS or commas > _MOST_COMMAS or colons > _MOST_COLONS

@@ -13,24 +13,18 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
-from upcall.domain.errors import InvalidRequest, UpcallError
+from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.inquiry.wording import duration
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files import exchange as at
+from upcall.doors.files.documents import EXAMPLE, LONGEST_NAME, check_task, name_in, response, tool_of
 from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, Refused
 from upcall.doors.files.pace import Pace
-from upcall.doors.mcp.definitions import ASK, NOTIFY, WAIT
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
-from upcall.doors.mcp.tools import Asker, ToolResult, Tools, Watching, failure, result
-
-TOOLS = {at.ASK_USER: ASK, at.WAIT: WAIT, at.NOTIFY: NOTIFY}
-ENVELOPE = frozenset({"type", "request_id", "timeout", "session", "workspace", "request_key"})
-EXAMPLE = (
-    'for example {"type": "ask_user", "request_id": "7f3a", "questions": [{"question": "Which cache?"}]}'
-)
+from upcall.doors.mcp.tools import ToolResult, Tools, Watching, failure, result
 
 LARGE = 256 * 1024
 SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0
@@ -42,8 +36,6 @@ KEPT_ASIDE = 100
 
 TIDIED_EVERY = 20
 """Refused files between two looks at how many there are."""
-
-LONGEST_NAME = 200
 
 log = logging.getLogger(__name__)
 
@@ -244,8 +236,7 @@ class Group:
         def opened(inquiry: Inquiry) -> None:
             serving.inquiry = inquiry
 
-        tool = TOOLS[cast("str", task["type"])]
-        fields = {name: value for name, value in task.items() if name not in ENVELOPE}
+        tool, fields = tool_of(task)
         # It may wait for long, and what was sent is stored by then.
         task = {}
         return await self._tools.call(tool, fields, asker, Watching(opened=opened))
@@ -260,12 +251,7 @@ class Group:
         name = request + SUFFIX
         data = self._folder.read(at.TAKEN, name)
         task = at.decoded(data) if len(data) < LARGE else await asyncio.to_thread(at.decoded, data)
-        if task.get("type") not in at.TYPES:
-            raise Refused(f"type: one of {', '.join(at.TYPES)}; got {task.get('type')!r:.60}")
-        if task.get("request_id") != request:
-            raise Refused(
-                f"request_id: {request!r}, as in the file's name; got {task.get('request_id')!r:.60}"
-            )
+        check_task(task, request)
         return task
 
     def _asker(self, request: str, task: Mapping[str, object], caller: Caller) -> Asker:
@@ -274,15 +260,13 @@ class Group:
         Raises:
             InvalidRequest: if something of it is not of the documented form.
         """
-        session = _name(task, "session")
         wait = task.get("timeout")
-        return Asker(
-            caller=caller,
-            session=session or caller.name,
-            named_session=session is not None,
+        return Asker.of(
+            caller,
             door="files",
-            request_key=_name(task, "request_key") or request,
-            workspace=_name(task, "workspace"),
+            session=name_in(task, "session"),
+            workspace=name_in(task, "workspace"),
+            request_key=name_in(task, "request_key") or request,
             wait=math.inf if wait is None else duration(wait),
         )
 
@@ -292,7 +276,7 @@ class Group:
         said = evidence if isinstance(evidence, str) and len(evidence) <= LONGEST_NAME else EVIDENCE
         try:
             caller = await self._find_asker(self._name) or self.caller
-            await self._collect(str(name)[:LONGEST_NAME], caller, said)
+            await self._collect(name[:LONGEST_NAME] if isinstance(name, str) else "", caller, said)
         except UpcallError as problem:
             log.warning("%s: could not record that an answer was collected: %s", self._name, problem.message)
 
@@ -362,30 +346,6 @@ class Group:
         log.warning("%s: %s cannot be served: %s; trying again in %g s", self._name, request, problem, nap)
 
 
-def response(request: str, told: ToolResult) -> Fields:
-    """What is written for an asker to read."""
-    structured = told.structured
-    document: Fields = {
-        "request_id": request,
-        "status": "error" if told.is_error else structured.get("status"),
-        "answers": structured.get("answers"),
-        "text": told.text,
-    }
-    document |= {name: structured[name] for name in ("id", "ref", "error") if name in structured}
-    return document
-
-
 def _is_being_written(name: str) -> bool:
     """Whether somebody writes it here before renaming it, as many programs do."""
     return name.startswith(".") or name.endswith(".tmp")
-
-
-def _name(task: Mapping[str, object], key: str) -> str | None:
-    sent = task.get(key)
-    if sent is None or sent == "":
-        return None
-    if not isinstance(sent, str) or len(sent) > LONGEST_NAME:
-        raise InvalidRequest(
-            f"{key}: text of at most {LONGEST_NAME} characters, got {sent!r:.60}", hint=EXAMPLE
-        )
-    return sent

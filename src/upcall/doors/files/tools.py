@@ -31,10 +31,11 @@ from upcall.doors.files.exchange import (
 )
 from upcall.doors.files.inbox import Inbox
 from upcall.doors.mcp.arguments import approval_in, fields_of, message_in, name_in
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
 from upcall.doors.mcp.evidence import Handed
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import UNWATCHED, Asker, ToolResult, Watching, failure
+from upcall.doors.mcp.tools import UNWATCHED, ToolResult, Watching, failure
 
 GRACE = 5.0
 """Seconds that the daemon's own *parked* gets to arrive before a call gives up by itself."""
@@ -252,12 +253,12 @@ def told(response: Mapping[str, object]) -> ToolResult:
 
 def _task(kind: str, fields: Fields, asker: Asker) -> Fields:
     task: Fields = {"type": kind, "request_id": _new_id(), **fields}
-    if asker.named_session:
-        task["session"] = asker.session
-    if asker.workspace is not None:
-        task["workspace"] = asker.workspace
-    if asker.request_key is not None:
-        task["request_key"] = asker.request_key
+    named = {
+        "session": asker.session,
+        "workspace": asker.origin.workspace,
+        "request_key": asker.origin.request_key,
+    }
+    task |= {name: value for name, value in named.items() if value is not None}
     return task
 
 

@@ -5,9 +5,13 @@ Imported by the pipe, so it is kept to the standard library.
 
 import json
 import re
+from itertools import islice
 
 LONGEST_SEARCHED = 256 * 1024
 """Bytes of a line that are searched for its id; agents send more only with attachments."""
+
+MOST_PARTS = 100_000
+"""Texts and brackets that are searched: each takes time in the loop of the daemon."""
 
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _ID = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]{1,19}(?![0-9.eE]))')
@@ -16,7 +20,7 @@ _ID = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]{1,19}(?![0-9.eE]))')
 def id_in(line: bytes) -> str | int | None:
     """The id of the request on a line that is too deep or too odd to be read; None if none is found."""
     depth = 0
-    for part in _PART.finditer(line[:LONGEST_SEARCHED]):
+    for part in islice(_PART.finditer(line[:LONGEST_SEARCHED]), MOST_PARTS):
         match part[0]:
             case b"{" | b"[":
                 depth += 1

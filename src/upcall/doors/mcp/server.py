@@ -42,7 +42,10 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
+from upcall.doors.mcp.asker import Asker
+from upcall.doors.mcp.checks import is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
+from upcall.doors.mcp.message_body import BoundedMessage
 from upcall.doors.mcp.meta import (
     Meta,
     meta_of,
@@ -55,7 +58,7 @@ from upcall.doors.mcp.meta import (
 )
 from upcall.doors.mcp.replay import Replay
 from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
-from upcall.doors.mcp.tools import Asker, Tools, Watching, still_known
+from upcall.doors.mcp.tools import Tools, Watching, still_known
 from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
 from upcall.http.errors import MethodNotAllowed, failure
 
@@ -117,9 +120,12 @@ class McpDoor:
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
         return [
-            Route("/mcp", RequiresToken(self._access, self._streamable, self._mark)),
+            Route("/mcp", RequiresToken(self._access, BoundedMessage(self._streamable), self._mark)),
             Route("/sse", RequiresToken(self._access, self._older_sse, self._mark)),
-            Route(self._messages, RequiresToken(self._access, self._sse.handle_post_message, self._mark)),
+            Route(
+                self._messages,
+                RequiresToken(self._access, BoundedMessage(self._sse.handle_post_message), self._mark),
+            ),
         ]
 
     @asynccontextmanager
@@ -274,8 +280,10 @@ class McpDoor:
         connection, _ = _connection(ctx)
         params = ctx.params or {}
         if connection is not None:
+            given_up = params.get("requestId")
             if ctx.method == "notifications/cancelled":
-                self._tools.evidence.missed(connection, cast("Hashable", params.get("requestId")))
+                if is_id(given_up):
+                    self._tools.evidence.missed(connection, cast("Hashable", given_up))
             else:
                 self._tools.evidence.heard(connection)
         if ctx.method == "tools/call":
@@ -344,16 +352,15 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
     request = cast("Request", ctx.request)
     caller = caller_of(request.scope)
     session, program = session_of(meta), program_of(meta)
-    return Asker(
-        caller=caller,
-        session=session or caller.name,
-        named_session=session is not None,
+    return Asker.of(
+        caller,
         door="mcp",
+        session=session,
+        program=program if is_resumable(program, session) else "",
+        client_id=request.headers.get("mcp-session-id", ""),
         request_key=request_key_of(meta),
         thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
-        program=program if is_resumable(program, session) else "",
-        client=request.headers.get("mcp-session-id", ""),
     )
 
 

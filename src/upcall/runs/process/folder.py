@@ -108,7 +108,7 @@ class RunFolder:
         return read
 
     def write_state(self, state: Mapping[str, object]) -> None:
-        """Say how the run stands, to whoever looks at files."""
+        """Write how the run stands, for programs that read files."""
         self._write("state.json", state)
 
     def write_exit(self, ended: Exit) -> None:
@@ -122,7 +122,7 @@ class RunFolder:
 
     @contextmanager
     def kept(self) -> Iterator[int | None]:
-        """Hold the lock of the run's only process, by this descriptor; None when somebody else has it.
+        """Hold the lock of the run's only process, by this descriptor; None when another process has it.
 
         A child that is given the descriptor has the lock too: if we are killed, it is free when the child has ended.
         """
@@ -136,7 +136,7 @@ class RunFolder:
         try:
             yield descriptor
         finally:
-            # Whatever the child has left behind may have it still, and is not at work in the session.
+            # A process that the child has left behind may still have it, and is not at work in the session.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
@@ -184,7 +184,7 @@ class RunFolder:
         return after, b""
 
     def read_lines(self, after: int, stream: str = OUTPUT, *, cut: bool = False) -> tuple[int, bytes]:
-        """Some whole lines of a stream; with `cut`, also one at the end that nobody will finish."""
+        """Some whole lines of a stream; with `cut`, also an unfinished one at the end of the stream."""
         limit = 1 << 20
         begins, data = self.read(after, stream, limit)
         while b"\n" not in data and len(data) == limit:

@@ -5,9 +5,9 @@ from typing import Any
 
 from upcall.domain.channel.delivery import BY_STATE, WAITING
 from upcall.stores.damage import readable
-from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
+from upcall.stores.postgres.staged_ledger import JOB, job_in
 from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Releasing, Renewing, Settling
 
 # What is put into these statements is a constant of ours; values are always bound.

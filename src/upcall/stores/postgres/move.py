@@ -21,8 +21,8 @@ from upcall.domain.errors import StorageError
 from upcall.stores import codec
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
+from upcall.stores.postgres.connector import Connector
 from upcall.stores.postgres.errors import in_our_words
-from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.rows import keep, plain
 from upcall.stores.postgres.schema import migrate
 from upcall.stores.sqlite.backup import copy
@@ -98,7 +98,7 @@ async def move(source: Path, address: str) -> Moved:
         InvalidSetting: if it is not an address.
         StorageError: if either cannot be used, or the target has other things in it; then it is as it was.
     """
-    link = Link(address)
+    connector = Connector(address)
     with tempfile.TemporaryDirectory(prefix="upcall-") as folder:
         copied = Path(folder) / "upcall.db"
         await asyncio.to_thread(copy, source, copied)
@@ -106,12 +106,12 @@ async def move(source: Path, address: str) -> Moved:
         opened = await asyncio.to_thread(connect, copied)
         opened.writing.close()
         with closing(opened.reading) as db:
-            connection = await link.connect()
+            connection = await connector.connect()
             try:
                 await migrate(connection)
                 return await _into(connection, db)
             except Error as error:
-                raise in_our_words(error, link.where) from error
+                raise in_our_words(error, connector.where) from error
             finally:
                 await asyncio.shield(connection.close())
 

@@ -20,8 +20,8 @@ from upcall.stores.damage import readable, tell
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
+from upcall.stores.postgres.connector import Backoff, Connector
 from upcall.stores.postgres.errors import in_our_words, is_lost
-from upcall.stores.postgres.link import Link, Pauses
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
 from upcall.stores.sqlite.reads import token_in
 from upcall.stores.sqlite.search import is_search
@@ -53,8 +53,8 @@ TOKENS = "SELECT name, role, digest, created_at FROM upcall.token ORDER BY name"
 class Reads:
     """Questions to the database. Single inquiries that are asked for at the same time are fetched together."""
 
-    def __init__(self, link: Link, patience: float) -> None:
-        self._link = link
+    def __init__(self, connector: Connector, patience: float) -> None:
+        self._connector = connector
         self._patience = patience
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(CONNECTIONS)
@@ -213,12 +213,12 @@ class Reads:
         self._looking = None
 
     async def _ask(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        loop, pauses = asyncio.get_running_loop(), Pauses()
+        loop, backoff = asyncio.get_running_loop(), Backoff()
         deadline = loop.time() + self._patience
         while True:
             connection: Connection | None = None
             try:
-                connection = self._idle.pop() if self._idle else await self._link.connect()
+                connection = self._idle.pop() if self._idle else await self._connector.connect()
                 answer = await question(connection)
             except (Error, StorageError) as error:
                 lost = connection is None or is_lost(error)
@@ -227,8 +227,8 @@ class Reads:
                 elif connection is not None:
                     await _let_go(connection)
                 if not lost or loop.time() >= deadline:
-                    raise in_our_words(error, self._link.where) from error
-                await pauses.pause()
+                    raise in_our_words(error, self._connector.where) from error
+                await backoff.pause()
             except BaseException:
                 # Cancelled half-way: what state it is in is not worth finding out.
                 if connection is not None:

@@ -7,7 +7,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening, Job
 from upcall.domain.roles import Token
 from upcall.ports.store import Decide, Revise
-from upcall.stores.postgres.book import Prepared
+from upcall.stores.postgres.staged_ledger import Prepared
 
 Key = tuple[str, str, str, str]
 """Session, purpose, request key and agent."""

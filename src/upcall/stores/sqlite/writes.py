@@ -15,7 +15,7 @@ from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Revise, Updated
 from upcall.stores import codec
 from upcall.stores.sqlite import ledger
-from upcall.stores.sqlite.names import FreeRefs
+from upcall.stores.sqlite.free_refs import FreeRefs
 from upcall.stores.sqlite.reads import last_number, last_seq, locate
 from upcall.stores.sqlite.staged import Kept, Staged, request_of
 from upcall.stores.tail import EVENT_WEIGHT, Logged

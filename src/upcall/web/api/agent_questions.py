@@ -1,6 +1,6 @@
 """Questions as an application that knows agents and no inquiries wants them: by whom, and a reply to them.
 
-`agent-question` events on a stream, and an answer to whatever an agent has been asking for longest.
+`agent-question` events on a stream, and an answer to the question that an agent has been asking for longest.
 """
 
 from collections.abc import Sequence

@@ -14,9 +14,7 @@ from upcall.domain.run.run import Order, Run, RunState
 from upcall.domain.text.forms import kind_of
 from upcall.http.bearer import token_of
 from upcall.http.body import Json
-from upcall.runs.book import RunPage
-from upcall.runs.keyed import LONGEST_KEY
-from upcall.runs.service import Runs
+from upcall.ports.runs import LONGEST_KEY, RunPage, Runs
 from upcall.web import fields
 from upcall.web.api.run_documents import RunDocuments, command_document, log_document
 from upcall.web.api.stream import Presence

@@ -116,7 +116,9 @@ def _inquiry() -> Schema:
             "answer": or_null(ref("Answer")),
             "resolution": or_null(ref("Resolution")),
             "delivery": list_of(ref("Delivery")),
-            "resume": noted(or_null(ref("Resume")), "How the answer gets to a run whose program has ended."),
+            "resume": noted(
+                or_null(ref("Resume")), "How the answer reaches a run after its program has ended."
+            ),
         }
     )
 
