@@ -1,4 +1,4 @@
-"""Which files change and how, worked out before anything is written; then written so that nothing is half done."""
+"""Plans the changes of files before anything is written, and applies all of them or none."""
 
 import difflib
 import os
@@ -12,7 +12,7 @@ from upcall.setup.errors import MalformedError, unusable
 
 BACKUP = ".before-upcall"
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
-"""What some editors begin a file with."""
+"""The byte order mark with which some editors begin a file."""
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of settings; Claude Code keeps its history in one, which has several million."""
@@ -29,9 +29,9 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What becomes of a file, and of the copy beside it; None is a file that is not there.
+    """The change of a file and of the copy beside it; None is a file that does not exist.
 
-    The copy of a file that was not there is empty.
+    The copy of a file that did not exist is empty.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class FileChange:
     backup: str | None
 
     def diff(self) -> Iterator[str]:
-        """The change, as people are used to reading it."""
+        """The change as a unified diff."""
         old, new = ("" if text is None else text for text in (self.before, self.after))
         lines = difflib.unified_diff(
             old.splitlines(keepends=True),
@@ -55,12 +55,12 @@ class FileChange:
 
 
 def backup_of(path: Path) -> Path:
-    """Where the copy of a file is kept."""
+    """The path of the copy of a file."""
     return path.with_name(path.name + BACKUP)
 
 
 def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
-    """What has to change so that everything is in place.
+    """The changes that put all edits in.
 
     Raises:
         UnusableFile: if one of the files cannot be read, or not be changed.
@@ -69,7 +69,7 @@ def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
 
 
 def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
-    """What has to change so that nothing of ours is left.
+    """The changes that remove all edits.
 
     Raises:
         UnusableFile: as above.
@@ -146,7 +146,7 @@ def read_file(path: Path) -> str | None:
 
 
 def apply(changes: Sequence[FileChange]) -> None:
-    """Write what was worked out, all of it or nothing.
+    """Write the changes, all or none.
 
     Raises:
         UnusableFile: if a file has changed meanwhile, or cannot be written.
@@ -181,7 +181,7 @@ def _replace(path: Path, text: str | None) -> None:
 
 
 def _mode(path: Path) -> int:
-    """Who may read a file; one that we make is for its owner."""
+    """The mode of a file; that of a new one is for its owner only."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
