@@ -24,7 +24,7 @@ ALONE: dict[str, Callable[[Stage, Program], Work]] = {
 
 @contextmanager
 def stage() -> Iterator[tuple[Stage, Path]]:
-    """A scratch folder with everybody in it."""
+    """A scratch folder with a desk for each program."""
     # A program that was killed may leave others writing for a moment longer.
     with (
         tempfile.TemporaryDirectory(prefix="upcall-", ignore_cleanup_errors=True) as scratch,

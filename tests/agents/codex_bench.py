@@ -54,7 +54,7 @@ class Asked:
 
 
 class Counter:
-    """Where a program's requests arrive. Whoever asks again under a key waits for the same word."""
+    """Where a program's requests arrive. A second request under a key waits for the same word."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []

@@ -40,7 +40,7 @@ def desk(tmp_path: Path, model: Model) -> Iterator[Desk]:
 
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
-    """Somebody who answers, in a home with a daemon that is up."""
+    """A person who answers, in a home with a daemon that is up."""
     for name in ("UPCALL_URL", "UPCALL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     with Person(Home(tmp_path / "upcall")) as owner:

@@ -72,7 +72,7 @@ class Model:
 
     @property
     def left(self) -> int:
-        """How many turns nobody has asked for yet."""
+        """How many turns no program has asked for yet."""
         return len(self._steps) - self._played
 
     @property
@@ -109,12 +109,12 @@ class Model:
                 raise ScriptError("; ".join(faults))
             turn = step(conversation) if callable(step) else step
             reply = self._reply(dialect, body, conversation, turn)
-        # Whatever goes wrong here is the test's failure; a dropped connection would only be tried again.
+        # Every problem here is the test's failure; a dropped connection would only be tried again.
         except Exception as problem:  # noqa: BLE001
             message = f"{dialect.name}: {problem!r}"
             reply = as_json(dialect.refuse(400, message), 400)
             with self._news:
-                # Programs try again; whatever fails then fails because of the first problem.
+                # Programs try again; later problems follow from the first one.
                 self.problem = self.problem or message
                 self._news.notify_all()
         return reply

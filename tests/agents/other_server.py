@@ -1,4 +1,4 @@
-"""Somebody else's MCP server: its only tool wants a form filled in, and returns what came of that. Run as a program."""
+"""An MCP server that is not ours: its only tool wants a form filled in, and returns what came of that. Run as a program."""
 
 import json
 import sys

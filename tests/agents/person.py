@@ -13,7 +13,7 @@ from upcall.home.launch import ensure_running
 
 
 class Asker(Protocol):
-    """Whoever may still ask something."""
+    """The processes that may still ask something."""
 
     @property
     def ended(self) -> bool:

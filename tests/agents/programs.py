@@ -124,7 +124,7 @@ class Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End whoever still works here."""
+        """End the processes that still work here."""
         for work in self._started:
             work.close()
 
@@ -135,7 +135,7 @@ class Desk:
         file.write_text(json.dumps(settings), "utf-8")
 
     def _environment(self, model_url: str) -> dict[str, str]:
-        """Nothing is inherited: these tests may themselves be run by an agent, whose variables would be theirs."""
+        """Nothing is inherited: an agent may run these tests, and its variables would become theirs."""
         return {
             "PATH": os.pathsep.join(map(str, (self._bin, node_folder(), os.environ.get("PATH", os.defpath)))),
             "HOME": str(self.home),
@@ -145,7 +145,7 @@ class Desk:
             "XDG_DATA_HOME": str(self.home / ".local/share"),
             "XDG_STATE_HOME": str(self.home / ".local/state"),
             "XDG_CACHE_HOME": str(self.home / ".cache"),
-            # Whoever wants to leave this machine is led to the model, which is no way out.
+            # A program that wants to leave this machine is led to the model, which is no way out.
             "HTTP_PROXY": model_url,
             "HTTPS_PROXY": model_url,
             "NO_PROXY": "127.0.0.1,localhost",

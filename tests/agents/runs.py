@@ -78,7 +78,7 @@ class Run:
         os.kill(self.agent(), signal.SIGKILL)
 
     def report(self) -> str:
-        """Everything it said, for whoever has to find out what went wrong."""
+        """Everything it said, for the message of a failed test."""
         files = sorted(self._folder.glob("*.log")) if self._folder.is_dir() else []
         said = "\n".join(file.read_text("utf-8", "replace") for file in files)
         return f"{json.dumps(self.now, indent=1)}\n{said}"
@@ -133,13 +133,13 @@ class Boss(Person):
 
 @contextmanager
 def a_boss(folder: Path, settings: str = "") -> Iterator[Boss]:
-    """Somebody with a home of their own, whose daemon is up."""
+    """A person with a home of their own and a daemon that is up."""
     home = Home(folder)
     home.create()
     home.config_file.write_text(settings)
     with Boss(home) as boss:
         yield boss
-        # Put down for good, which ends whoever is still at work.
+        # Put down for good, which ends the runs that are still at work.
         home.write_private(home.down_mark, "")
 
 

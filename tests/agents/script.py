@@ -20,7 +20,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The model calls a tool, named as whoever made it names it: programs put prefixes of their own in front."""
+    """The model calls a tool, named as its server names it: programs put prefixes of their own in front."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -40,7 +40,7 @@ Turn = Part | Sequence[Part] | Refuse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Somebody's words to the model: the task, and whatever the program says on its own account."""
+    """Words to the model: the task, and what the program says on its own account."""
 
     text: str
 

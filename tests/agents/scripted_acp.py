@@ -31,7 +31,7 @@ FORM = {
     "required": ["cache", "size", "tools", "now"],
 }
 
-# No JSON, no object, replies to nobody, and an update that nobody has heard of.
+# No JSON, no object, replies to no request, and an update of an unknown kind.
 NOISE = """\
 not JSON
 [1]

@@ -48,7 +48,7 @@ RECORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Everybody who takes part."""
+    """All who take part: a person, a model, and a program at its desk."""
 
     model: Model
     desk: Desk
@@ -97,7 +97,7 @@ def commanded(stage: Stage, program: Program) -> Work:
 
 
 def refused(stage: Stage, program: Program) -> Work:
-    """It wants to run a command, and there is nobody to allow it."""
+    """It wants to run a command, and no person is there to allow it."""
     variables = {}
     call = SHELL[program]
     if program is CODEX:
@@ -159,7 +159,7 @@ def _answer(stage: Stage, work: Work) -> None:
 
 
 def wait_for_record(desk: Desk, program: Program) -> None:
-    """Wait until the session is on disk: programs write it down a moment after they have said so, and tell nobody."""
+    """Wait until the session is on disk: programs write it down a moment after they have said so, without a sign."""
     files, words = RECORDS[program]
     deadline = time.monotonic() + PATIENCE
     while not any(words.encode() in file.read_bytes() for file in desk.home.glob(files)):
@@ -182,7 +182,7 @@ def _hook(stage: Stage, decision: str) -> tuple[str, str]:
 
 
 def delegate(conversation: Conversation) -> Turn:
-    """The turns of a model that has a subagent ask, with whatever its program has for that."""
+    """The turns of a model that has a subagent ask, by the means of its program."""
     offered = {tool.name for tool in conversation.tools}
     if any(SUBTASK in prompt for prompt in conversation.prompts):
         return _as_subagent(conversation, offered)

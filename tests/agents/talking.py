@@ -1,4 +1,4 @@
-"""Programs that are talked to: a process whose console can be taken over, and desks that a test or a script answers."""
+"""Programs that are talked to: a process with a console that can be taken over, and desks that a test or a script answers."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ class Talker:
         return None in self._lines
 
     def console(self) -> "Console":
-        """Somebody who reads it."""
+        """A reader of it."""
         return Console(self)
 
     async def line(self, number: int) -> str | None:
@@ -61,7 +61,7 @@ class Talker:
         self._process.stdin.flush()
 
     def report(self) -> str:
-        """Everything that was said, for whoever has to find out what went wrong."""
+        """Everything that was said, for the message of a failed test."""
         return "\n".join(("to it:", *self.written, "from it:", *filter(None, self._lines)))
 
     def kill(self) -> None:

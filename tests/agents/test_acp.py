@@ -78,7 +78,7 @@ async def test_an_agent_asks_and_does_only_what_is_allowed(
     assert kinds[:4] == [SessionSeen, TurnTaken, ToolCalled, ToolReturned]
     assert "The user answered: Memcached" in notes.of(ToolReturned)[0].text
     assert "never guess" in model.conversations[0].prompts[-1]
-    # The door's own tools are not put to anybody, and everything else is.
+    # The door's own tools need no approval, and everything else does.
     assert [action.tool for action in asked.actions] == ["execute", "execute"]
     assert "touch touched.txt" in str(asked.actions[0].input)
     assert asked.actions[0].cwd == str(desk.work)
@@ -93,7 +93,7 @@ async def test_an_agent_asks_and_does_only_what_is_allowed(
 async def test_an_agent_that_was_given_up_and_killed_is_resumed_and_told_the_answer(
     model: Model, desk: Desk, person: Person
 ) -> None:
-    """It is told that nobody waits for it; what it replays of its session later is no news."""
+    """It is told that its request was cancelled; what it replays of its session later is no news."""
     need(OPENCODE)
     model.play(Call("ask_human", CACHE), Say("Redis it is."))
     agent, task, notes = AGENTS[OPENCODE], a_task(desk, person), Notes()

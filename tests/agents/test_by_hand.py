@@ -1,4 +1,4 @@
-"""Each real program, given our door by hand: it asks a person, and whatever happens then, it gets its answer."""
+"""Each real program, given our door by hand: it asks a person, and gets its answer in every case."""
 
 import pytest
 

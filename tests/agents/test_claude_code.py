@@ -93,7 +93,7 @@ class Supervisor:
         self.house.stop(end=True)
 
     def wait_for_transcript(self, words: str) -> None:
-        """Claude Code writes its sessions down a little later than it acts, and tells nobody when."""
+        """Claude Code writes its sessions down a little later than it acts, and does not say when."""
         deadline = time.monotonic() + PATIENCE
         while not any(
             words in file.read_text() for file in self._desk.home.glob(f".claude/projects/*/{SESSION}.jsonl")
@@ -315,7 +315,7 @@ def asked_after(house: House, earlier: Inquiry) -> Inquiry:
 def test_a_subagent_asks_through_our_door(supervisor: Supervisor, model: Model) -> None:
     task = {"description": "Choose", "prompt": "Ask which cache.", "subagent_type": "general-purpose"}
     model.play(Call("Agent", task), Call("ask_human", CACHE), say_back, say_back)
-    work = supervisor.start("Let somebody set up the cache.")
+    work = supervisor.start("Let a subagent set up the cache.")
     inquiry = supervisor.asked()
     supervisor.house.answer(inquiry.id, "1")
     noticed = supervisor.read(work)

@@ -141,7 +141,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Check:
 
 
 class Decided:
-    """A desk that has the same word for everybody."""
+    """A desk that has the same word for every request."""
 
     def __init__(self, verdict: Verdict, outcome: Outcome) -> None:
         self.seen: list[tuple[str, object]] = []

@@ -42,7 +42,7 @@ def test_the_command_lines_are_these() -> None:
     agent, more = Gemini(), ("-m", "gemini-2.5-pro")
     held = ("gemini", *more, "--acp", "--approval-mode", "default")
     assert agent.start(a_task(arguments=more)).argv == held
-    assert agent.resume(a_session(arguments=more), "Go on").argv == held
+    assert agent.resume(a_session(arguments=more), "Go on").argv == (*held, "--resume", SESSION)
     free = agent.start(a_task(permission=Permission.AUTONOMOUS))
     assert free.argv == ("gemini", "--acp", "--approval-mode", "yolo")
     assert agent.attach(a_session()).argv == ("gemini", "--resume", SESSION)

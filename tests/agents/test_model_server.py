@@ -46,7 +46,7 @@ every_dialect = pytest.mark.parametrize(("path", "plain", "tools"), OFFERS.value
 
 @pytest.fixture
 def strict() -> Iterator[Model]:
-    """A model whose problems are what the test is about."""
+    """A model with the problems that the test is about."""
     with Model() as model:
         yield model
 

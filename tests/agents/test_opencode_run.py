@@ -83,7 +83,7 @@ def test_a_question_outlasts_the_limit_that_opencode_has_for_others_and_everythi
     assert isinstance(noticed[-1], Finished)
     assert noticed[-1].ok
     assert "Memcached" in noticed[-1].text
-    # What it was told about asking, and that it was not offered a question tool that nobody would answer.
+    # What it was told about asking, and that it was not offered a question tool without an answer.
     assert "ask_human" in model.conversations[0].prompts[-1]
     assert "question" not in {tool.name for tool in model.conversations[0].tools}
 

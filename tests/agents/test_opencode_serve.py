@@ -100,7 +100,7 @@ async def test_everything_that_a_session_wants_is_put_to_people(
         await answers_its_question(asked)
         await decides_its_actions(asked, task, wanted)
         await decides_two_at_once(asked)
-        # What the user denies for good is put to nobody, and neither are our own tools.
+        # What the user denies for good is not asked about, and neither are our own tools.
         ours = await asyncio.to_thread(person.next_question, process)
         await asyncio.to_thread(person.answer, ours["ref"], "2")
         (await asked.next()).decline("The user declined to answer. Their reason: not today")
@@ -181,7 +181,7 @@ async def test_a_question_is_still_open_for_the_next_driver_under_the_same_key(
         work.cancel()
         await asyncio.wait([work])
 
-        # A task whose session nobody had noted is found again too, and is not begun a second time.
+        # A task with a session that no daemon had noted is found again too, and is not begun a second time.
         last, end = OpenDesk(), Notes()
         async with asyncio.TaskGroup() as group:
             group.create_task(a_driver(agent, task).drive(process.console(), last, end))

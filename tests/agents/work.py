@@ -70,7 +70,7 @@ class Work:
         return found
 
     def end(self) -> int:
-        """Wait for its end, whatever it has said."""
+        """Wait for its end."""
         with self._news:
             assert self._news.wait_for(lambda: self.ended, PATIENCE), self.report()
         return self._process.wait(PATIENCE)
@@ -98,7 +98,7 @@ class Work:
                 stream.close()
 
     def report(self) -> str:
-        """Everything it said, for whoever has to find out what went wrong."""
+        """Everything it said, for the message of a failed test."""
         said = "".join([*self._lines, *self._complaints])
         return f"{self._process.args!r} ended with {self._process.poll()}, and said:\n{said}"
 

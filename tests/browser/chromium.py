@@ -1,4 +1,4 @@
-"""The system's Chromium, driven by Playwright: no browser is downloaded, and none talks to anybody but us."""
+"""The system's Chromium, driven by Playwright: no browser is downloaded, and none talks to any host but the daemon."""
 
 import os
 import shutil

@@ -36,7 +36,7 @@ class Desk:
         self.foreign: list[str] = []
 
     def ask(self, **question: Any) -> dict[str, Any]:
-        """Put a question that nobody waits for."""
+        """Put a question without waiting for its answer."""
         asked: dict[str, Any] = self.agent.post("/v1/inquiries", question or CACHE)
         return asked
 
@@ -45,7 +45,7 @@ class Desk:
         shown: dict[str, Any] = self.owner.get(inquiry_path(inquiry["id"]))
         return shown
 
-    def somebody(self, name: str = "ben") -> Client:
+    def colleague(self, name: str = "ben") -> Client:
         """Another person, with a command line."""
         token = self.owner.post("/v1/tokens", {"name": name, "role": "person"})["token"]
         client = Client(home=self.home)
@@ -63,7 +63,7 @@ class Desk:
         return running.url
 
     def context(self, **options: Any) -> BrowserContext:
-        """A browser of somebody's own."""
+        """A browser profile of its own."""
         options.setdefault("locale", "en-GB")
         context = self._browser.new_context(**options)
         context.set_default_timeout(20_000)
@@ -95,7 +95,7 @@ class Desk:
         self.program("status")
 
     def close(self) -> None:
-        """Send everybody home."""
+        """Close every browser and connection."""
         self._open.close()
         self.agent.hang_up()
         self.owner.hang_up()
@@ -126,7 +126,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def opened(folder: Path, browser: Browser, settings: str = "") -> Iterator[Desk]:
-    """A daemon in a home of its own. No page may complain, or talk to anybody else."""
+    """A daemon in a home of its own. No page may complain, or talk to another host."""
     program = Program(folder / "home")
     with pytest.MonkeyPatch.context() as patch:
         for name in ("UPCALL_URL", "UPCALL_TOKEN"):

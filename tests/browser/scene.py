@@ -13,7 +13,7 @@ from upcall.cli.client import inquiry_path
 
 CODE = """```python
 def look_up(key: str) -> User:  # the slow one
-    return users.find(key, limit=1) or "nobody"
+    return users.find(key, limit=1) or "none"
 ```"""
 FORM: dict[str, Any] = {
     "questions": [
@@ -48,7 +48,7 @@ class Scene:
         self.form = desk.ask(**FORM)
         self.approval = desk.ask(kind="approval", question="rm -rf build", context="it is stale\nand large")
         self.patch = desk.ask(kind="approval", question="git apply fix.patch", context=LONG_DIFF)
-        cwd = "/home/somebody/with/a/rather/long/path/to/a/project"
+        cwd = "/home/ana/with/a/rather/long/path/to/a/project"
         desk.ask(action={"tool": "Bash", "input": {"command": "npm test"}, "cwd": cwd})
         desk.ask(question="Why?", default="because", secret=True)
         self.hebrew = desk.ask(question=HEBREW, options=["Redis", "אף אחד"])
@@ -65,7 +65,7 @@ class Scene:
 
     @property
     def paths(self) -> list[str]:
-        """Every page of somebody who has signed in."""
+        """Every page behind the sign-in."""
         inquiries = (self.form, self.approval, self.patch, self.settled, self.hebrew)
         return [
             "/",

@@ -5,7 +5,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import CACHE, Desk
 
 
-def test_a_link_lets_one_browser_in_and_its_cookie_is_for_nobody_else(desk: Desk) -> None:
+def test_a_link_lets_one_browser_in_and_its_cookie_is_for_no_other(desk: Desk) -> None:
     link = desk.owner.post("/v1/sign-in-links", {})["url"]
     context = desk.context()
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""An answer link in a real browser, in which nobody has signed in."""
+"""An answer link in a real browser, without a session."""
 
 import pytest
 from playwright.sync_api import expect

@@ -22,7 +22,7 @@ def without_scripts(desk: Desk) -> Page:
     return page
 
 
-def test_an_approval_is_remembered_where_somebody_chose_so(desk: Desk) -> None:
+def test_an_approval_is_remembered_where_the_person_chose_so(desk: Desk) -> None:
     once, always, no = (desk.ask(action=ACTION, request_key=key) for key in ("1", "2", "3"))
     page = desk.page()
     card(page, once).get_by_role("button", name="Approve").click()
@@ -71,5 +71,5 @@ def test_a_vote_is_counted_and_shown_to_everybody(desk: Desk) -> None:
     card(page, inquiry).get_by_role("button", name="Approve").click()
     expect(card(page, inquiry)).to_contain_text("1 of 2 approvals")
     expect(card(other, inquiry)).to_contain_text("1 of 2 approvals")
-    desk.somebody("ben").post(f"/v1/inquiries/{inquiry['id']}/answer", {"text": "yes"})
+    desk.colleague("ben").post(f"/v1/inquiries/{inquiry['id']}/answer", {"text": "yes"})
     expect(card(other, inquiry)).to_contain_text("Approved — by ben")

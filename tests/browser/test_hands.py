@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import CACHE, Desk, card
 from upcall.cli.client import inquiry_path
@@ -48,7 +48,7 @@ def nothing_was_sent(desk: Desk, page: Page, *inquiries: dict[str, Any]) -> None
 
 def settled(desk: Desk, page: Page, inquiry: dict[str, Any], how: str) -> None:
     if how == "a colleague":
-        desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "all of them"})
+        desk.colleague("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "all of them"})
     expect(card(page, inquiry).locator(".outcome")).to_be_visible()
 
 
@@ -56,9 +56,10 @@ def settled(desk: Desk, page: Page, inquiry: dict[str, Any], how: str) -> None:
 @pytest.mark.promise("trust/2")
 @pytest.mark.parametrize("how", ["a colleague", "its end"])
 def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(desk: Desk, how: str) -> None:
-    inquiry = desk.ask(**JOBS) if how == "a colleague" else desk.ask(**JOBS, ttl="3s")
-    approval = desk.ask(**APPLY)
+    # Before its time begins: to open a page may take longer than that.
     page = desk.page()
+    inquiry = desk.ask(**JOBS) if how == "a colleague" else desk.ask(**JOBS, ttl="10s")
+    approval = desk.ask(**APPLY)
     closing = card(page, inquiry)
     closing.locator("textarea").first.click()
     page.keyboard.type("only the ")
@@ -68,7 +69,7 @@ def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(des
     expect(draft).to_be_focused()
     expect(draft).to_have_value("only the")
     expect(draft).not_to_be_editable()
-    said = "Answered: all of them — by ben" if how == "a colleague" else "Expired: nobody answered in time"
+    said = "Answered: all of them — by ben" if how == "a colleague" else "Expired: no answer came in time"
     expect(closing).to_contain_text(said)
     expect(draft).to_have_accessible_name(f"{said}. Your draft was not sent:")
     expect(closing.get_by_role("button", name="Copy draft")).to_be_visible()
@@ -113,7 +114,7 @@ def test_a_card_that_closes_before_a_word_was_written_takes_no_shortcut_either(d
     if on != "the card":
         page.keyboard.press("2")
     stop(page)
-    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "1"})
+    desk.colleague("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "1"})
     expect(card(page, inquiry).locator(".outcome")).to_be_visible()
     expect(card(page, inquiry)).to_be_focused()
     pass_time(page, 60_000)
@@ -319,6 +320,45 @@ def test_the_second_press_of_a_double_click_decides_no_other_card(desk: Desk) ->
     expect(card(page, second)).to_contain_text("Approved — by")
 
 
+def middle(button: Locator) -> float:
+    box = button.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"] / 2
+
+
+def rest_on(button: Locator) -> float:
+    """Move the pointer onto a button; how far down that is."""
+    button.hover()
+    return middle(button)
+
+
+def move_below(pointer: float, button: Locator) -> None:
+    """Move the page so that a button comes below the pointer, which rests."""
+    button.evaluate("(_, top) => scrollBy({ top, behavior: 'instant' })", middle(button) - pointer)
+
+
+@pytest.mark.promise("trust/4")
+def test_a_click_on_a_button_that_a_change_moved_below_the_pointer_decides_nothing(desk: Desk) -> None:
+    above, meant = desk.ask(question="Why?"), desk.ask(**APPLY)
+    moved = desk.ask(**APPLY | {"question": "terraform destroy"})
+    for number in range(6):
+        desk.ask(question=f"Number {number}?")
+    page = desk.page(clocked(desk, height=800))
+    button = card(page, moved).get_by_role("button", name="Approve")
+    pointer = rest_on(card(page, meant).get_by_role("button", name="Approve"))
+    stop(page)
+    desk.owner.post(inquiry_path(above["id"], "answer"), {"text": "so"})
+    expect(card(page, above)).to_contain_text("Answered: so")
+    move_below(pointer, button)
+    page.mouse.down()
+    page.mouse.up()
+    expect(card(page, moved).locator("[data-note]")).to_contain_text("The page changed just now")
+    nothing_was_sent(desk, page, meant, moved)
+    pass_time(page, 800)
+    button.click()
+    expect(card(page, moved)).to_contain_text("Approved — by")
+
+
 def test_a_late_answer_that_is_being_written_stays_until_another_is_given(desk: Desk) -> None:
     inquiry = desk.ask(**JOBS, ttl="1s")
     page = desk.page(path=f"/i/{inquiry['id']}")
@@ -326,7 +366,7 @@ def test_a_late_answer_that_is_being_written_stays_until_another_is_given(desk: 
     card(page, inquiry).get_by_role("textbox").click()
     page.keyboard.type("only the")
     answer = {"text": "all of them", "force": True}
-    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), answer)
+    desk.colleague("ben").post(inquiry_path(inquiry["id"], "answer"), answer)
     expect(card(page, inquiry)).to_contain_text("Answered: all of them — by ben")
     expect(card(page, inquiry).get_by_role("textbox")).to_have_value("only the")
     expect(card(page, inquiry).get_by_role("textbox")).to_be_focused()

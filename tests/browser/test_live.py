@@ -1,12 +1,17 @@
 """The inbox while it is open: what others do shows by itself, and nothing that a person is at is disturbed."""
 
 import asyncio
+import base64
 import re
+import socket
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from typing_extensions import override
 
 from tests.browser.conftest import CACHE, Desk, card
 from tests.cli.conftest import ended
@@ -116,11 +121,11 @@ def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:
 
 
 @pytest.mark.promise("spec/6")
-def test_somebody_else_answering_closes_the_card_with_who_and_what(desk: Desk) -> None:
+def test_a_colleagues_answer_closes_the_card_with_who_and_what(desk: Desk) -> None:
     inquiry = desk.ask()
     page = desk.page()
     card(page, inquiry).get_by_label("Something else").last.fill("I would rather")
-    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "Redis"})
+    desk.colleague("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "Redis"})
     expect(card(page, inquiry)).to_contain_text("Answered: Redis — by ben")
     expect(card(page, inquiry)).to_contain_text("Your draft was not sent: I would rather")
     expect(card(page, inquiry).locator("form")).to_have_count(0)
@@ -276,7 +281,7 @@ def test_enter_alone_approves_nothing(desk: Desk) -> None:
     expect(card(page, inquiry)).to_contain_text("Denied — by")
 
 
-@pytest.mark.parametrize("answered_by", ["me", "somebody else"])
+@pytest.mark.parametrize("answered_by", ["me", "a colleague"])
 def test_keys_pressed_on_a_question_that_is_settled_by_now_answer_no_other(
     desk: Desk, answered_by: str
 ) -> None:
@@ -308,6 +313,44 @@ def test_a_new_question_takes_nothing_away_from_the_one_at_hand(desk: Desk) -> N
     expect(card(page, other)).to_be_visible()
     expect(card(page, inquiry).get_by_label("Redis")).to_be_focused()
     assert card(page, inquiry).bounding_box() == above
+
+
+def test_a_channel_that_stops_working_is_told_and_its_recovery_too_without_a_reload(desk: Desk) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    listener.close()
+    secret = "whsec_" + base64.b64encode(b"x" * 32).decode()
+    desk.home.config_file.write_text(
+        f"[channels.hook]\nkind = 'webhook'\nurl = 'http://127.0.0.1:{port}/'\nsecret = '{secret}'\n"
+        "[[routes]]\nto = ['hook:ops']\n"
+    )
+    desk.restart()
+    page = desk.page()
+    expect(page.locator("[data-faults]")).to_be_hidden()
+    page.evaluate("window.before = true")
+    for _ in range(2):
+        desk.ask()
+    expect(page.locator("[data-faults] li")).to_contain_text("hook")
+    with HTTPServer(("127.0.0.1", port), Hook) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            expect(page.locator("[data-faults]")).to_be_hidden(timeout=60_000)
+        finally:
+            server.shutdown()
+    assert page.evaluate("window.before") is True
+
+
+class Hook(BaseHTTPRequestHandler):
+    """A program that accepts every request of a channel."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(204)
+        self.end_headers()
+
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 def test_ten_tabs_share_one_connection_and_hand_it_on(desk: Desk) -> None:

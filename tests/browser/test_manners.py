@@ -20,7 +20,7 @@ TOLD = """navigator.serviceWorker.ready.then((worker) => worker.getNotifications
 
 
 def hide(page: Page, *, hidden: bool) -> None:
-    """Let a page believe that nobody sees it, or that somebody does."""
+    """Let a page believe that its tab is hidden, or visible."""
     page.evaluate(SEEN % json.dumps(hidden) + CHANGED)
 
 
@@ -87,7 +87,7 @@ def test_sound_and_notifications_come_only_to_those_who_ask_for_them(desk: Desk)
     assert page.evaluate(TOLD) == [["local asks", "Who is there?"]]
 
 
-def test_whoever_writes_is_warned_before_the_time_is_over_and_gives_more_in_one_click(desk: Desk) -> None:
+def test_a_writer_is_warned_before_the_time_is_over_and_gives_more_in_one_click(desk: Desk) -> None:
     page = desk.page()
     inquiry = desk.ask(question="Quick: which name?", ttl="2m")
     asked = card(page, inquiry)
@@ -102,12 +102,12 @@ def test_whoever_writes_is_warned_before_the_time_is_over_and_gives_more_in_one_
     assert desk.show(inquiry)["expires_at"] > inquiry["expires_at"]
 
 
-def test_shown_is_known_when_it_was_on_a_screen_that_somebody_saw(desk: Desk) -> None:
+def test_shown_is_known_when_it_was_on_a_visible_screen(desk: Desk) -> None:
     first = desk.ask()
     page = desk.page(path=f"/i/{first['id']}")
     expect(page.locator(".trail")).to_contain_text("Shown")
     hide(page, hidden=True)
-    unseen = desk.ask(question="Anybody?")
+    unseen = desk.ask(question="Unseen?")
     types = [
         event["type"] for event in desk.owner.get("/v1/events")["items"] if event["inquiry"] == unseen["id"]
     ]
@@ -181,7 +181,7 @@ def test_with_five_hundred_open_questions_the_page_draws_few_and_the_keys_work(d
     expect(card(page, asked[0])).to_be_focused()
     page.keyboard.press("j")
     expect(card(page, asked[1])).to_be_focused()
-    # Whoever goes on gets the next ones in their order, though nobody turned a page.
+    # The next ones come in their order, without a press on the link.
     cards = page.locator("[data-list=open] > article")
     while (drawn := cards.count()) < 100:
         page.evaluate("document.querySelector('[data-list=open]').lastElementChild.scrollIntoView()")

@@ -115,7 +115,7 @@ class Laptop:
 
 @pytest.fixture
 def laptop(desk: Desk, browser: Browser, tmp_path: Path) -> Iterator[Laptop]:
-    """A laptop whose owner is told by push."""
+    """A laptop with a push subscription of its owner."""
     name = desk.owner.get("/v1/me")["name"]
     (desk.home.path / "upcall.toml").write_text(
         f'[channels.push]\nsubject = "mailto:ana@example.org"\n\n[[routes]]\nto = ["push:{name}"]\n'
@@ -196,7 +196,7 @@ def test_pressing_it_leads_to_the_inbox_that_is_open_already(desk: Desk, laptop:
     laptop.press(pressed)
     expect(card(page, first)).to_be_focused()
     assert laptop.closed() == pressed
-    # Whoever looks at the inbox needs no notification of how it ended: what was there goes.
+    # A visible inbox shows how it ended: the notification that was there goes, and no other comes.
     desk.owner.post(inquiry_path(second["id"], "answer"), {"text": "localhost"})
     laptop.hand_over()
     assert laptop.closed() == left
@@ -206,7 +206,7 @@ def test_pressing_it_leads_to_the_inbox_that_is_open_already(desk: Desk, laptop:
     assert page.evaluate(HELD) is None
 
 
-def test_whoever_signs_in_anew_in_the_same_browser_is_still_told(desk: Desk, laptop: Laptop) -> None:
+def test_a_person_who_signs_in_anew_in_the_same_browser_is_still_told(desk: Desk, laptop: Laptop) -> None:
     page = desk.page(laptop.context)
     choose(page, told=True)
     page.close()

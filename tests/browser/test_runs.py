@@ -1,5 +1,6 @@
 """Agents at work, watched in a browser: every change comes by itself."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Desk
+from tests.browser.test_hands import clocked, move_below, pass_time, rest_on, stop
 
-# Plays Claude Code, whose turns and cost are counted.
+# Plays Claude Code, with turns and a cost that are counted.
 AGENT = """#!{python}
 import json, subprocess, sys
 if "--version" in sys.argv:
@@ -31,7 +33,7 @@ tell(type="result", subtype="success", is_error=False, result="Done.", total_cos
 
 @pytest.fixture
 def agents(desk: Desk, tmp_path: Path) -> Desk:
-    """A desk whose agent asks once and says what it was told."""
+    """A desk with an agent that asks once and says what it was told."""
     script = tmp_path / "claude"
     script.write_text(AGENT.format(python=sys.executable))
     script.chmod(0o700)
@@ -65,3 +67,48 @@ def test_a_run_is_watched_answered_and_seen_to_its_end(agents: Desk, tmp_path: P
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     expect(page.locator("#say")).to_have_value("and a test")
     assert page.evaluate("window.obeyed") is None
+
+
+def waiting(agents: Desk, folder: Path) -> None:
+    """A run that asks its question."""
+    agents.owner.post("/v1/runs", {"agent": "claude", "task": "Add a cache", "cwd": str(folder)})
+    after = 0
+    while not agents.owner.get("/v1/inquiries?state=open")["items"]:
+        after = agents.owner.get(f"/v1/events?after={after}&wait=10")["next_after"]
+
+
+def numbers(agents: Desk) -> list[int]:
+    return [run["number"] for run in agents.owner.get("/v1/runs")["items"]]
+
+
+def test_try_again_that_is_pressed_twice_is_sent_once(agents: Desk, tmp_path: Path) -> None:
+    waiting(agents, tmp_path)
+    agents.owner.post("/v1/runs/1/cancel", {})
+    page = agents.page(path="/runs/1")
+    # Nothing is sent: what counts is whether the browser would send it.
+    page.evaluate(
+        "window.sent = [];"
+        "addEventListener('submit', (event) => { sent.push(!event.defaultPrevented); event.preventDefault(); })"
+    )
+    page.get_by_role("button", name="Try again").dblclick()
+    assert page.evaluate("window.sent") == [True, False]
+
+
+@pytest.mark.promise("trust/4")
+def test_a_run_that_ends_below_the_pointer_is_not_started_again(agents: Desk, tmp_path: Path) -> None:
+    waiting(agents, tmp_path)
+    page = agents.page(clocked(agents, height=400), path="/runs/1")
+    end, again = page.locator(".controls summary").first, page.get_by_role("button", name="Try again")
+    pointer = rest_on(end)
+    stop(page)
+    agents.owner.post("/v1/runs/1/cancel", {})
+    expect(again).to_be_visible()
+    move_below(pointer, again)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator("[data-flash]")).to_contain_text("The page changed just now")
+    assert numbers(agents) == [1]
+    pass_time(page, 800)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("/runs/2"))

@@ -50,7 +50,7 @@ def test_a_draft_of_a_secret_is_kept_nowhere(desk: Desk) -> None:
     page = desk.page()
     card(page, inquiry).locator("textarea").first.fill("hunter2")
     assert page.evaluate("Object.values({...sessionStorage, ...localStorage})") == []
-    desk.somebody("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "hunter3"})
+    desk.colleague("ben").post(inquiry_path(inquiry["id"], "answer"), {"text": "hunter3"})
     expect(card(page, inquiry)).to_contain_text("Answered — by ben")
     expect(card(page, inquiry).get_by_role("textbox")).to_have_count(0)
     expect(card(page, inquiry)).to_be_focused()

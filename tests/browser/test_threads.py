@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import CACHE, Desk, card
+from tests.browser.test_hands import LONG, clocked, stop
 from tests.browser.test_looks import PHONE, overflow
 
 
@@ -78,6 +79,44 @@ def test_words_that_were_begun_before_a_question_do_not_answer_it(desk: Desk) ->
     expect(page.locator(".composing")).to_have_text("Your message answers the open question.")
     assert desk.show(asked)["state"] == "open"
     assert desk.complaints == []
+
+
+@pytest.mark.promise("trust/4")
+def test_words_begun_right_after_a_question_came_answer_it_only_when_sent_again(desk: Desk) -> None:
+    begun(desk)
+    page = desk.page(clocked(desk), path="/threads/shop")
+    page.keyboard.press("c")
+    stop(page)
+    asked = desk.ask(question="Drop the table?", kind="approval", thread="shop")
+    expect(page.locator(".composing")).to_have_text("Your message answers the open question.")
+    expect(card(page, asked)).to_have_attribute("data-onscreen", "")
+    page.keyboard.type("yes")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("form.composer [data-note]")).to_contain_text("The page changed just now")
+    assert desk.show(asked)["state"] == "open"
+    page.keyboard.press("Control+Enter")
+    expect(card(page, asked)).to_contain_text("Approved — by")
+
+
+@pytest.mark.promise("trust/5")
+def test_words_approve_nothing_that_was_not_drawn_whole(desk: Desk) -> None:
+    begun(desk)
+    asked = desk.ask(**LONG, thread="shop")
+    page = desk.page(path="/threads/shop")
+    page.keyboard.press("c")
+    page.keyboard.type("yes")
+    page.keyboard.press("Control+Enter")
+    refused = page.locator("form.composer [data-note]")
+    expect(refused).to_contain_text("Scroll to the end")
+    assert desk.show(asked)["state"] == "open"
+    for part in (".question", ".verdict"):
+        card(page, asked).locator(part).scroll_into_view_if_needed()
+        # The browser says in its own time what is on the screen.
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    while not card(page, asked).locator(".outcome").count():
+        page.keyboard.press("Control+Enter")
+        page.evaluate("new Promise(requestAnimationFrame)")
+    expect(card(page, asked)).to_contain_text("Approved — by")
 
 
 @pytest.mark.promise("deepchat/6")

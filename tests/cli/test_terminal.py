@@ -144,6 +144,19 @@ def test_what_is_typed_into_a_question_that_closes_rejects_no_other(home: Progra
     assert home.json("show", second)["state"] == "open"
 
 
+@pytest.mark.promise("trust/6")
+def test_lines_that_are_typed_ahead_of_an_answer_act_on_no_other_question(home: Program) -> None:
+    first, second = home.parked("Which runner?"), home.parked("And which branch?")
+    with Terminal(home, "answer", first) as terminal:
+        terminal.until("Which runner?")
+        terminal.type("the first one\rr\r\r")
+        terminal.until(f"Answered {first}")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", first)["answer"]["answers"] == [["the first one"]]
+    assert home.json("show", second)["state"] == "open"
+
+
 @pytest.mark.promise("trust/8")
 def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Program) -> None:
     command = "\n".join(f"step {number}" for number in range(60))

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import uvicorn
 import uvloop
@@ -30,7 +30,6 @@ from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
 from upcall.home.files import Home
 from upcall.ports.store import Event, Query
-from upcall.runs.service import Runs
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
@@ -80,7 +79,7 @@ class House:
         self._leave(end=end, gracefully=True)
 
     def crash(self) -> None:
-        """Every connection breaks and nobody is told anything."""
+        """Every connection breaks without a last message."""
         self._leave(end=False, gracefully=False)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -183,7 +182,7 @@ class House:
             broker=self.broker,
             access=access,
             links=AnswerLinks(self.broker, access),
-            runs=cast("Runs", MemoryRuns()),
+            runs=MemoryRuns(),
             settings=WebSettings(version="test"),
             extra_routes=[
                 *door.routes(),

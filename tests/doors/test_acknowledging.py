@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from upcall.doors.pipe.agent_side import Link, Pipe, Request, introduction
+from upcall.doors.pipe.agent_side import Pipe, Request, Uplink, introduction
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_human"}}
 REPLY = {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"status": "answered", "id": "01"}}}
@@ -17,12 +17,12 @@ REPLY = {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"status": "
 
 @pytest.fixture
 def output(tmp_path: Path) -> Iterator[int]:
-    """Somewhere to write to of which nobody can tell whether it was read."""
+    """An output of which the system does not report whether it was read."""
     with (tmp_path / "out").open("wb") as file:
         yield file.fileno()
 
 
-def test_an_answer_is_not_acknowledged_where_nobody_can_tell_that_it_was_read(
+def test_an_answer_is_not_acknowledged_where_the_system_does_not_report_reads(
     output: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe, told = Pipe(output), list[str]()
@@ -32,7 +32,7 @@ def test_an_answer_is_not_acknowledged_where_nobody_can_tell_that_it_was_read(
         pipe.replied(json.dumps(REPLY).encode() + b"\n")
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(CALL).encode() + b"\n")))
-    assert pipe.run(Link(lambda: None, request, lambda line: None, told.append)) == 0
+    assert pipe.run(Uplink(lambda: None, request, lambda line: None, told.append)) == 0
     assert os.fstat(output).st_size > 0
     assert told == []
     assert introduction(pipe)["protocol"] == 1

@@ -12,12 +12,14 @@ from tests.doors.test_tools import ASKER, HASTY, PATIENCE, PERSON, asked
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Reply
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.asker import PIPE, Asker
+from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.definitions import PERMIT
-from upcall.doors.mcp.tools import Asker, Tools, Watching
+from upcall.doors.mcp.link import PlainLink
+from upcall.doors.mcp.tools import Tools, Watching
 
 RUN = Caller(name="claude", role=Role.AGENT, run=3)
-ASKING_RUN = replace(ASKER, caller=RUN, session="s1", named_session=True, workspace="/w")
+ASKING_RUN = Asker.of(RUN, door="mcp", session="s1", workspace="/w", wait=ASKER.wait)
 COMMAND = {"command": "rm -r 'build dir'", "description": "Clean"}
 PROMPT = {"tool_name": "Bash", "input": COMMAND, "tool_use_id": "toolu_1"}
 QUESTIONS = [{"question": "Which database?", "options": [{"label": "Postgres"}, {"label": "SQLite"}]}]
@@ -72,7 +74,7 @@ async def test_silence_is_a_no(tools: Tools) -> None:
 
 
 async def test_its_question_tool_is_answered_here_as_at_the_hook(broker: Broker, tools: Tools) -> None:
-    # A model may write answers of its own into the call; they are nobody's.
+    # A model may write answers of its own into the call; no person gave them.
     sent = {"questions": QUESTIONS, "answers": {"Which database?": "Postgres"}}
     prompt = {"tool_name": "AskUserQuestion", "input": sent, "tool_use_id": "toolu_2"}
     said = await answered(broker, tools, prompt, "2")
@@ -107,7 +109,7 @@ async def test_a_desk_that_fails_is_a_no(broker: Broker) -> None:
     assert "log" in said["message"]
 
 
-async def test_it_is_offered_to_runs_and_exists_for_nobody_else(broker: Broker, tools: Tools) -> None:
+async def test_it_is_offered_to_runs_alone(broker: Broker, tools: Tools) -> None:
     stranger = Caller(name="local", role=Role.AGENT)
     assert [tool.name for tool in tools.offered(RUN)][-1] == PERMIT
     assert PERMIT not in [tool.name for tool in tools.offered(stranger)]
@@ -122,8 +124,8 @@ async def test_it_is_offered_to_runs_and_exists_for_nobody_else(broker: Broker, 
 
 async def test_over_the_wire_it_is_one_block_of_text(tools: Tools) -> None:
     lines: asyncio.Queue[bytes] = asyncio.Queue()
-    peer = Peer(caller=RUN, connection=1, session="s1", wait=0.01)
-    conversation = Conversation(tools, peer, lines.put_nowait, initialized=True)
+    asker = Asker.of(RUN, door=PIPE, session="s1", wait=0.01)
+    conversation = Conversation(tools, asker, PlainLink(1, lines.put_nowait), initialized=True)
     call = {
         "jsonrpc": "2.0",
         "id": 1,

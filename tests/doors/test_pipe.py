@@ -337,13 +337,13 @@ def stop(home: Home) -> None:
 
 @pytest.mark.promise("spec/195")
 def test_an_older_pipe_is_served_by_a_newer_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upcall.doors.pipe.server.PIPE_PROTOCOL", 7)
+    monkeypatch.setattr("upcall.doors.pipe.hello.PIPE_PROTOCOL", 7)
     with agent(house.home) as someone:
         assert "result" in someone.ask(1, "server/discover", {"_meta": MODERN})
 
 
 def test_a_daemon_too_old_for_the_pipe_is_said_plainly(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("upcall.doors.pipe.server.PIPE_PROTOCOL", 0)
+    monkeypatch.setattr("upcall.doors.pipe.hello.PIPE_PROTOCOL", 0)
     monkeypatch.setattr("upcall.doors.mcp.conversation.Conversation.receive", lambda self, line: None)
     with agent(house.home) as someone:
         assert "--replace" in someone.ask(1, "tools/list", {"_meta": MODERN})["error"]["message"]
@@ -540,7 +540,7 @@ def test_the_pipe_sends_nothing_of_its_environment(house: House) -> None:
     ],
     ids=["half a character", "half a character in names", "deep", "deeper than any reader follows"],
 )
-def test_an_agent_gets_a_reply_to_every_call_whatever_its_metadata_holds(house: House, meta: bytes) -> None:
+def test_an_agent_gets_a_reply_to_a_call_with_odd_metadata(house: House, meta: bytes) -> None:
     with agent(house.home) as speaking:
         speaking.initialize()
         params = b'{"name": "notify_human", "arguments": {"message": "Done."}, "_meta": %b}' % meta

@@ -1,4 +1,4 @@
-"""What a pipe's connection says to whatever it is told: always something, and what the official SDK would say."""
+"""The replies of a pipe's connection: there is one to every line, and it is that of the official SDK."""
 
 import asyncio
 import json
@@ -16,10 +16,13 @@ from tests.doors.agent import INITIALIZE, MODERN
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.asker import PIPE, Asker
+from upcall.doors.mcp.conversation import Conversation
+from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.server import McpDoor
 from upcall.doors.mcp.tools import Tools
-from upcall.doors.pipe.server import LONGEST_HELLO, LONGEST_LINE, PipeServer, shared
+from upcall.doors.pipe.hello import LONGEST_HELLO, LONGEST_LINE, shared
+from upcall.doors.pipe.server import PipeServer
 from upcall.http.bearer import CALLER
 from upcall.http.gate import Gate
 
@@ -107,7 +110,7 @@ async def server(broker: Broker, tools: Tools) -> AsyncIterator[PipeServer]:
 
 async def said_by_us(tools: Tools, messages: Sequence[Message]) -> list[Message]:
     lines: asyncio.Queue[bytes] = asyncio.Queue()
-    conversation = Conversation(tools, Peer(caller=AGENT, connection=1), lines.put_nowait)
+    conversation = Conversation(tools, Asker.of(AGENT, door=PIPE), PlainLink(1, lines.put_nowait))
     replies: list[Message] = []
     async with asyncio.timeout(PATIENCE):
         for message in messages:
@@ -197,7 +200,7 @@ class Line:
         (b"GET / HTTP/1.1", "invalid_request"),
     ],
 )
-async def test_whoever_does_not_introduce_itself_is_told_why_and_hung_up_on(
+async def test_a_client_without_a_hello_is_told_why_and_hung_up_on(
     server: PipeServer, hello: bytes, code: str
 ) -> None:
     line = await Line.to(server, greet=False)
@@ -259,7 +262,7 @@ ODD_META = {
 
 @pytest.mark.promise("trust/33")
 @pytest.mark.parametrize("meta", ODD_META.values(), ids=ODD_META.keys())
-async def test_a_call_is_answered_whatever_its_metadata_holds(server: PipeServer, meta: bytes) -> None:
+async def test_a_call_with_odd_metadata_is_answered(server: PipeServer, meta: bytes) -> None:
     line = await Line.to(server)
     for message in starting("2025-11-25"):
         line.say(message)
@@ -482,8 +485,8 @@ LINES = st.binary(max_size=200).map(lambda data: data.replace(b"\n", b"")) | st.
 @given(lines=st.lists(LINES, max_size=6))
 async def test_no_line_silences_the_connection(tools: Tools, lines: list[bytes]) -> None:
     said: list[Message] = []
-    peer = Peer(caller=AGENT, connection=1, wait=0.001)
-    conversation = Conversation(tools, peer, lambda line: said.append(json.loads(line)))
+    asker = Asker.of(AGENT, door=PIPE, wait=0.001)
+    conversation = Conversation(tools, asker, PlainLink(1, lambda line: said.append(json.loads(line))))
     for line in lines:
         before = len(said)
         conversation.receive(line)

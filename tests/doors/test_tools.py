@@ -13,16 +13,17 @@ from upcall.broker.broker import Broker, Policy, Reply
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import definitions
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import Asker, ToolResult, Tools, Watching
+from upcall.doors.mcp.tools import ToolResult, Tools, Watching
 from upcall.ports.store import Query
 
 PERSON = Caller(name="ada", role=Role.PERSON)
 AGENT = Caller(name="local", role=Role.AGENT)
-ASKER = Asker(caller=AGENT, session="local", door="mcp", wait=math.inf)
+ASKER = Asker.of(AGENT, door="mcp", wait=math.inf)
 HASTY = replace(ASKER, wait=0.001)
 PATIENCE = 30
 
@@ -132,7 +133,7 @@ async def test_the_end_of_the_block_can_be_an_error_by_policy(broker: Broker) ->
 
 async def test_no_block_ends_while_a_question_waits_in_line(broker: Broker) -> None:
     broker.policy = Policy(block_timeout=0.001, on_block_end="error")
-    door, talking = tools(broker), replace(ASKER, thread="t1", wait=0.01)
+    door, talking = tools(broker), Asker.of(AGENT, door="mcp", thread="t1", wait=0.01)
     await door.call("ask_human", {"question": "First?"}, replace(talking, wait=0))
     queued = await door.call("ask_human", {"question": "Second?"}, talking)
     assert (queued.is_error, queued.structured["status"]) == (False, "parked")
@@ -149,7 +150,7 @@ async def test_cancelling_a_call_leaves_the_question_open(broker: Broker) -> Non
 
 
 async def test_the_same_key_rejoins_instead_of_asking_twice(broker: Broker) -> None:
-    door, asker = tools(broker), replace(HASTY, request_key="toolu_1")
+    door, asker = tools(broker), Asker.of(AGENT, door="mcp", request_key="toolu_1", wait=0.001)
     first = await door.call("ask_human", {"question": "Name?"}, asker)
     again = await door.call("ask_human", {"question": "Name?"}, asker)
     other = await door.call("ask_human", {"question": "Age?"}, asker)
@@ -159,8 +160,9 @@ async def test_the_same_key_rejoins_instead_of_asking_twice(broker: Broker) -> N
 
 async def test_another_agent_is_never_given_what_this_one_asked(broker: Broker) -> None:
     door = tools(broker)
-    mine = replace(HASTY, session="thread-1", named_session=True, request_key="call_1")
-    theirs = replace(mine, caller=Caller(name="other", role=Role.AGENT))
+    said = {"door": "mcp", "session": "thread-1", "request_key": "call_1"}
+    mine = Asker.of(AGENT, **said, wait=0.001)
+    theirs = Asker.of(Caller(name="other", role=Role.AGENT), **said, wait=0.001)
     parked = await door.call("ask_human", {"question": "Name?"}, mine)
     asked = await door.call("ask_human", {"question": "Name?"}, theirs)
     waited = await door.call("wait_for_answer", {"id": parked.structured["id"]}, theirs)
@@ -170,11 +172,13 @@ async def test_another_agent_is_never_given_what_this_one_asked(broker: Broker) 
 
 @pytest.mark.promise("spec/24")
 async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_time(broker: Broker) -> None:
-    mine = replace(HASTY, session="thread-1", named_session=True)
+    mine = Asker.of(AGENT, door="mcp", session="thread-1", wait=0.001)
     parked = await tools(broker).call("confirm_action", {"action": "deploy"}, mine)
     await broker.receive(str(parked.structured["id"]), Reply(text="yes"), PERSON)
     wanted = {"id": parked.structured["id"]}
-    elsewhere = await tools(broker).call("wait_for_answer", wanted, replace(mine, session="thread-2"))
+    elsewhere = await tools(broker).call(
+        "wait_for_answer", wanted, Asker.of(AGENT, door="mcp", session="thread-2", wait=0.001)
+    )
     assert error_code(elsewhere) == "unknown_inquiry"
     in_time = await tools(broker).call("wait_for_answer", wanted, mine)
     assert in_time.structured["answers"] == [["Approve"]]
@@ -183,7 +187,7 @@ async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_ti
     assert error_code(too_late) == "approval_lapsed"
 
 
-NAMELESS = replace(ASKER, client="c1")
+NAMELESS = replace(ASKER, client_id="c1")
 """A client over HTTP, most of which give their calls no key."""
 
 
@@ -215,8 +219,8 @@ async def test_a_late_yes_to_a_call_without_a_key_is_used_once(broker: Broker) -
     assert (await door.call("confirm_action", action, hasty)).structured["status"] == "parked"
 
 
-@pytest.mark.parametrize("asker", [NAMELESS, replace(NAMELESS, session="s-1", named_session=True)])
-async def test_a_question_whose_answer_was_delivered_is_asked_again(broker: Broker, asker: Asker) -> None:
+@pytest.mark.parametrize("asker", [NAMELESS, Asker.of(AGENT, door="mcp", session="s-1", client_id="c1")])
+async def test_a_question_is_asked_again_once_its_answer_was_delivered(broker: Broker, asker: Asker) -> None:
     door, question = tools(broker), {"question": "Go on?"}
     hasty = replace(asker, wait=0.001)
     parked = await door.call("ask_human", question, hasty)
@@ -298,7 +302,7 @@ async def test_notifying_returns_at_once_and_masks_secrets(broker: Broker) -> No
     assert secret not in str(event.data)
 
 
-async def test_a_broker_that_closes_parks_whoever_waits(broker: Broker) -> None:
+async def test_a_broker_that_closes_parks_the_waiting_call(broker: Broker) -> None:
     call = asyncio.create_task(tools(broker).call("ask_human", {"question": "Name?"}, ASKER))
     await asked(broker)
     await broker.close()
@@ -340,7 +344,7 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
         if inquiry == "broken":
             raise OSError
 
-    handed = Handed(collect)
+    handed = HandedAnswers(collect)
     for call, inquiry in enumerate(["broken", "given-up", "good"]):
         handed.handed("here", call, inquiry, AGENT)
     handed.handed("elsewhere", 0, "unheard", AGENT)
@@ -417,7 +421,7 @@ FIELDS = st.dictionaries(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arguments=JSON | FIELDS, name=st.sampled_from(["ask_human", "confirm_action", "wait_for_answer"]))
-async def test_whatever_is_sent_there_is_a_result(broker: Broker, arguments: object, name: str) -> None:
+async def test_there_is_a_result_for_all_arguments(broker: Broker, arguments: object, name: str) -> None:
     result = await tools(broker).call(name, arguments, HASTY)
     assert result.text
     assert ("status" in result.structured) is not result.is_error

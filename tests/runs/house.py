@@ -1,4 +1,4 @@
-"""A store, a broker and a service of runs, whose only agent is the program beside this file."""
+"""A store, a broker and a service of runs with one agent: the program beside this file."""
 
 import asyncio
 import fcntl
@@ -6,6 +6,7 @@ import json
 import logging
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
@@ -30,7 +31,6 @@ from upcall.domain.run.program import (
     Deferred,
     Finished,
     Noticed,
-    Permission,
     Said,
     Session,
     SessionSeen,
@@ -44,8 +44,8 @@ from upcall.home.files import Home
 from upcall.ports.agent import Driver, Reader
 from upcall.ports.store import Store
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.preparing import Premises
-from upcall.runs.service import Runs, Terms
+from upcall.runs.process.host import RunHost, RunSettings
+from upcall.runs.service import RunService
 from upcall.stores.sqlite.store import SqliteStore
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -118,7 +118,7 @@ class House:
     store: Store
     broker: Broker
     access: Access
-    runs: Runs
+    runs: RunService
     held: ConnectedSessions
     work: Path
 
@@ -192,7 +192,7 @@ class House:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
 
     def processes(self) -> list[int]:
-        """The agents' processes that are alive, and whatever they have started: all work in the same folder."""
+        """The live processes of the agents, and those that they have started: all work in the same folder."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -242,37 +242,37 @@ async def a_house(
     resume_message: str = "",
     advice: str = "",
     pacing: Pacing | None = None,
-    **premises: Any,
+    clock: Callable[[], float] = time.time,
+    **settings: Any,
 ) -> AsyncIterator[House]:
     """A daemon's worth of runs in a folder; entered again, it is the next daemon."""
     home = Home(path / "home")
     home.create()
     work = path / "work"
     work.mkdir(exist_ok=True)
-    store = await SqliteStore.open(home.database_file)
-    broker = Broker(store, follow_up=resume.consequences, pacing=pacing)
+    store = await SqliteStore.open(home.database_file, clock=clock)
+    broker = Broker(store, follow_up=resume.consequences, pacing=pacing, clock=clock)
     await broker.start()
     access = Access(store)
     await access.load()
     held = ConnectedSessions()
-    runs = Runs(
-        Premises(
-            home=home,
-            url="http://127.0.0.1:1",
-            runner="here",
-            agents=lambda _: PlainAgent(rest, hides_results=hides_results),
-            desks=lambda run: ApprovalDesk(
-                broker, caller=run.caller, session=f"run-{run.number}", door="native"
-            ),
+    host = RunHost(
+        home=home,
+        url="http://127.0.0.1:1",
+        runner="here",
+        settings=RunSettings(
+            limit=limit,
+            arguments=lambda _: ("--quiet",),
             resume_message=resume_message,
             advice=advice,
-            **{"kill_grace": 1.0, **premises},
+            **{"kill_grace": 1.0, **settings},
         ),
-        broker,
-        access,
-        Terms(limit=limit, permission=lambda _: Permission.APPROVAL, arguments=lambda _: ("--quiet",)),
-        held,
+        access=access,
+        agents=lambda _: PlainAgent(rest, hides_results=hides_results),
+        desks=lambda run: ApprovalDesk(broker, caller=run.caller, session=f"run-{run.number}", door="native"),
+        held=held,
     )
+    runs = RunService(host, broker)
     await runs.open()
     try:
         yield House(home=home, store=store, broker=broker, access=access, runs=runs, held=held, work=work)

@@ -57,7 +57,7 @@ class Client:
         assert await asyncio.to_thread(lambda: select.select([output], [], [], 30)[0])
 
     def unread(self) -> int:
-        """How many bytes the pipe has written that nobody has read."""
+        """How many bytes the pipe has written that its agent has not read."""
         assert self._process.stdout is not None
         counted: bytes = fcntl.ioctl(self._process.stdout, termios.FIONREAD, bytes(4))
         return int.from_bytes(counted, sys.byteorder)
@@ -209,7 +209,7 @@ async def test_what_a_run_has_taken_is_known_to_the_next_daemon_too(
 
 
 async def test_a_reply_that_was_given_up_is_not_acknowledged(house: House) -> None:
-    """It may be read when it comes too late, and is used by nobody."""
+    """It may be read when it comes too late, and has no effect."""
     with a_client(house) as client:
         await client.ask()
         asked = await opened(house)

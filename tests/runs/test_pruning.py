@@ -53,7 +53,7 @@ async def test_a_folder_that_somebody_works_in_or_that_is_new_stays(house: House
     new.mkdir()
     before = house.broker.now()
     os.utime(new, (before + 1, before + 1))
-    with house.folder(run).kept() as held:
+    with house.folder(run).locked() as held:
         assert held
         age(house, run)
         assert await house.runs.prune(before) == 1
@@ -75,7 +75,7 @@ async def test_a_folder_that_cannot_be_removed_keeps_no_other(
 
     def refuse_one(path: Path) -> None:
         if path == refused:
-            raise PermissionError(13, "somebody else's", str(path))
+            raise PermissionError(13, "of another user", str(path))
         remove(path)
 
     monkeypatch.setattr(shutil, "rmtree", refuse_one)
@@ -91,6 +91,6 @@ async def finished(house: House) -> Run:
 
 
 def age(house: House, run: Run) -> None:
-    """Make a folder look as if nobody had touched it for a month."""
+    """Make a folder look as if it had not changed for a month."""
     then = house.broker.now() - MONTH
     os.utime(house.folder(run).path, (then, then))

@@ -16,7 +16,8 @@ from upcall.domain.records import Happening
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.api_errors import MOST_REFUSALS, awaited, next_try
 from upcall.domain.run.run import RunState
-from upcall.doors.mcp.tools import Asker, Tools
+from upcall.doors.mcp.asker import Asker
+from upcall.doors.mcp.tools import Tools
 from upcall.home.saved_environments import SavedEnvironment, SavedEnvironments
 from upcall.stores.sqlite.store import SqliteStore
 
@@ -435,7 +436,7 @@ async def test_a_run_that_has_blocked_for_as_long_as_it_may_is_ended_and_its_que
     async with a_house(tmp_path, resume_message="Asked {question} got {answer} {question}") as house:
         house.broker.policy = Policy(block_timeout=0.05, on_block_end="end_run")
         run = await house.until_session(await house.begin(WAITS))
-        asker = Asker(caller=run.caller, session="s", door="mcp-pipe", wait=60)
+        asker = Asker.of(run.caller, door="mcp-pipe", wait=60)
         parked = await Tools(house.broker, runner="here").call(
             "ask_human", {"question": "Red {answer}?"}, asker
         )

@@ -15,9 +15,9 @@ from upcall.domain.inquiry.inquiry import Answered
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Action
 from upcall.domain.run.run import RunState
+from upcall.ports.runs import LogLine
 from upcall.ports.store import Query
 from upcall.runs.process.folder import ERRORS, RunFolder
-from upcall.runs.process.log import LogLine
 
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -105,7 +105,7 @@ async def test_cancelling_ends_everything_that_the_agent_has_started(house: Hous
 
 
 async def test_no_more_runs_than_allowed_work_at_once(tmp_path: Path) -> None:
-    """A run that waits for a person takes nobody's place."""
+    """A run that waits for a person does not count towards the limit."""
     async with a_house(tmp_path, limit=1) as house:
         first, second = await house.begin(WAITS), await house.begin("tell(result='second')")
         await house.until_session(first)
@@ -127,8 +127,8 @@ async def test_a_run_waits_while_its_question_is_open(house: House) -> None:
 async def test_runs_that_begin_together_are_each_started_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often somebody looks whether a keeper is lost."""
-    monkeypatch.setattr("upcall.runs.process.supervise.LOOK_EVERY", 0.01)
+    """However often the supervisor checks whether a keeper is lost."""
+    monkeypatch.setattr("upcall.runs.process.supervise.CHECK_EVERY", 0.01)
     async with a_house(tmp_path, limit=5) as house:
         runs = await asyncio.gather(*[house.begin("tell(turn=True); tell(result='ok')") for _ in range(5)])
         for run in runs:
@@ -224,7 +224,7 @@ async def test_a_session_is_not_free_while_something_of_it_survives_its_keeper(h
     async with asyncio.timeout(30):
         while agent in house.processes():
             await house.store.events(await house.store.last_seq(), wait=0.02)
-    assert house.folder(run).is_kept()
+    assert house.folder(run).is_locked()
     assert (await house.runs.get(run.number)).alive
     os.kill(child, signal.SIGKILL)
     over = await house.until_state(run, *OVER)

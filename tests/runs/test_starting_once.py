@@ -1,4 +1,4 @@
-"""Whatever crashes between two steps of a start, no session has two processes, and none is forgotten."""
+"""After a crash between any two steps of a start, no session has two processes, and none is forgotten."""
 
 import itertools
 import os
@@ -18,11 +18,10 @@ from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.process import supervise
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.keeper import BUSY, STALE
+from upcall.runs.process.keeper import BUSY, STALE, keeper_command, start_keeper
 from upcall.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
-START_KEEPER = supervise.start_keeper
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 
@@ -36,7 +35,7 @@ async def test_a_start_that_was_written_down_and_never_made_is_made_once(tmp_pat
     store = await SqliteStore.open(house.home.database_file)
     broker = Broker(store, follow_up=resume.consequences)
     assert (await broker.receive(asked.id, Reply(text="Red"), ANA)).accepted
-    await Book(store, store.now).change(
+    await Book(store, "here", store.now).change(
         run.number,
         lambda now: Step(run=replace(now, alive=True, starts=now.starts + 1, state=RunState.RUNNING)),
     )
@@ -68,7 +67,7 @@ async def test_a_run_whose_keeper_cannot_be_started_fails_after_a_few_tries(
     """As when what is installed was replaced under the daemon by something that does not work."""
     keepers = Keepers(broken=4)
     monkeypatch.setattr(supervise, "start_keeper", keepers.start)
-    monkeypatch.setattr(supervise, "HIRE_AGAIN", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(supervise, "KEEPER_AGAIN", (0.0, 0.0, 0.0))
     async with a_house(tmp_path) as house:
         run = await house.begin("tell(result='done')")
         over = await house.until_state(run, *OVER)
@@ -86,11 +85,11 @@ async def test_a_run_whose_keeper_cannot_be_started_fails_after_a_few_tries(
 async def test_a_run_is_started_once_its_keeper_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looks after keepers does not take its process for lost meanwhile."""
+    """The check of keepers does not take its process for lost meanwhile."""
     keepers = Keepers(broken=1)
     monkeypatch.setattr(supervise, "start_keeper", keepers.start)
-    monkeypatch.setattr(supervise, "LOOK_EVERY", 0.01)
-    monkeypatch.setattr(supervise, "HIRE_AGAIN", (0.2,))
+    monkeypatch.setattr(supervise, "CHECK_EVERY", 0.01)
+    monkeypatch.setattr(supervise, "KEEPER_AGAIN", (0.2,))
     async with a_house(tmp_path) as house:
         over = await house.until_state(await house.begin("tell(result='late')"), *OVER)
         assert (over.state, over.result, over.starts) == (RunState.COMPLETED, "late", 1)
@@ -101,7 +100,7 @@ async def test_a_run_whose_keeper_cannot_be_started_is_cancelled_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervise, "start_keeper", Keepers(broken=sys.maxsize).start)
-    monkeypatch.setattr(supervise, "HIRE_AGAIN", itertools.repeat(0.02))
+    monkeypatch.setattr(supervise, "KEEPER_AGAIN", itertools.repeat(0.02))
     async with a_house(tmp_path) as house:
         run = await house.begin("hang()")
         await house.runs.cancel(run.number, ANA)
@@ -134,10 +133,8 @@ class Keepers:
 
     def start(self, home: Path, folder: RunFolder) -> int:
         self.tries += 1
-        return 1 if self.tries <= self.broken else START_KEEPER(home, folder)
+        return 1 if self.tries <= self.broken else start_keeper(home, folder)
 
 
 def keep(folder: RunFolder) -> int:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "upcall.runs.process.keeper", str(folder.path)], check=False, timeout=30
-    ).returncode
+    return subprocess.run(keeper_command(folder), check=False, timeout=30).returncode

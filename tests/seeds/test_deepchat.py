@@ -18,7 +18,8 @@ from tests.web.house import House, until
 from upcall.config.settings import Config, load
 from upcall.daemon.wiring.broker import policy
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.tools import Asker, ToolResult, Tools
+from upcall.doors.mcp.asker import Asker
+from upcall.doors.mcp.tools import ToolResult, Tools
 from upcall.home.files import Home
 
 STORAGE: dict[str, Any] = {
@@ -46,9 +47,8 @@ class Chat:
     tools: Tools
 
     def asker(self, call: str = "call_1") -> Asker:
-        return Asker(
-            caller=Caller(name="builder", role=Role.AGENT),
-            session="conversation",
+        return Asker.of(
+            Caller(name="builder", role=Role.AGENT),
             door="mcp",
             request_key=call,
             thread="t",

@@ -26,7 +26,8 @@ from upcall.config.settings import Config, load
 from upcall.daemon.wiring.broker import policy
 from upcall.domain.errors import UpcallError
 from upcall.domain.roles import Caller, Role
-from upcall.doors.mcp.tools import Asker, ToolResult, Tools
+from upcall.doors.mcp.asker import Asker
+from upcall.doors.mcp.tools import ToolResult, Tools
 from upcall.home.files import Home
 from upcall.presets.label_cards import card_label
 from upcall.stores.sqlite.store import SqliteStore
@@ -35,7 +36,7 @@ from upcall.web.pages.locales import Words
 from upcall.web.pages.rendering import Rendering
 
 CLAUDE = Path(__file__).with_name("sse_claude.py")
-ASKER = Asker(caller=Caller(name="claude", role=Role.AGENT), session="s", door="mcp")
+ASKER = Asker.of(Caller(name="claude", role=Role.AGENT), door="mcp")
 
 
 class App(Program):

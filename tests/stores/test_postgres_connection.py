@@ -6,15 +6,15 @@ import psycopg
 import pytest
 
 from upcall.stores.postgres.connection import Connection, Result
+from upcall.stores.postgres.connector import Connector
 from upcall.stores.postgres.errors import is_lost
-from upcall.stores.postgres.link import Link
 
 COUNTED = "SELECT %s::int + 1"
 
 
 @pytest.fixture(params=[False, True], ids=["prepared", "pooled"])
 async def connection(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Connection]:
-    opened = await Link(address, pooled=request.param).connect()
+    opened = await Connector(address, pooled=request.param).connect()
     yield opened
     await opened.close()
 

@@ -8,7 +8,7 @@ import pytest
 
 from upcall.domain.inquiry.inquiry import Kind
 from upcall.ports.store import Query
-from upcall.stores.postgres import jobs, ledger, locked, reads, rows, statements
+from upcall.stores.postgres import jobs, ledger, reads, rows, statements, transaction
 from upcall.stores.postgres.store import PostgresStore
 from upcall.testing.examples import DAY, NOW
 
@@ -83,7 +83,7 @@ async def test_everything_else_that_is_asked_all_the_time_has_its_index(
         (reads.NEXT_EXPIRY, (), "inquiry_due"),
         (reads.EVENTS, (19_000, 1000), "event_pkey"),
         (ledger.LOOK_UP, ("kind1", "key5"), "record_pkey"),
-        (locked.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
+        (transaction.RECORDS, (["kind1"], ["key5"]), "record_pkey"),
         (ledger.ABOUT, ("kind1", "subject5"), "job_about"),
         (ledger.NEXT_DUE, (["kind1"], ["", "here"]), "job_due"),
         (jobs.CLAIM, (["kind1", "kind2"], 100.0, ["", "here"], 10, 200.0, "7"), "job_due"),
@@ -106,3 +106,16 @@ async def test_lists_of_records_follow_their_index_without_sorting(
 
 async def test_what_is_open_is_counted_without_history(db: psycopg.Connection[tuple[Any, ...]]) -> None:
     assert "Seq Scan" not in plan(db, reads.COUNT_OPEN)
+
+
+async def test_what_a_run_waits_for_is_read_from_its_own_index(
+    db: psycopg.Connection[tuple[Any, ...]],
+) -> None:
+    """With five thousand open inquiries, of which each run has one or two."""
+    db.execute(
+        "UPDATE upcall.inquiry SET run = number / 2, state = 'open', closed_at = NULL WHERE number <= 5000"
+    )
+    db.execute("ANALYZE upcall.inquiry")
+    steps = plan(db, *reads.statement(Query(state="open", run=7)))
+    assert "inquiry_run" in steps, steps
+    assert "inquiry_open" not in steps, steps

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, LiteralString
 
 import pytest
 
@@ -16,6 +17,7 @@ from upcall.daemon.wiring.store import open_store
 from upcall.domain.records import TAKEN_OVER, Effects, Job
 from upcall.home.files import Home
 from upcall.stores.postgres import takeover
+from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.store import PostgresStore
 from upcall.stores.sqlite.store import SqliteStore
 
@@ -80,6 +82,37 @@ async def test_a_process_that_ended_in_peace_leaves_no_lease_behind_for_long(add
 def test_a_dead_process_is_noticed_within_five_seconds_with_time_to_spare() -> None:
     # A look may be up to one interval late, at the beginning and at the end.
     assert takeover.GRACE + 2 * takeover.LOOK_EVERY < 5
+
+
+@pytest.mark.promise("trust/44")
+async def test_a_killed_process_is_found_dead_by_no_more_looks_than_fit_into_five_seconds(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looks come one interval apart. They are counted and not timed, so a busy machine changes nothing."""
+    looks: list[bool] = []
+    rows = Reads.rows
+
+    async def counted(
+        reads: Reads, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
+    ) -> list[tuple[Any, ...]]:
+        found = await rows(reads, sql, values, closing=closing)
+        if b"pg_locks" in (sql if isinstance(sql, bytes) else sql.encode()):
+            looks.append(bool(found))
+        return found
+
+    monkeypatch.setattr(Reads, "rows", counted)
+    store = await PostgresStore.open(address)
+    with start(address, "dead") as dead:
+        await line(dead)
+        after = await store.last_seq()
+        dead.kill()
+        await taken_over(store, after)
+    found_dead = looks.count(True)
+    # One look is not enough, since the process may only be making a new connection.
+    assert found_dead > 1
+    # The first of them comes at most one interval after the death, and the last one takes the jobs over.
+    assert found_dead * takeover.LOOK_EVERY < 5
+    await store.close()
 
 
 @pytest.mark.promise("trust/44")

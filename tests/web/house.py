@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import anyio
 import httpx2
@@ -21,7 +21,6 @@ from upcall.dispatch.people import People
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.routing import Routing
 from upcall.domain.roles import Role
-from upcall.runs.service import Runs
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
 
@@ -77,14 +76,14 @@ class House:
             broker=broker,
             access=access,
             links=AnswerLinks(broker, access),
-            runs=cast("Runs", runs),
+            runs=runs,
             dispatch=Dispatch(broker, People(store, clock), posts, routing) if posts else None,
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),
         )
         house = cls(store, broker, access, runs, app, clock)
         for name, role in ROLES.items():
-            # In a folder that was somebody's before, they come with new ones.
+            # A folder that was used before has their old tokens.
             await store.drop_token(name)
             await access.load()
             house.secrets[name] = await access.create(name, role)
@@ -97,7 +96,7 @@ class House:
             await store.close()
 
     def as_(self, name: str | None) -> httpx2.AsyncClient:
-        """A client of somebody, or of nobody."""
+        """A client with the token of that name, or without one."""
         key = name or ""
         if key not in self._clients:
             headers = {"Authorization": f"Bearer {self.secrets[name]}"} if name is not None else {}
@@ -115,7 +114,7 @@ class House:
         return document
 
     async def post(self, by: str, path: str, **body: Any) -> httpx2.Response:
-        """What somebody gets for posting something about inquiries."""
+        """The response to a POST below `/v1/inquiries`."""
         return await self.as_(by).post(f"/v1/inquiries/{path}", json=body)
 
     async def answered(self, name: str, answer: str = "Redis", by: str = "ana") -> dict[str, Any]:
@@ -150,7 +149,7 @@ async def serving(house: House) -> AsyncIterator[Server]:
 async def until(fact: Callable[[], bool]) -> None:
     """Let others run until something has become true."""
     with anyio.fail_after(10):
-        # What is awaited is the state of a program that has nobody to tell.
+        # What is awaited is the state of a program that tells no one when it changes.
         while not fact():  # noqa: ASYNC110
             await anyio.sleep(0.001)
 

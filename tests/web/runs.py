@@ -10,9 +10,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Command, Permission
 from upcall.domain.run.run import Order, Run, RunState
-from upcall.runs.book import RunPage
-from upcall.runs.keyed import Begun
-from upcall.runs.process.log import LogLine, LogPage
+from upcall.ports.runs import Begun, LogLine, LogPage, RunPage
 
 AGENTS = ("scripted", "claude")
 
@@ -67,7 +65,7 @@ class MemoryRuns:
             "command": known.get("command"),
         }
 
-    async def find(self, *, state: str | None = None, cursor: str | None, limit: int) -> RunPage:
+    async def find(self, *, state: str | None = None, cursor: str | None = None, limit: int = 50) -> RunPage:
         begins = int(cursor) if cursor else 2**62
         found = [
             run
@@ -130,8 +128,8 @@ class MemoryRuns:
             raise RunConflict(f"a process of run {number} is alive", hint=f"upcall cancel {number}")
         return Command(argv=("scripted", "--resume", "s-1"), cwd=run.cwd, environment={"DOOR": "open"})
 
-    async def resume_state(self, inquiry_id: str) -> Mapping[str, object] | None:
-        return self.resumes.get(inquiry_id)
+    async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
+        return self.resumes.get(inquiry)
 
     async def become(self, number: int, **changes: object) -> Run:
         """Move a run on."""

@@ -1,4 +1,4 @@
-"""Two daemons on one store know the same tokens, sessions and codes, and reading them anew shuts nobody out."""
+"""Two daemons on one store know the same tokens, sessions and codes, and reading them anew ends no valid one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -135,7 +135,7 @@ async def test_strangers_at_once_are_looked_for_together(
     assert reads <= 2
 
 
-async def test_nobody_is_shut_out_while_tokens_are_read_anew(
+async def test_no_caller_is_shut_out_while_tokens_are_read_anew(
     here: Access, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = await here.create("builder", Role.AGENT)

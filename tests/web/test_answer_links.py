@@ -24,10 +24,10 @@ FORM: dict[str, Any] = {
 
 @pytest.fixture
 async def visitor(house: House) -> AsyncIterator[Visitor]:
-    """Somebody with a browser in which nobody has signed in."""
-    somebody = Visitor(house)
-    yield somebody
-    await somebody.client.aclose()
+    """A browser without a session."""
+    visitor = Visitor(house)
+    yield visitor
+    await visitor.client.aclose()
 
 
 async def link(house: House, inquiry: dict[str, Any], person: str = "ana", by: str = "root") -> str:
@@ -68,7 +68,7 @@ async def test_looking_changes_nothing_and_sending_answers(house: House, visitor
     assert (answer["answers"], answer["by"], answer["via"]) == ([["Memcached"]], "ana", "link")
 
 
-async def test_nobody_is_told_the_address_and_nothing_is_kept(house: House, visitor: Visitor) -> None:
+async def test_the_address_is_sent_nowhere_and_nothing_is_kept(house: House, visitor: Visitor) -> None:
     path = await link(house, await house.asked())
     for response in (await visitor.client.get(path), await visitor.client.get("/a/nonsense")):
         assert response.headers["referrer-policy"] == "no-referrer"
@@ -142,7 +142,7 @@ async def test_a_vote_uses_a_link_up_while_others_are_waited_for(house: House, v
     assert "The agent is being told" in await said(await visitor.sends(again, ("verdict", "approve")), 200)
 
 
-async def test_whoever_comes_late_is_shown_what_stands(house: House, visitor: Visitor) -> None:
+async def test_a_late_visitor_is_shown_what_stands(house: House, visitor: Visitor) -> None:
     asked = await house.asked()
     path = await link(house, asked)
     form = await opened(visitor, path)
@@ -178,7 +178,7 @@ async def test_a_link_is_too_old_after_a_week(house: House, visitor: Visitor) ->
 
 @pytest.mark.promise("spec/136")
 @pytest.mark.parametrize("channel", ["mail", None])
-async def test_whoever_was_removed_is_refused_and_stays_so(
+async def test_a_person_who_was_removed_is_refused_and_stays_so(
     house: House, visitor: Visitor, channel: str | None
 ) -> None:
     people = People(house.store, house.clock)
@@ -240,7 +240,7 @@ async def test_only_our_own_page_may_send(house: House, visitor: Visitor) -> Non
     for headers in ({"Origin": "https://evil.example"}, {}, {"Sec-Fetch-Site": "cross-site"}):
         assert (await visitor.sends(form, ("q0", "0"), headers=headers)).status_code == 403
     assert (await house.store.get(asked["id"])).is_open
-    # A page that tells nobody where it is has no other name than this.
+    # A page without a Referer has no other origin than this.
     assert (await visitor.sends(form, ("q0", "0"), headers={"Origin": "null"})).status_code == 200
     assert (await visitor.client.get("/sign-in", headers={"Origin": "null"})).status_code == 403
     crossed = {"Origin": "null", "Sec-Fetch-Site": "cross-site"}
@@ -261,7 +261,7 @@ async def test_trying_again_and_again_has_to_wait(house: House, visitor: Visitor
     for _ in range(int(BURST)):
         assert (await visitor.client.get("/a/nonsense")).status_code == 404
     assert "too often" in await said(await visitor.client.get("/a/nonsense"), 429)
-    # Whoever has a good one is not held up by that.
+    # A good link is not held up by that.
     assert (await visitor.client.get(path)).status_code == 200
     house.clock.now += 1
     assert (await visitor.client.get("/a/nonsense")).status_code == 404
@@ -274,8 +274,8 @@ async def test_a_person_makes_links_for_themselves_and_an_admin_for_anybody(hous
     assert mine.json()["expires_at"] == asked["expires_at"]
     assert code(await house.post("ana", f"{asked['ref']}/links", person="ben")) == (403, "not_allowed")
     assert code(await house.post("builder", f"{asked['ref']}/links")) == (403, "not_allowed")
-    for nobody in ("nobody", "builder"):
-        refused = await house.post("root", f"{asked['ref']}/links", person=nobody)
+    for name in ("stranger", "builder"):
+        refused = await house.post("root", f"{asked['ref']}/links", person=name)
         assert code(refused) == (404, "unknown_person")
     assert code(await house.post("root", "zz9/links", person="ana")) == (404, "unknown_inquiry")
     await house.answered(asked["ref"])

@@ -1,4 +1,4 @@
-"""Whatever an agent sends, the daemon goes on to serve the others.
+"""Nothing that an agent sends keeps the daemon from serving the others.
 
 The time is that of the loop's own thread, compared with a fixed piece of work in the same run: a busy machine slows both.
 """

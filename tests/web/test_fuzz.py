@@ -1,4 +1,4 @@
-"""Whatever is sent, the reply is one of the documented ones and never our own fault."""
+"""Every request gets one of the documented replies, and none is our own fault."""
 
 import json
 from typing import Any

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import httpx2
@@ -17,7 +17,6 @@ from starlette.types import Message, Receive, Scope, Send
 from tests.web.house import CHOICE, House, code
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.http.guard import Guard
-from upcall.runs.service import Runs
 from upcall.web.app import WebSettings, create_app
 
 MIB = 1024 * 1024
@@ -254,7 +253,7 @@ def _mounted(house: House, endpoint: Any, **settings: Any) -> httpx2.AsyncClient
         broker=house.broker,
         access=house.access,
         links=AnswerLinks(house.broker, house.access),
-        runs=cast("Runs", house.runs),
+        runs=house.runs,
         settings=WebSettings(version="1", **settings),
         extra_routes=[Route("/mounted", endpoint, methods=["POST", "PUT"])],
     )

@@ -125,7 +125,7 @@ async def test_a_repeated_key_gets_its_first_reply_again(
     assert again.json() == first.json()
 
 
-async def test_somebody_elses_equal_key_is_not_mistaken_for_a_repetition(house: House) -> None:
+async def test_an_equal_key_of_another_person_is_not_mistaken_for_a_repetition(house: House) -> None:
     asked = await house.asked()
     await house.post("ana", f"{asked['id']}/answer", text="Redis", key="1")
     other = await house.post("ben", f"{asked['id']}/answer", text="Memcached", key="1")

@@ -35,7 +35,7 @@ class Stream:
         self._frames = self._read()
 
     async def next(self) -> Frame:
-        """The next frame, whatever it is."""
+        """The next frame of any kind."""
         with anyio.fail_after(10):
             return await anext(self._frames)
 

@@ -10,7 +10,7 @@ AS_IT_IS = '<pre tabindex="0"><code dir="ltr">'
 
 
 def table(columns: int, rows: int, row: str = "|") -> str:
-    """One whose rows may end early: the parser fills them up."""
+    """One with rows that may end early: the parser fills them up."""
     return "\n".join(["|a" * columns, "|-" * columns, *[row] * rows])
 
 

@@ -150,7 +150,7 @@ async def test_the_same_form_sent_twice_is_one_answer(live: House, ana: Visitor)
     assert first.headers["location"] == second.headers["location"]
 
 
-async def test_whoever_comes_second_is_told_what_stands(live: House, ana: Visitor) -> None:
+async def test_the_second_to_answer_is_told_what_stands(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     form = await ana.form("/", "/answer")
     await live.answered(inquiry["id"], "Redis", by="ben")
@@ -310,20 +310,20 @@ async def test_static_files_are_sent_once(ana: Visitor) -> None:
 
 
 async def test_lists_are_narrowed_by_what_stands_in_the_address(live: House, ana: Visitor) -> None:
-    await live.asked(question="Whose shop?", workspace="/srv/shop")
-    await live.asked(question="Whose <api>?", workspace="/srv/api & more")
+    await live.asked(question="Which shop?", workspace="/srv/shop")
+    await live.asked(question="Which <api>?", workspace="/srv/api & more")
     await live.asked("painter", kind="approval", question="rm -rf paint")
     for path, found in {
-        "/?workspace=/srv/shop": ["Whose shop?"],
-        "/?workspace=%2Fsrv%2Fapi+%26+more": ["Whose &lt;api&gt;?"],
+        "/?workspace=/srv/shop": ["Which shop?"],
+        "/?workspace=%2Fsrv%2Fapi+%26+more": ["Which &lt;api&gt;?"],
         "/?agent=painter": ["rm -rf paint"],
         "/?kind=approval": ["rm -rf paint"],
         "/?kind=approval&agent=builder": [],
-        "/?kind=nonsense&agent=builder": ["Whose shop?", "Whose &lt;api&gt;?"],
-        "/?q=whose+shop&agent=builder": ["Whose shop?"],
+        "/?kind=nonsense&agent=builder": ["Which shop?", "Which &lt;api&gt;?"],
+        "/?q=which+shop&agent=builder": ["Which shop?"],
     }.items():
         page = await ana.looks(path)
-        shown = [text for text in ("Whose shop?", "Whose &lt;api&gt;?", "rm -rf paint") if text in page]
+        shown = [text for text in ("Which shop?", "Which &lt;api&gt;?", "rm -rf paint") if text in page]
         assert shown == found, path
     # What can be chosen does not shrink with what is chosen.
     page = await ana.looks("/?agent=painter")
@@ -356,7 +356,7 @@ async def test_a_secret_answer_is_not_searched_for(live: House, ana: Visitor) ->
     assert "Password?" in await ana.looks("/history?q=password")
 
 
-async def test_shown_is_said_once_somebody_had_it_on_the_screen(live: House, ana: Visitor) -> None:
+async def test_shown_is_said_once_it_was_on_a_screen(live: House, ana: Visitor) -> None:
     inquiry = await live.asked()
     other = await live.asked()
     one = f"/i/{inquiry['id']}"
@@ -378,8 +378,8 @@ async def test_shown_is_said_once_somebody_had_it_on_the_screen(live: House, ana
     assert [event["inquiry"] for event in events if event["type"] == "shown"] == [inquiry["id"]]
 
 
-async def test_the_page_for_when_nobody_answers_has_nothing_private(live: House, ana: Visitor) -> None:
-    await live.asked(question="Whose business is it?")
+async def test_the_page_for_an_unreachable_daemon_has_nothing_private(live: House, ana: Visitor) -> None:
+    await live.asked(question="Which business is it?")
     for page in (await ana.looks("/offline"), (await ana.client.get("/service-worker.js")).text):
         assert "business" not in page
     assert "ana" not in words(await ana.looks("/offline"))

@@ -5,7 +5,7 @@ import pytest
 from tests.web.house import House, code
 
 
-async def test_somebody_is_added_listed_and_removed(house: House) -> None:
+async def test_a_person_is_added_listed_and_removed(house: House) -> None:
     root = house.as_("root")
     added = await root.post("/v1/people", json={"name": "ana", "channel": "slack", "user": "U1"})
     assert added.status_code == 201

@@ -104,7 +104,7 @@ async def test_only_the_askers_own_credentials_collect(house: House) -> None:
         assert code(await house.post(by, f"{asked['id']}/collect")) == (404, "unknown_inquiry")
 
 
-async def test_me_says_whose_token_it_is(house: House) -> None:
+async def test_me_says_the_name_and_role_of_the_token(house: House) -> None:
     assert (await house.as_("ana").get("/v1/me")).json() == {"name": "ana", "role": "person"}
 
 
@@ -185,5 +185,5 @@ async def test_health_tells_the_version_and_that_it_stops(house: House) -> None:
     await house.broker.close()
     stopping = await house.as_(None).get("/healthz")
     assert (stopping.status_code, stopping.json()["status"]) == (503, "stopping")
-    # It does run: nobody has to start it again.
+    # It does run: a supervisor need not start it again.
     assert (await house.as_(None).get("/livez")).json() == well.json()

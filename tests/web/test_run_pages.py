@@ -64,14 +64,14 @@ async def test_a_run_shows_its_task_its_questions_and_its_log(live: House, ana: 
     waiting = await live.asked("of-run", question="Which cache?", options=["Redis", "Memcached"])
     done = await live.asked("of-run", question="Which colour?")
     await live.answered(done["id"], "blue")
-    await live.asked(question="Somebody else's?")
+    await live.asked(question="Another run's?")
     await live.runs.write(number, "looking <around>")
     page = await ana.looks(f"/runs/{number}")
     assert "Fix the flaky test" in page
     assert "looking &lt;around&gt;" in page
     assert f"/i/{waiting['id']}/answer" in page
     assert "Answered: blue" in words(page)
-    assert "Somebody else" not in page
+    assert "Another run" not in page
     # And the question leads to its run.
     assert f'href="/runs/{number}"' in await ana.looks(f"/i/{waiting['id']}")
 

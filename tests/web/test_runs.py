@@ -11,6 +11,7 @@ from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Order, RunState
+from upcall.ports.store import Page, Query
 
 ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd": "/srv/shop"}
 STEERING = ["cancel", "retry", "say", "attach"]
@@ -24,7 +25,7 @@ async def begun(house: House, by: str = "ana", **more: Any) -> dict[str, Any]:
 
 
 def lent(house: House, run: int, name: str = "scripted") -> str:
-    """Somebody who holds the token of a run."""
+    """A caller with the token of a run."""
     secret = f"of-run-{run}"
     house.access.lend(digest(secret), Caller(name=name, role=Role.AGENT, run=run))
     house.secrets[secret] = secret
@@ -153,6 +154,30 @@ async def test_a_run_names_its_open_questions(house: House) -> None:
     assert [each["inquiries"] for each in listed] == [[], [refs[0], refs[2]]]
 
 
+async def test_one_run_is_read_without_the_open_questions_of_others(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begun(house)
+    agent = lent(house, run["number"])
+    ref = (await asked_by(house, agent))["ref"]
+    for _ in range(5):
+        await asked_by(house, "builder")
+    read: list[int] = []
+    find = house.store.find
+
+    async def counted(query: Query) -> Page:
+        page = await find(query)
+        read.append(len(page.items))
+        return page
+
+    monkeypatch.setattr(house.store, "find", counted)
+    for reader, path in (("ana", f"/v1/runs/{run['number']}"), (agent, "/v1/runs")):
+        read.clear()
+        shown = (await house.as_(reader).get(path)).json()
+        assert shown.get("items", [shown])[0]["inquiries"] == [ref]
+        assert read == [1]
+
+
 @pytest.mark.promise("spec/100")
 async def test_a_question_names_its_run_and_how_its_answer_gets_there(house: House) -> None:
     run = await begun(house)
@@ -260,7 +285,7 @@ async def test_a_reader_of_the_log_is_let_go_when_the_daemon_stops(live: House) 
     assert heard[0].json() == {"lines": [], "next_after": 0, "over": False}
 
 
-async def test_a_session_is_taken_over_only_when_nobody_works_in_it(house: House) -> None:
+async def test_a_session_is_taken_over_only_when_no_process_works_in_it(house: House) -> None:
     await begun(house)
     assert code(await house.as_("ana").post("/v1/runs/1/attach")) == (409, "run_conflict")
     await house.runs.become(1, state=RunState.COMPLETED)

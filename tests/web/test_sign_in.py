@@ -1,4 +1,4 @@
-"""Who gets into the inbox, and how they are kept apart from everybody else."""
+"""Who gets into the inbox, and how sessions and forged requests are kept out."""
 
 import re
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ async def ana(live: House) -> AsyncIterator[Visitor]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_whoever_is_not_signed_in_is_shown_how_to(ana: Visitor, path: str) -> None:
+async def test_a_visitor_without_a_session_is_shown_how_to_sign_in(ana: Visitor, path: str) -> None:
     response = await ana.client.get(path)
     assert (response.status_code, response.headers["location"]) == (303, "/sign-in")
     assert "upcall inbox" in (await ana.client.get("/sign-in")).text
@@ -43,7 +43,7 @@ async def test_a_link_lets_one_browser_in_once(live: House, ana: Visitor) -> Non
 @pytest.mark.parametrize(
     "cookie", ['prefs={"theme":"dark"}', "a[b]=1", "x=a b c", "just", "path=1", "=", "v=\u00e9"]
 )
-async def test_a_cookie_that_another_program_left_locks_nobody_out(ana: Visitor, cookie: str) -> None:
+async def test_a_cookie_that_another_program_left_locks_no_visitor_out(ana: Visitor, cookie: str) -> None:
     await ana.signs_in()
     (ours,) = [f"{kept.name}={kept.value}" for kept in ana.client.cookies.jar]
     sent = f"{cookie}; {ours}".encode("latin-1")
@@ -120,7 +120,9 @@ async def test_a_session_ends_after_thirty_days(live: House, ana: Visitor) -> No
     assert (await ana.client.get("/")).status_code == 303
 
 
-async def test_one_browser_sends_another_away_and_nobody_elses(live: House, ana: Visitor) -> None:
+async def test_one_browser_ends_the_session_of_another_and_of_no_other_person(
+    live: House, ana: Visitor
+) -> None:
     ben, second = Visitor(live), Visitor(live)
     await ben.signs_in("ben")
     await second.signs_in()

@@ -165,7 +165,7 @@ async def test_long_threads_are_read_page_by_page(live: House, ana: Visitor) -> 
 
 
 async def test_a_thread_that_there_is_not_is_said_so(live: House, ana: Visitor) -> None:
-    response = await ana.client.get("/threads/nobody")
+    response = await ana.client.get("/threads/unknown")
     assert response.status_code == 404
     assert "There is no such thread." in response.text
 
@@ -213,6 +213,6 @@ async def forms(ana: Visitor) -> list[Any]:
 
 
 async def test_only_people_who_signed_in_see_threads(live: House) -> None:
-    async with httpx2.AsyncClient(base_url=live.url, trust_env=False) as nobody:
+    async with httpx2.AsyncClient(base_url=live.url, trust_env=False) as stranger:
         for path in ("/threads", "/threads/t", "/threads/t/stream"):
-            assert (await nobody.get(path)).status_code in {303, 401}
+            assert (await stranger.get(path)).status_code in {303, 401}

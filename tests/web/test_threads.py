@@ -376,7 +376,7 @@ async def test_permissions_are_the_threads_or_else_the_agents(house: House) -> N
         ("builder", "", {"id": "x" * 101}, (400, "invalid_request")),
         ("builder", "", {"permissions": "autonomous"}, (403, "not_allowed")),
         ("root", "", {"agent": "builder", "permissions": "all"}, (400, "invalid_request")),
-        ("ana", "/nobody/items", {"text": "hello"}, (404, "unknown_thread")),
+        ("ana", "/unknown/items", {"text": "hello"}, (404, "unknown_thread")),
         ("ana", "/t1/items", {}, (400, "invalid_request")),
         ("ana", "/t1/items", {"text": " \n"}, (400, "invalid_request")),
         ("ana", "/t1/items", {"text": "x" * 70_000}, (400, "invalid_request")),
@@ -452,7 +452,7 @@ async def test_a_message_waits_for_the_next_turn_while_a_question_is_open_if_so_
 
 
 async def test_a_turn_that_was_left_uncalled_is_called_at_the_next_start(house: House) -> None:
-    """Whoever asked was ended before it could call its own question up."""
+    """The run that asked was ended before it could call its own question up."""
     queue = house.broker.thread_queue
     advance = queue.advance
 
@@ -533,7 +533,7 @@ async def test_an_agent_that_asked_two_at_once_is_asked_for_the_second_before_it
     ]
 
 
-async def test_an_answer_that_nobody_waits_behind_is_not_hurried(house: House) -> None:
+async def test_an_answer_with_no_prompt_behind_it_is_not_hurried(house: House) -> None:
     asked = await house.asked(**CHOICE, thread="t1")
     await house.answered(asked["id"])
     house.clock.now += 3600

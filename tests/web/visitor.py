@@ -14,7 +14,7 @@ HTML = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "en-GB,en;q=0.9"}
 
 @dataclass
 class Form:
-    """A form of a page, as it would be sent if nobody touched it."""
+    """A form of a page, as it is sent without a change."""
 
     action: str
     fields: list[tuple[str, str]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class _Forms(HTMLParser):
 
 
 class Visitor:
-    """Somebody who looks at pages."""
+    """A person who looks at pages."""
 
     def __init__(self, house: House) -> None:
         self._house = house

@@ -41,7 +41,7 @@ class TooOld(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """What was signed, and when, to the second."""
+    """The signed values, and when they were signed, to the second."""
 
     values: tuple[str, ...]
     at: float

@@ -32,7 +32,7 @@ CODE = "sign-in"
 
 
 def digest(secret: str) -> str:
-    """What is kept of a token's secret."""
+    """The digest of a secret, which is all that is stored of it."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

@@ -52,8 +52,8 @@ def agent_names(agents: Mapping[str, AgentSettings]) -> list[str]:
 def agent_named(name: str, agents: Mapping[str, AgentSettings], marker: str = "") -> Agent:
     """The adapter for an agent, as its settings want it.
 
-    A table of the settings that names no adapter is for the agent whose name it has. `marker` is for agents that can ask
-    by one and whose settings name none.
+    Settings that name no adapter are for the adapter with the agent's own name. `marker` is the default for agents that
+    can ask by one.
 
     Raises:
         UnknownProgram: if there is none of that name.
@@ -101,7 +101,7 @@ def _started(name: str, settings: AgentSettings, program: str) -> tuple[str, ...
 
 
 def _loaded(place: str, program: str) -> Agent:
-    # Late: whoever uses one agent should not have to load the libraries of all others.
+    # Late, so that using one agent does not load the libraries of all others.
     module, _, attribute = place.partition(":")
     make = cast("Make", getattr(import_module(module), attribute))
     return make(program)

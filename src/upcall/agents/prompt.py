@@ -3,14 +3,14 @@
 from upcall.domain.run.program import Door
 
 _ASKING = """\
-You work without anybody watching, and a person can be asked.
+No person watches you work, but you can ask one.
 - Ask only when you are really blocked: by a decision that is not yours, or by something that you cannot find out \
 yourself. Never ask what the files, the tools or the task can tell you, and never guess where you should ask.
 - To ask, call the tool ask_human of the MCP server upcall, and not a question tool of your own. Say in `context` what \
 the person needs to know, since they do not see your conversation. Offer concrete options and mark the one that you \
 would take as recommended. Then wait: an answer can take hours, and the call returns with it.
 - A result that says "parked" is not an answer. {parked}
-- If the person declines, or nobody answers in time, take the most cautious way, or stop and say what is blocking you."""
+- If the person declines, or does not answer in time, take the most cautious way, or stop and say what is blocking you."""
 
 ASKING = _ASKING.format(
     parked="End your turn and say what you are waiting for; you will be continued with the answer."
@@ -41,7 +41,7 @@ def marker_advice(name: str) -> str:
     return f"""\
 ## Asking questions
 
-You work without anybody watching, and a person can be asked. To ask, write exactly this, as plain text:
+No person watches you work, but you can ask one. To ask, write exactly this, as plain text:
 
 <<{name}>>
 {{"question": "Your question", "context": "What the person needs to know", "options": ["Option A", "Option B"]}}

@@ -78,14 +78,14 @@ class ApprovalDesk:
             )
 
     async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
-        """Have an action decided. An error on the way is a no."""
+        """Decide an action. An error on the way denies it."""
         try:
             return await self._decided(action, key, self._patience(wait))
         except UpcallError as error:
             return _no(f"This could not be approved: {error.message}. Do not perform the action.")
 
     async def begin_turn(self) -> None:
-        """Let the session ask anew for what was denied: a person has spoken to it since."""
+        """Forget the session's denials: a person has spoken to it since."""
         await _forget_denials(self._broker.store, self._caller.name, self._session)
 
     async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
@@ -118,7 +118,7 @@ class ApprovalDesk:
         return found if found is not None and self._broker.now() < found.until else None
 
     async def _acts_freely(self) -> bool:
-        """What the thread says counts, and what the agent may do elsewhere only where it says nothing."""
+        """Whether the caller may act without asking: by its thread's permissions, or by its own where the thread has none."""
         own = "" if self._thread is None else await self._broker.thread_queue.own_permissions(self._thread)
         return own == "autonomous" or (not own and self._caller.autonomous)
 

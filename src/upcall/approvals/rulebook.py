@@ -108,7 +108,7 @@ class Rulebook:
 
 
 def _exactly(action: Action) -> str:
-    """What recognises an action; nothing for one that is too large to be shown, which was never approved."""
+    """The digest of an action; empty for one that is too large to be shown and so was never approved."""
     return "" if actions.size(action) > actions.MOST_SHOWN else actions.exactly(action)
 
 

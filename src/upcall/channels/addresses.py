@@ -1,4 +1,4 @@
-"""Where a vendor's API is, when its owner says: never anywhere that a token would travel in the clear."""
+"""Checks the address of a vendor's API in the settings: a token is never sent unencrypted."""
 
 from urllib.parse import urlsplit
 
@@ -8,7 +8,7 @@ LOCAL = {"127.0.0.1", "::1", "localhost"}
 
 
 def guarded(setting: str, url: str) -> str:
-    """The address, if it is one to which a token may be sent.
+    """The address, if it is https, or on this machine.
 
     Raises:
         InvalidSetting: if it is not.

@@ -4,13 +4,22 @@ A channel is imported here alone, and only where one is set up: its library may 
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from upcall.config import channels as kinds
 from upcall.ports.channel import Channel, Stamps
 
 if TYPE_CHECKING:
     from upcall.channels.push.channel import Recipients
+
+
+@runtime_checkable
+class MakesChannel(Protocol):
+    """Settings of another package's kind of channel."""
+
+    def channel(self, url: str) -> Channel:
+        """The channel, which its vendor can call at `url`. Raises as the function `channel` does."""
+        ...
 
 
 def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = None) -> Channel:
@@ -20,6 +29,8 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
         ImportError: if its library is not installed.
         ValueError: if it cannot work with these settings.
     """
+    if isinstance(settings, MakesChannel):
+        return settings.channel(url)
     called, stamped = CALLED.get(type(settings)), STAMPED.get(type(settings))
     if stamped is not None:
         assert stamps is not None

@@ -9,7 +9,7 @@ from upcall.ports.channel import Inbox
 
 
 def summary(view: View) -> str:
-    """What is asked, in plain lines behind bars, in which nothing is a link: that is ours to give."""
+    """The questions and the context of a view, behind bars and without links; then our own lines."""
     asked = ["\n".join(question(each)) for each in view.questions]
     context = "\n".join(barred(view.context)) if view.context else ""
     framed = [inert(part) for part in (*asked, context) if part]
@@ -26,7 +26,7 @@ class OneWay:
         """Leave what was sent as it is."""
 
     async def listen(self, inbox: Inbox) -> None:
-        """Wait for nothing."""
+        """Wait: nothing is heard here."""
         await inbox.connected()
         await asyncio.Event().wait()
 

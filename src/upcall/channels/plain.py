@@ -1,4 +1,4 @@
-"""A view as nothing but text: for vendors that have nothing else, and where one does not take anything else.
+"""Renders a view as plain text: for vendors without controls, and where a vendor refuses the rich form.
 
 Agent text stands behind a bar on every line, so that it cannot pass for a line of ours.
 """
@@ -18,7 +18,7 @@ def barred(text: str) -> list[str]:
 
 
 def question(asked: Asked, number: int | None = None, *, listed: bool = True) -> list[str]:
-    """What is asked and, where they are listed, its options by number."""
+    """A question behind bars and, if `listed`, its options by number."""
     head = f"{number}) " if number is not None else ""
     header = f"[{asked.header}] " if asked.header else ""
     lines = barred(f"{head}{header}{asked.text}")
@@ -29,7 +29,7 @@ def question(asked: Asked, number: int | None = None, *, listed: bool = True) ->
 
 
 def numbered(view: View, words: Mapping[str, str]) -> str:
-    """All of a view, to be answered in words. Nothing in it mentions or links but what is ours."""
+    """A whole view, to be answered in words. Agent text in it makes no mention and no link."""
     shown = plain(view, words)
     lines = [inert(shown.heading)]
     if shown.context.strip():

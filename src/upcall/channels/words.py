@@ -1,4 +1,4 @@
-"""What channels say, in the language that their owner chose. No sentence that a person reads there stands in code."""
+"""The sentences that channels say, from `locales/`, in the language of the settings."""
 
 import json
 from functools import lru_cache

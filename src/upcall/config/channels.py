@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, Literal
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -20,6 +21,9 @@ from upcall.config.reading import (
     fill,
     fill_named,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 QUIET = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
@@ -201,7 +205,10 @@ KINDS: Mapping[str, type[ChannelSettings]] = {
     "apprise": AppriseSettings,
     "desktop": DesktopSettings,
 }
-"""Every kind of channel that there is."""
+"""Every kind of channel that is built in."""
+
+GROUP = "upcall.channels"
+"""The group of entry points in which other packages name their kinds of channels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,15 +253,40 @@ def read_channels(
         if not _CHANNEL_NAME.fullmatch(name):
             problems.append(f"{key}: a name of small letters, digits and - only")
         table = dict(as_table(given, key, problems))
-        kind = table.setdefault("kind", name)
-        settings = KINDS.get(str(kind))
+        settings = _settings_of(str(table.setdefault("kind", name)), f"{key}.kind", problems)
         if settings is None:
-            problems.append(f"{key}.kind: one of {', '.join(KINDS)}; got {kind!r}")
             continue
         channels[name] = fill_named(settings, table, environment, f"{key}.", problems)
         if problem := channels[name].problem():
             problems.append(f"{key}.{problem}")
     return channels
+
+
+@cache
+def installed() -> Mapping[str, "EntryPoint"]:
+    """The kinds of channels of other packages; they cannot replace those that are built in."""
+    # Late: most homes have no such channel, and every command reads the settings.
+    from importlib.metadata import entry_points  # noqa: PLC0415 - loading it takes longer than most commands do
+
+    return {each.name: each for each in entry_points(group=GROUP)}
+
+
+def _settings_of(kind: str, key: str, problems: list[str]) -> type[ChannelSettings] | None:
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind not in installed():
+        problems.append(f"{key}: one of {', '.join([*KINDS, *installed()])}; got {kind!r}")
+        return None
+    place = installed()[kind].value
+    try:
+        found = installed()[kind].load()
+    except Exception as error:  # noqa: BLE001 - the package of another author may raise anything when it is imported
+        problems.append(f"{key}: {place} cannot be loaded: {type(error).__name__}: {error}")
+        return None
+    if not (isinstance(found, type) and issubclass(found, ChannelSettings) and hasattr(found, "channel")):
+        problems.append(f"{key}: {place} is no class of settings with a method `channel`")
+        return None
+    return found
 
 
 def read_routes(given: object, channels: Table, problems: list[str]) -> tuple[RouteSettings, ...]:

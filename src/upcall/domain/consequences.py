@@ -1,4 +1,4 @@
-"""What is written together with a step of an inquiry."""
+"""Consequences: rules that add records and jobs to a step of an inquiry."""
 
 from collections.abc import Callable
 

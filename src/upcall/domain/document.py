@@ -102,7 +102,7 @@ def _action(inquiry: Inquiry) -> Document | None:
 
 
 def _approvals(inquiry: Inquiry) -> Document | None:
-    """How many people it takes, and who they are so far; nothing where one is enough."""
+    """The quorum and the approvals so far; None where one person is enough."""
     if inquiry.quorum == 1:
         return None
     given = [{"by": vote.by, "via": vote.via, "at": timestamp(vote.at)} for vote in inquiry.votes]

@@ -1,4 +1,4 @@
-"""What is written beside an inquiry: events, records, and jobs that are still to be done.
+"""The values that are written beside an inquiry: events, records and jobs.
 
 A record is one named value: a run, a rule, a person. A job is work that one daemon has to do once; it stays until it is
 done. The store does not interpret a body; the component that writes it reads it.
@@ -13,7 +13,7 @@ TAKEN_OVER = "taken_over"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """What an event says before a store has numbered it; one that is no step of its inquiry names it."""
+    """An event before the store has numbered it; `inquiry` is set where the event is not a step of an inquiry."""
 
     type: str
     at: float
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """What else is written with a step, all of it or nothing.
+    """Everything else that is written with a step, in the same transaction.
 
     `forgotten` are records by kind and key, `dropped` are jobs by id; both may be gone already.
     """

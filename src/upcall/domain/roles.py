@@ -8,7 +8,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 
 
 class Role(StrEnum):
-    """What a token is for."""
+    """The role of a token."""
 
     AGENT = "agent"
     PERSON = "person"
@@ -51,7 +51,7 @@ class Token:
 
 
 def require_person(caller: Caller, action: str) -> None:
-    """Let people through.
+    """Refuse agents.
 
     Raises:
         NotAllowed: if the caller is an agent.
@@ -63,7 +63,7 @@ def require_person(caller: Caller, action: str) -> None:
 
 
 def require_admin(caller: Caller, action: str) -> None:
-    """Let administrators through.
+    """Refuse all but administrators.
 
     Raises:
         NotAllowed: if the caller is not one.

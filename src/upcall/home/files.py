@@ -21,7 +21,7 @@ SHORTEST_SECRET = 16
 """Characters that a secret has at least; ours have more than 40."""
 
 SHAPING = ("UPCALL_PRESET", "UPCALL_TOOL_ALIASES", "UPCALL_LIMITS_")
-"""How the variables begin that change which tools are listed, and how."""
+"""Prefixes of the variables that change the list of tools."""
 
 
 class Running(NamedTuple):
@@ -92,12 +92,12 @@ class Home:
 
     @property
     def log_file(self) -> Path:
-        """What a daemon in the background has to say."""
+        """The log of a daemon in the background."""
         return self.path / "daemon.log"
 
     @property
     def replies_file(self) -> Path:
-        """What the latest daemon tells agents first, for pipes that are asked before they have met it."""
+        """The latest daemon's replies to `initialize` and `tools/list`, for pipes that are not connected yet."""
         return self.path / "replies.json"
 
     def reply_basis(self) -> list[object]:
@@ -113,7 +113,7 @@ class Home:
 
     @property
     def ipc_folder(self) -> Path:
-        """Where containers without network leave their questions, unless the settings name another place."""
+        """The folder for questions of containers without network, unless the settings name another one."""
         return self.path / "ipc"
 
     def create(self) -> None:

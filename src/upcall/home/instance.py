@@ -33,7 +33,7 @@ class Instance:
         return cls(start, life)
 
     def ready(self) -> None:
-        """Let others look: from now on they find this daemon."""
+        """Release the start lock: from now on commands find this daemon."""
         self._free("start")
 
     def release(self) -> None:

@@ -1,1 +1,1 @@
-"""The seams: protocols of stores, channels and agents, and the values that cross them."""
+"""The seams: protocols of stores, channels, agents and runs, and the values that cross them."""

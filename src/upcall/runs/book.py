@@ -1,23 +1,21 @@
-"""The book of runs: each under its number, changed one atomic step at a time."""
+"""The records of runs: each under its number, changed one atomic step at a time."""
 
+import hashlib
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
-from upcall.domain.errors import RunConflict, UnknownRun
+from upcall.domain.errors import KeyConflict, RunConflict, UnknownRun
 from upcall.domain.records import NOTHING, Effects, Record
-from upcall.domain.run.run import KIND, Run, RunState, became, record_of, run_in
+from upcall.domain.roles import Caller
+from upcall.domain.run.program import LastWords
+from upcall.domain.run.run import KIND, Order, Run, RunState, became, record_of, run_in
 from upcall.ports.paging import each_record
-from upcall.ports.store import Ledger
+from upcall.ports.runs import RunPage
+from upcall.ports.store import Store
 
 COUNTER = "counter"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPage:
-    """Some runs and where the next ones begin."""
-
-    items: tuple[Run, ...]
-    next: str | None
+KEY = "run_key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,23 +32,59 @@ Decide = Callable[[Run], Step | None]
 
 
 class Book:
-    """Reads and writes runs."""
+    """Reads and writes runs. `runner` is the name of this machine, and `now` the clock of the store."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
-        self._ledger = ledger
-        self._clock = clock
+    def __init__(self, store: Store, runner: str, now: Callable[[], float]) -> None:
+        self.store = store
+        self.runner = runner
+        self.now = now
 
     async def next_number(self) -> int:
         """A number that no run has or will have."""
-        counted = await self._ledger.revise(COUNTER, KIND, _count)
+        counted = await self.store.revise(COUNTER, KIND, _count)
         assert counted is not None  # it was written by this very step
         return int(str(counted.body["last"]))
 
     async def enter(self, run: Run, also: Effects = NOTHING) -> None:
         """Keep a new run."""
-        await self._ledger.revise(
-            KIND, str(run.number), lambda _: became(run, f"run_{run.state.value}", self._clock()) + also
-        )
+        await self.store.revise(KIND, str(run.number), lambda _: self._entered(run) + also)
+
+    async def enter_once(self, run: Run, by: Caller, order: Order) -> bool:
+        """Keep a new run and the request key of its order in one step; False if another request with that key came first."""
+        if not order.request_key:
+            await self.enter(run)
+            return True
+        name = _key_of(by, order)
+        body = {"run": run.number, "digest": _digest(order)}
+        known = Record(kind=KEY, key=name, state=str(run.number), at=run.created_at, body=body)
+        forgotten = await self.started_under(by, order) is None
+        before = await self.store.look_up(KEY, name) if forgotten else None
+
+        def decide(kept: Record | None) -> Effects | None:
+            if kept is not None and (before is None or kept.body != before.body):
+                return None
+            return self._entered(run) + Effects(records=(known,))
+
+        kept = await self.store.revise(KEY, name, decide)
+        return kept is not None and kept.body["run"] == run.number
+
+    async def started_under(self, by: Caller, order: Order) -> Run | None:
+        """The run that was started under the request key of this order; None if there is none, or it is forgotten.
+
+        Raises:
+            KeyConflict: if the key was used for something else.
+        """
+        if not order.request_key:
+            return None
+        kept = await self.store.look_up(KEY, _key_of(by, order))
+        if kept is None:
+            return None
+        if kept.body["digest"] != _digest(order):
+            raise KeyConflict(order.request_key)
+        try:
+            return await self.get(int(str(kept.body["run"])))
+        except UnknownRun:
+            return None
 
     async def get(self, number: int) -> Run:
         """One run.
@@ -58,20 +92,29 @@ class Book:
         Raises:
             UnknownRun: if there is none of that number.
         """
-        record = await self._ledger.look_up(KIND, str(number))
+        record = await self.store.look_up(KIND, str(number))
         if record is None:
             raise UnknownRun(number)
         return run_in(record)
 
     async def find(self, state: str | None = None, cursor: str | None = None, limit: int = 50) -> RunPage:
         """A page of runs, the newest first."""
-        page = await self._ledger.records(KIND, state=state, cursor=cursor, limit=limit)
+        page = await self.store.records(KIND, state=state, cursor=cursor, limit=limit)
         return RunPage(items=tuple([run_in(record) for record in page.items]), next=page.next)
 
     async def each(self, state: str) -> AsyncIterator[Run]:
         """Every run in a state, the newest first."""
-        async for record in each_record(self._ledger, KIND, state):
+        async for record in each_record(self.store, KIND, state):
             yield run_in(record)
+
+    async def own(self, *states: RunState) -> list[Run]:
+        """The runs of this machine in these states, the newest of each state first."""
+        return [run for state in states async for run in self.each(state) if run.runner == self.runner]
+
+    async def newest_alive(self, agent: str) -> Run | None:
+        """The newest run of an agent that has a process on this machine."""
+        alive = [run for run in await self.own(RunState.RUNNING, RunState.WAITING) if run.alive]
+        return next((run for run in alive if run.agent == agent), None)
 
     async def change(self, number: int, decide: Decide) -> tuple[Run, bool]:
         """Take a step; the run afterwards, and whether there was one.
@@ -90,17 +133,31 @@ class Book:
                 return None
             if not step.event:
                 return Effects(records=(record_of(step.run),)) + step.also
-            return became(step.run, step.event, self._clock()) + step.also
+            return became(step.run, step.event, self.now()) + step.also
 
-        record = await self._ledger.revise(KIND, str(number), revise)
+        record = await self.store.revise(KIND, str(number), revise)
         if record is None:
             raise UnknownRun(number)
         return run_in(record), taken[0]
+
+    def _entered(self, run: Run) -> Effects:
+        return became(run, f"run_{run.state.value}", self.now())
 
 
 def _count(record: Record | None) -> Effects:
     last = 0 if record is None else int(str(record.body["last"]))
     return Effects(records=(Record(kind=COUNTER, key=KIND, body={"last": last + 1}),))
+
+
+def _key_of(by: Caller, order: Order) -> str:
+    """The name of a request key in the store: two people may use the same key."""
+    return f"{by.name}:{order.request_key}"
+
+
+def _digest(order: Order) -> str:
+    """What must be the same when a key is used again. The environment may differ from one shell to the next."""
+    said = [order.agent, order.task.strip(), order.cwd, order.permission, order.arguments]
+    return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()
 
 
 def refuse_while_ending(run: Run) -> None:
@@ -121,3 +178,28 @@ def waiting_again(run: Run) -> Step | None:
     if run.alive:
         return None
     return Step(run=replace(run, state=RunState.WAITING, reason="", ended_at=None), event="run_waiting")
+
+
+def with_a_process(run: Run, now: float, *, resumes: bool, says: bool) -> Step | None:
+    """The step of a run that gets a new process; None if it has one, or is to end.
+
+    With `says`, the process is told the messages that people have left for the run.
+    """
+    if run.alive or run.ending:
+        return None
+    said = run.messages if says else ()
+    going = replace(
+        run,
+        alive=True,
+        starts=run.starts + 1,
+        state=RunState.RUNNING,
+        reason="",
+        deferred="",
+        exit_code=None,
+        ended_at=None,
+        started_at=run.started_at or now,
+        words=LastWords(),
+        messages=() if said else run.messages,
+        saying=said,
+    )
+    return Step(run=going, event="run_resumed" if resumes else "run_started")

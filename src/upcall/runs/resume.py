@@ -1,18 +1,17 @@
-"""Brings sessions back: claims the resume jobs of this machine and starts what has ended without its answer.
+"""Resumes sessions: claims the resume jobs of this machine and starts a session that has ended without its answer.
 
-A job is there from the answer's own transaction until there is evidence that the agent has it. Whatever happens in
-between, somebody looks at it again: a live process is left alone, a dead one is started once, and attempts are counted
-before they are made.
+A job exists from the answer's own transaction until there is evidence that the agent has the answer. Meanwhile the worker
+looks at it again and again: it leaves a live process alone, starts a dead one once, and counts attempts before it makes
+them.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Container
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Protocol
 
-from upcall.access.connected import session_name
 from upcall.domain.errors import DamagedRow, StorageError, UpcallError
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -24,10 +23,11 @@ from upcall.domain.run.run import Run, RunState
 from upcall.ports.background import Background
 from upcall.ports.paging import each_record
 from upcall.ports.store import Revise
-from upcall.runs.affairs import Affairs
-from upcall.runs.book import Step
-from upcall.runs.forwarding import WAITING
-from upcall.runs.process.started import Told
+from upcall.runs.adoption import Adoption
+from upcall.runs.book import Book, Step
+from upcall.runs.deliveries import Deliveries
+from upcall.runs.process.host import TurnInput
+from upcall.runs.recipients import WAITING
 
 MOST_ATTEMPTS = 3
 LEASE = 60.0
@@ -35,7 +35,7 @@ LOOK_AGAIN = 30.0
 """Seconds after which a run that is alive, and may still ask for its answer, is looked at again. Its end is sooner."""
 
 STARTED_WITHIN = 60.0
-"""Seconds after which an attempt is looked at again whose daemon may have been killed before it started anything."""
+"""Seconds after which an attempt is looked at again: its daemon may have been killed before it started anything."""
 
 PAUSES = (0.0, 5.0, 30.0)
 """Seconds before each attempt, counted from the end of the one before it."""
@@ -49,45 +49,42 @@ AT_ONCE = 20
 log = logging.getLogger("upcall.runs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sessions:
-    """How sessions are brought back, and whether one may be."""
+class Sessions(Protocol):
+    """What resuming needs of the sessions of this machine. `Supervisor` of `process/supervise.py` has it."""
 
-    begin: Callable[[int, Told], Awaitable[bool]]
-    """Starts a process of a run."""
-    adopt: Callable[[Inquiry], Awaitable[Run]]
-    """Makes a run of a session that was started by somebody else."""
-    rested_at: Callable[[Run], float]
-    """From when on the session of a run may be resumed."""
-    is_kept: Callable[[int], bool]
-    """Whether somebody has the session of a run, by its number."""
-    held: Container[str]
-    """The sessions that a pipe speaks for."""
-    room: Callable[[], AbstractAsyncContextManager[bool]]
-    """Says whether one more may work now; nobody else begins to while that is being used."""
+    async def start(self, number: int, given: TurnInput) -> bool:
+        """Start a process for a run that has none; False if it has one by now, or is to end."""
+        ...
+
+    def room(self) -> AbstractAsyncContextManager[int]:
+        """How many more runs may work now; no other caller starts one while this context lasts."""
+        ...
+
+    def rested_at(self, run: Run) -> float:
+        """From when on the session of a run may be resumed."""
+        ...
+
+    def is_taken(self, run: Run) -> bool:
+        """Whether a person has taken over the session of a run, or a pipe speaks for it."""
+        ...
+
+    def is_connected(self, program: str, session: str) -> bool:
+        """Whether a pipe speaks for a session."""
+        ...
 
 
-class Resuming:
-    """One per daemon; only the machine that has a session takes its jobs.
-
-    `given_up` hears of every run that will not get its answer; `template` are the owner's own words for one that does.
-    """
+class ResumeWorker:
+    """Works on the resume jobs of one machine; `template` are the owner's words for a session that gets its answer."""
 
     def __init__(
-        self,
-        affairs: Affairs,
-        sessions: Sessions,
-        given_up: Callable[[Run], Awaitable[None]],
-        *,
-        template: str,
+        self, sessions: Sessions, adoption: Adoption, deliveries: Deliveries, book: Book, *, template: str
     ) -> None:
-        self._store = affairs.store
-        self._book = affairs.book
-        self._deliveries = affairs.deliveries
-        self._runner = affairs.runner
-        self._clock = affairs.clock
         self._sessions = sessions
-        self._given_up = given_up
+        self._adoption = adoption
+        self._deliveries = deliveries
+        self._book = book
+        self._store = book.store
+        self._clock = book.now
         self._template = template
         self._without_room: set[str] = set()
         self._began = 0.0
@@ -100,7 +97,7 @@ class Resuming:
         self._working.start()
 
     async def close(self) -> None:
-        """Stop; what was claimed is somebody's again when its lease ends."""
+        """Stop; a claimed job can be claimed again when its lease ends."""
         await self._working.close()
 
     @property
@@ -109,7 +106,7 @@ class Resuming:
         return len(self._without_room)
 
     async def room_made(self) -> None:
-        """Somebody stopped working: those who waited for that are due."""
+        """A run has stopped working: the jobs that waited for room are due."""
         for about in list(self._without_room):
             if not await self._store.hasten(RESUME, about, self._clock()):
                 self._without_room.discard(about)
@@ -123,7 +120,7 @@ class Resuming:
     async def ended(self, run: Run) -> None:
         """A process has ended: what it did not get is due now, or after a pause if that is what it was started for."""
         for job in await self._store.jobs(RESUME, subject(run.number)):
-            # How long the service of the model is left alone is decided, and told, when the job is looked at.
+            # How long the API of the model is left alone is decided, and told, when the job is looked at.
             pause = 0.0 if run.refusals else PAUSES[min(job.attempts, len(PAUSES) - 1)]
             await self._store.hasten(RESUME, job.subject, self._clock() + pause)
         self.wake()
@@ -140,8 +137,8 @@ class Resuming:
             found = await self._store.hasten(RESUME, subject(run.number), self._clock())
             self.wake()
             return bool(found)
-        given_up = each_record(self._store, RESUME, "failed")
-        failed = [record async for record in given_up if record.body.get("run") == run.number]
+        records = each_record(self._store, RESUME, "failed")
+        failed = [record async for record in records if record.body.get("run") == run.number]
         for record in failed:
             job = Job(
                 id=f"{RESUME}:{record.key}",
@@ -159,7 +156,7 @@ class Resuming:
     async def _work(self) -> None:
         self._woken.clear()
         jobs = await self._store.claim(
-            [RESUME], runner=self._runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
+            [RESUME], runner=self._book.runner, now=self._clock(), lease=LEASE, limit=AT_ONCE
         )
         for job in jobs:
             await self._consider_alone(job)
@@ -167,14 +164,14 @@ class Resuming:
             await self._nap()
 
     async def _nap(self) -> None:
-        due = await self._store.next_due([RESUME], self._runner)
+        due = await self._store.next_due([RESUME], self._book.runner)
         left = LONGEST_NAP if due is None else min(max(due - self._clock(), 0), LONGEST_NAP)
         with suppress(TimeoutError):
             async with asyncio.timeout(left):
                 await self._woken.wait()
 
     async def _consider_alone(self, job: Job) -> None:
-        """Whatever is wrong with one session is no reason to forget all others."""
+        """Look at one job; a failure that concerns only its session does not stop the others."""
         try:
             await self._consider(job)
         except StorageError:
@@ -187,7 +184,7 @@ class Resuming:
         try:
             inquiry = await self._store.get(str(job.body["inquiry"]))
             if job.body["run"] is None:
-                await self._consider_stranger(job, inquiry)
+                await self._consider_own_session(job, inquiry)
                 return
             run = await self._book.get(int(str(job.body["run"])))
         except (StorageError, DamagedRow):
@@ -197,7 +194,7 @@ class Resuming:
             return
         if not needs_delivery(inquiry) or run.ending or run.state is RunState.CANCELLED:
             await self._store.settle(job)
-        elif run.alive or self._is_taken(run):
+        elif run.alive or self._sessions.is_taken(run):
             # Parked but alive: it gets the answer when it asks again, and is never started a second time.
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
         elif not run.session:
@@ -211,8 +208,8 @@ class Resuming:
         elif self._clock() < (rested_at := self._sessions.rested_at(run)):
             await self._store.settle(job, Effects(jobs=(replace(job, due=rested_at),)))
         else:
-            async with self._sessions.room() as is_free:
-                if is_free:
+            async with self._sessions.room() as room:
+                if room > 0:
                     self._without_room.discard(job.subject)
                     await self._resume(job, run, inquiry)
                     return
@@ -220,7 +217,7 @@ class Resuming:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
 
     async def _is_put_off(self, job: Job, run: Run, inquiry: Inquiry) -> bool:
-        """Whether it is too early to try the service of the model again, or too late: then that is written down."""
+        """Whether it is too early to try the API of the model again, or too late: then that is written down."""
         trouble = waiting_for(run.agent, run.reason) or run.reason
         if run.refusals > MOST_REFUSALS:
             await self._give_up(job, run, inquiry, f"{trouble}, tried {run.refusals} times")
@@ -235,25 +232,20 @@ class Resuming:
         await self._store.settle(job, Effects(jobs=(later,), records=(note,)))
         return True
 
-    async def _consider_stranger(self, job: Job, inquiry: Inquiry) -> None:
-        """A session that was not started by us: when its pipe is gone, it becomes a run of ours and is resumed as such."""
+    async def _consider_own_session(self, job: Job, inquiry: Inquiry) -> None:
+        """A session that a person started: when its pipe is gone, it is adopted as a run and resumed as such."""
         origin = inquiry.origin
         if not needs_delivery(inquiry):
             await self._store.settle(job)
         elif (left := self._began + REUNION - time.monotonic()) > 0:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
-        elif session_name(origin.program, origin.session) in self._sessions.held:
+        elif self._sessions.is_connected(origin.program, origin.session):
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))
         else:
-            run = await self._sessions.adopt(inquiry)
+            run = await self._adoption.adopt(inquiry)
             body = {**job.body, "run": run.number}
             mine = replace(job, subject=subject(run.number), due=self._clock(), body=body)
             await self._store.settle(job, Effects(jobs=(mine,)))
-
-    def _is_taken(self, run: Run) -> bool:
-        """Whether somebody else has the session: a person who took it over, or a pipe that speaks for it."""
-        name = session_name(run.agent, run.session)
-        return self._sessions.is_kept(run.number) or name in self._sessions.held
 
     async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
         attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
@@ -265,21 +257,21 @@ class Resuming:
             return
         for kept in await self._store.jobs(RESUME, attempt.subject):
             if kept.id == attempt.id:
-                # Under our name: if we die before the start, it is due as soon as that is known.
+                # Under our name: if this daemon dies before the start, the job is due as soon as that is known.
                 await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
         undelivered = await self._deliveries.undelivered(run)
         if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
             # The call itself is waiting for its decision, which its hook gets when it asks again.
-            await self._sessions.begin(run.number, Told(resumes=True))
+            await self._sessions.start(run.number, TurnInput(resumes=True))
             return
-        told = Told(
+        given = TurnInput(
             resumes=True,
             message=message(undelivered, await self._deliveries.open(run), template=self._template),
             delivers=tuple(each.id for each in undelivered),
         )
-        await self._sessions.begin(run.number, told)
+        await self._sessions.start(run.number, given)
 
     async def _give_up(self, job: Job, run: Run, inquiry: Inquiry, error: str) -> None:
         log.warning("run %s cannot be resumed with the answer to %s: %s", run.number, inquiry.ref, error)
@@ -301,7 +293,7 @@ class Resuming:
                     )
                 ),
             )
-            await self._given_up(run)
+            await self._deliveries.give_up(run)
 
     def _note(self, state: str, job: Job, inquiry: Inquiry, error: str | None = None) -> Record:
         body = {"run": job.body["run"], "attempts": job.attempts, "error": error}

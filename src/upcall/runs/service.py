@@ -4,170 +4,115 @@ import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
-from upcall.access.connected import ConnectedSessions
-from upcall.access.tokens import Access, digest
-from upcall.approvals.abandoned import deny_open
+from upcall.access.tokens import digest
 from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, RunConflict
 from upcall.domain.inquiry.inquiry import Inquiry
-from upcall.domain.roles import Caller, Role, require_person
-from upcall.domain.run.program import Command, Permission
+from upcall.domain.roles import Caller, require_person
+from upcall.domain.run.program import Command
 from upcall.domain.run.run import Order, Run, RunState
-from upcall.runs.adopting import Adopting, is_folder
-from upcall.runs.affairs import Affairs
-from upcall.runs.book import Book, RunPage, Step, refuse_while_ending, waiting_again
-from upcall.runs.chores import Chores
+from upcall.ports.runs import Begun, LogPage, RunPage
+from upcall.runs.adoption import Adoption, is_folder
+from upcall.runs.book import Book, Step, refuse_while_ending, waiting_again
+from upcall.runs.cleanup import Cleanup
 from upcall.runs.deliveries import Deliveries
-from upcall.runs.fate import Fate
-from upcall.runs.forwarding import Forwarding
-from upcall.runs.keyed import Begun, enter_once, run_under
-from upcall.runs.process.log import LogPage, complaints, lines_of, stream_of
-from upcall.runs.process.preparing import Premises
+from upcall.runs.log import RunLogs
+from upcall.runs.process.host import RunHost
 from upcall.runs.process.programs import Programs
-from upcall.runs.process.started import Told
 from upcall.runs.process.supervise import Supervisor
-from upcall.runs.pruning import Pruning
-from upcall.runs.questions import Listening
-from upcall.runs.resume import Resuming, Sessions
-from upcall.runs.state_files import StateFiles
-from upcall.runs.tidying import Tidying
+from upcall.runs.questions import QuestionFollower
+from upcall.runs.queue import RunQueue
+from upcall.runs.recipients import Recipients
+from upcall.runs.resume import ResumeWorker
+from upcall.runs.tasks import Tasks
 
 LONGEST_TASK = 1024 * 1024
-TAIL = 64 * 1024
-"""How many bytes of output the end of a log is made from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """On which runs are begun: how many work at once, and what each agent may do and is always started with."""
+class RunService:
+    """The `Runs` of one daemon (`ports/runs.py`). Start it with `open` and end it with `close`."""
 
-    limit: int
-    permission: Callable[[str], Permission]
-    arguments: Callable[[str], tuple[str, ...]]
-
-
-class Runs:
-    """One per daemon. Start it with `open` and end it with `close`."""
-
-    def __init__(
-        self, premises: Premises, broker: Broker, access: Access, terms: Terms, held: ConnectedSessions
-    ) -> None:
-        self._premises = premises
-        self._broker = broker
-        self._store = broker.store
-        self._terms = terms
-        self._book = Book(broker.store, broker.now)
+    def __init__(self, host: RunHost, broker: Broker) -> None:
+        self._host = host
+        self._book = Book(broker.store, host.runner, broker.now)
         self._deliveries = Deliveries(broker)
         self._programs = Programs()
-        affairs = Affairs(
-            store=broker.store,
-            book=self._book,
-            deliveries=self._deliveries,
-            runner=premises.runner,
-            clock=broker.now,
+        self._supervisor = Supervisor(host, self._book, self._deliveries, self._process_ended)
+        self._adoption = Adoption(host, self._book)
+        self._worker = ResumeWorker(
+            self._supervisor,
+            self._adoption,
+            self._deliveries,
+            self._book,
+            template=host.settings.resume_message,
         )
-        self._supervisor = Supervisor(premises, affairs, access, held.taken, self._process_ended)
-        self._adopting = Adopting(broker.store, self._book, premises, broker.now)
-        sessions = Sessions(
-            begin=self._supervisor.start,
-            adopt=self._adopting.adopt,
-            rested_at=premises.rested_at,
-            is_kept=lambda number: premises.folder(number).is_kept(),
-            held=held,
-            room=self._room,
-        )
-        self._resuming = Resuming(affairs, sessions, self._given_up, template=premises.resume_message)
-        self._held = held
-        held.on_disconnect = self._let_go
-        self._forwarding = Forwarding(broker.store, premises)
-        self._fate = Fate(self._forwarding, self._book, held, premises.runner)
-        self._pruning = Pruning(broker.store, self._book, premises.home.path / "runs")
-        self._tidying = Tidying(broker.store, self._book, premises, broker.now)
-        self._listening = Listening(
-            affairs,
-            self._heard,
-            self._supervisor.end,
-            StateFiles(premises, self._book, self._deliveries).refresh,
-        )
-        self._pumping = asyncio.Lock()
-        self._resting: set[int] = set()
-        self._chores = Chores()
-        self._closing = False
+        self._queue = RunQueue(self._supervisor, self._worker, self._book)
+        self._cleanup = Cleanup(host, self._book)
+        self._questions = QuestionFollower(host, self._supervisor, self._queue, self._deliveries, self._book)
+        self._recipients = Recipients(host, self._book)
+        self._logs = RunLogs(host, self._book)
+        self._tasks = Tasks()
+        host.held.on_disconnect = self._session_ended
 
     async def open(self) -> None:
-        """Take up what another daemon has left, and begin to work."""
-        seen = await self._store.last_seq()
+        """Take over what another daemon has left, and begin to work."""
+        seen = await self._book.store.last_seq()
         await self._supervisor.open()
-        await self._listening.review()
-        self._resuming.start()
-        await self._listening.start(seen)
-        await self._tidying.start(seen)
-        await self._pump()
+        await self._questions.review()
+        self._worker.start()
+        await self._questions.start(seen)
+        await self._cleanup.start(seen)
+        await self._queue.start_due()
 
     async def close(self, *, end: bool = False) -> None:
-        """Let go of every process, which a keeper stays with; with `end`, end them."""
-        self._closing = True
-        self._held.on_disconnect = lambda _: None
-        await self._resuming.close()
+        """Let go of every process, which its keeper stays with; with `end`, end them."""
+        self._host.held.on_disconnect = lambda _: None
+        await self._worker.close()
+        await self._queue.close()
         await self._supervisor.close(end=end)
-        await self._listening.close()
-        await self._tidying.close()
-        await self._chores.close()
+        await self._questions.close()
+        await self._cleanup.close()
+        await self._tasks.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:
-        """Have a task worked on, as soon as there is room for it.
-
-        Raises:
-            NotAllowed: if the caller is an agent.
-            InvalidRequest: if there is no task, or no such folder.
-            UpcallError: if the agent is not known, not installed, or not in a version that works.
-        """
+        """See `Runs.begin`."""
         require_person(by, "start a run")
-        if (earlier := await run_under(self._store, self._book, by, order)) is not None:
+        if (earlier := await self._book.started_under(by, order)) is not None:
             return Begun(earlier, created=False)
         task = order.task.strip()
         if not task or len(task.encode("utf-8", "replace")) > LONGEST_TASK:
             raise InvalidRequest("task: some text, of 1 MiB at most", hint="say what is to be done")
         if not await asyncio.to_thread(is_folder, order.cwd):
             raise InvalidRequest(f"cwd: there is no folder {order.cwd!r} on this machine")
-        agent = self._premises.agents(order.agent)
+        agent = self._host.agents(order.agent)
         environment = os.environ if order.environment is None else order.environment
         await self._programs.check(agent, environment)
         secret = f"upcall_run_{secrets.token_urlsafe(32)}"
         run = self._run(await self._book.next_number(), replace(order, task=task), by, secret)
-        # Whoever sees it in the book may start it, so everything is there by then.
-        await asyncio.to_thread(self._premises.furnish, run, secret, order.environment)
-        if not await enter_once(self._store, self._book, run, by, order):
-            await asyncio.to_thread(shutil.rmtree, self._premises.folder(run.number).path)
+        # Once the run is in the book it may be started, so everything is there by then.
+        await asyncio.to_thread(self._host.create_folder, run, secret, order.environment)
+        if not await self._book.enter_once(run, by, order):
+            await asyncio.to_thread(shutil.rmtree, self._host.folder(run.number).path)
             return await self.begin(order, by)
-        await self._pump()
+        await self._queue.start_due()
         return Begun(await self._book.get(run.number), created=True)
 
     async def get(self, number: int) -> Run:
-        """A run as it is at this moment.
-
-        Raises:
-            UnknownRun: if there is none of that number.
-        """
+        """See `Runs.get`."""
         return self._supervisor.live(await self._book.get(number))
 
     async def find(self, *, state: str | None = None, cursor: str | None = None, limit: int = 50) -> RunPage:
-        """A page of runs, the newest first."""
+        """See `Runs.find`."""
         if state is not None and state not in set(RunState):
             raise InvalidRequest(f"there is no state {state!r}", hint=f"it is one of {', '.join(RunState)}")
         page = await self._book.find(state, cursor, limit)
         return replace(page, items=tuple([self._supervisor.live(run) for run in page.items]))
 
     async def cancel(self, number: int, by: Caller) -> Run:
-        """End a run, its process tree and its questions.
-
-        Raises:
-            RunConflict: if it is over.
-        """
+        """See `Runs.cancel`."""
         require_person(by, "cancel a run")
 
         def decide(run: Run) -> Step | None:
@@ -176,33 +121,29 @@ class Runs:
             ending = replace(run, ending=by.name)
             if run.alive:
                 return Step(run=ending)
-            over = replace(ending, state=RunState.CANCELLED, ended_at=self._broker.now())
+            over = replace(ending, state=RunState.CANCELLED, ended_at=self._book.now())
             return Step(run=replace(over, reason=f"cancelled by {by.name}"), event="run_cancelled")
 
         run, _ = await self._book.change(number, decide)
         self._supervisor.end(number)
         if not run.alive:
-            await self._leave_nothing_open(run)
+            await self._after_cancel(run)
         return run
 
     async def retry(self, number: int, by: Caller) -> Run:
-        """Try a run again: with the answer that it did not get, or that its session was told; else as a new run.
-
-        Raises:
-            RunConflict: if it is not over.
-        """
+        """See `Runs.retry`."""
         require_person(by, "retry a run")
         run = await self._book.get(number)
         if not run.is_over and run.next_try is None:
             raise RunConflict(f"run {number} is {run.state.value}", hint=f"`upcall cancel {number}` first")
-        if await self._resuming.again(run):
+        if await self._worker.again(run):
             run, _ = await self._book.change(number, waiting_again)
             return run
-        if (told := await self._adopting.again(run)) is not None:
-            await self._book.change(number, lambda current: told if current.is_over else None)
-            await self._pump()
+        if (step := await self._adoption.again(run)) is not None:
+            await self._book.change(number, lambda current: step if current.is_over else None)
+            await self._queue.start_due()
             return await self.get(number)
-        environment = await asyncio.to_thread(self._premises.folder(number).read_environment)
+        environment = await asyncio.to_thread(self._host.folder(number).read_environment)
         order = Order(
             agent=run.agent,
             task=run.task,
@@ -215,12 +156,7 @@ class Runs:
         return (await self.begin(order, by)).run
 
     async def say(self, number: int, text: str, by: Caller) -> str:
-        """Tell a run something: at once (`live`), when its turn is over (`queued`), or by resuming it (`resumed`).
-
-        Raises:
-            InvalidRequest: if there is nothing in it.
-            RunConflict: if it is being ended, or has no session to be resumed.
-        """
+        """See `Runs.say`."""
         require_person(by, "steer a run")
         if not text.strip():
             raise InvalidRequest("text: some words for the agent")
@@ -242,45 +178,19 @@ class Runs:
         run, _ = await self._book.change(number, decide)
         if run.alive:
             return "queued"
-        await self._pump()
+        await self._queue.start_due()
         return "resumed"
 
     async def log(self, number: int, after: int, wait: float = 0, *, raw: bool = False) -> LogPage:
-        """What a run has written after a place in its output; nothing only after `wait` seconds."""
-        folder = self._premises.folder(number)
-        deadline = self._broker.now() + wait
-        seen = await self._store.last_seq()
-        while True:
-            run = await self._book.get(number)
-            stream = stream_of(folder, raw=raw)
-            begins, data = await asyncio.to_thread(folder.read_lines, after, stream, cut=not run.alive)
-            left = deadline - self._broker.now()
-            if data or run.is_over or left <= 0:
-                break
-            # Progress is written into the log of events, so nobody has to look at files all the time.
-            events = await self._store.events(seen, wait=min(left, 1.0))
-            seen = events[-1].seq if events else seen
-        lines = lines_of(stream, self._premises.agents(run.agent).reader(), begins, data, raw=raw)
-        over = run.is_over and not data
-        if over and not raw and run.state is RunState.FAILED:
-            lines += await asyncio.to_thread(complaints, folder, begins)
-        return LogPage(lines=tuple(lines), next_after=begins + len(data), over=over)
+        """See `Runs.log`."""
+        return await self._logs.page(number, after, wait, raw=raw)
 
     async def tail(self, number: int) -> LogPage:
-        """The end of what a run has written, and where to read on."""
-        run = await self._book.get(number)
-        folder = self._premises.folder(number)
-        stream = stream_of(folder, raw=False)
-        data, end = await asyncio.to_thread(folder.last_lines, TAIL, stream)
-        lines = lines_of(stream, self._premises.agents(run.agent).reader(), end - len(data), data, raw=False)
-        return LogPage(lines=tuple(lines), next_after=end, over=run.is_over)
+        """See `Runs.tail`."""
+        return await self._logs.tail(number)
 
     async def attach(self, number: int) -> Command:
-        """How a person takes a run's session over in a terminal.
-
-        Raises:
-            RunConflict: while a process of it is alive, or when it never told its session.
-        """
+        """See `Runs.attach`."""
         run = await self._book.get(number)
         if run.alive:
             raise RunConflict(
@@ -288,102 +198,51 @@ class Runs:
             )
         if not run.session:
             raise RunConflict(f"run {number} never told its session")
-        return self._premises.agents(run.agent).attach(self._premises.session_of(run))
+        return self._host.agents(run.agent).attach(self._host.session_of(run))
 
     async def prune(self, before: float) -> int:
-        """Forget runs that were over before then, with their folders; how many."""
-        return await self._pruning.prune(before)
+        """Forget the runs that were over before then, with their folders; the number of runs."""
+        return await self._cleanup.prune(before)
 
     async def resume_state(self, inquiry: str) -> Mapping[str, object] | None:
-        """How far the delivery of an answer by resuming is; None where nobody thinks of it."""
-        return await self._forwarding.state(await self._store.get(inquiry))
+        """See `Runs.resume_state`."""
+        return await self._recipients.resume_state(await self._book.store.get(inquiry))
 
     async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
-        """Where an answer goes that was given just now; `awaited` says that a call waited for it."""
-        return await self._fate.of(inquiry, awaited=awaited)
+        """See `Runs.fate`."""
+        return await self._recipients.of(inquiry, awaited=awaited)
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:
-        # Whatever is tried again has them already.
-        given = () if order.retry_of else self._terms.arguments(order.agent)
+        settings = self._host.settings
+        # A run that is tried again has them already.
+        given = () if order.retry_of else settings.arguments(order.agent)
         return Run(
             number=number,
             agent=order.agent,
             task=order.task,
             cwd=order.cwd,
             by=by.name,
-            runner=self._premises.runner,
-            created_at=self._broker.now(),
-            permission=order.permission or self._terms.permission(order.agent),
+            runner=self._host.runner,
+            created_at=self._book.now(),
+            permission=order.permission or settings.permission(order.agent),
             arguments=(*given, *order.arguments),
             token=digest(secret),
             retry_of=order.retry_of,
         )
 
-    async def _pump(self) -> None:
-        """Start what is queued, the oldest first, as far as there is room. Whoever waits for a person takes none."""
-        async with self._pumping:
-            if self._closing:
-                return
-            mine = self._premises.runner
-            # Those whose answer is there were begun earlier than anybody who is queued.
-            room = self._terms.limit - await self._at_work() - self._resuming.without_room
-            queued = [run async for run in self._book.each(RunState.QUEUED.value) if run.runner == mine]
-            waiting = [run for run in reversed(queued) if not self._rests(run)]
-            for run in waiting[: max(room, 0)]:
-                told = Told(resumes=True, message="") if run.session else Told(resumes=False)
-                await self._supervisor.start(run.number, told)
-
-    async def _at_work(self) -> int:
-        mine = self._premises.runner
-        return len([run async for run in self._book.each(RunState.RUNNING.value) if run.runner == mine])
-
-    @asynccontextmanager
-    async def _room(self) -> AsyncIterator[bool]:
-        async with self._pumping:
-            yield await self._at_work() < self._terms.limit
-
-    def _rests(self, run: Run) -> bool:
-        """Whether a session has to be left alone; it is thought of again when that is over."""
-        left = self._premises.rested_at(run) - self._broker.now() if run.session else 0.0
-        if left <= 0:
-            return False
-        if run.number not in self._resting:
-            self._resting.add(run.number)
-            _ = self._chores.add(self._pump_after(run, left), f"let run {run.number} rest")
-        return True
-
-    async def _pump_after(self, run: Run, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        self._resting.discard(run.number)
-        await self._pump()
-
     def _process_ended(self, run: Run) -> None:
-        _ = self._chores.add(self._after(run), f"what follows run {run.number}")
+        _ = self._tasks.add(self._after_process(run), f"what follows run {run.number}")
 
-    async def _after(self, run: Run) -> None:
+    async def _after_process(self, run: Run) -> None:
         if run.state is RunState.CANCELLED:
-            await self._leave_nothing_open(run)
+            await self._after_cancel(run)
         else:
-            await self._resuming.ended(run)
-        await self._resuming.room_made()
-        await self._pump()
+            await self._worker.ended(run)
+        await self._queue.look_again()
 
-    def _let_go(self, session: str) -> None:
-        _ = self._chores.add(self._resuming.let_go(session), f"what follows {session}")
+    async def _after_cancel(self, run: Run) -> None:
+        await asyncio.to_thread(self._host.folder(run.number).forget_environment)
+        await self._deliveries.cancel_open(run)
 
-    async def _heard(self) -> None:
-        self._resuming.wake()
-        await self._resuming.room_made()
-        await self._pump()
-
-    async def _given_up(self, run: Run) -> None:
-        """Nothing can come of a yes any more. Questions stay: whoever retries the run may still need them."""
-        for inquiry in await deny_open(self._broker, run.agent, run=run.number):
-            await self._deliveries.drop(run, inquiry)
-
-    async def _leave_nothing_open(self, run: Run) -> None:
-        await asyncio.to_thread(self._premises.folder(run.number).forget_environment)
-        await deny_open(self._broker, run.agent, run=run.number, reason="run_cancelled")
-        admin = Caller(name=run.ending or run.agent, role=Role.ADMIN)
-        for inquiry in await self._deliveries.open(run):
-            await self._broker.cancel(inquiry.id, admin, reason="run_cancelled", via="runs")
+    def _session_ended(self, session: str) -> None:
+        _ = self._tasks.add(self._worker.let_go(session), f"what follows {session}")

@@ -1,4 +1,4 @@
-"""A person without a chair: answers open inquiries by a script, for demonstrations, CI and evaluations."""
+"""A scripted person: answers open inquiries by rules, for demonstrations, CI and evaluations."""
 
 import json
 import re

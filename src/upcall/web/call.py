@@ -1,4 +1,4 @@
-"""One request on its way to a handler, and the JSON in its reply.
+"""One request on its way to a handler: its caller, its parameters and its body.
 
 Errors are raised; the guard turns them into responses.
 """

@@ -17,8 +17,8 @@ PACKAGES = {"acp": EXTRA_HINT}
 class AcpDriver:
     """Talks to one process of an ACP agent: a new session for a task, or one that is loaded and told a message.
 
-    A session without a message is a process that was taken over in the middle. Its requests went to somebody who is
-    gone and are not repeated, so its work ends here, to be resumed.
+    A session without a message is a process that another daemon has driven before. Its requests went to that daemon and are
+    not repeated, so its work ends here, to be resumed.
     """
 
     def __init__(self, told: Task | Session, message: str | None = None) -> None:
@@ -36,7 +36,7 @@ class AcpDriver:
             notice(Finished(ok=False, text="the daemon was restarted meanwhile", reason=LOST_TOUCH))
             return
         try:
-            # Loading the SDK takes a second, in which others want to be served.
+            # Loading the SDK takes a second, in which the event loop has other calls to serve.
             client = await asyncio.to_thread(_client)
         except ImportError as problem:
             text = f"agents that speak ACP need the ACP SDK, which cannot be loaded ({problem}): {EXTRA_HINT}"

@@ -66,9 +66,9 @@ Notice = Callable[[Noticed], None]
 
 
 class ConsoleTransport:
-    """Carries the SDK's messages over a console, and lets somebody listen.
+    """Carries the SDK's messages over a console, and shows each of them to `hear`.
 
-    Requests are numbered from a random start: a process that was taken over may still reply to whoever had it before.
+    Requests are numbered from a random start: a process may still reply to requests of an earlier driver.
     """
 
     def __init__(self, console: Console, hear: Callable[[Message], None], notice: Notice) -> None:
@@ -105,7 +105,7 @@ class ConsoleTransport:
         return None
 
     async def close(self) -> None:
-        """The console is closed by whoever opened it."""
+        """Does nothing: the supervisor closes the console."""
 
 
 class Client:
@@ -142,7 +142,7 @@ class Client:
     async def create_elicitation(
         self, message: str, mode: Any, **_: Any
     ) -> AcceptElicitationResponse | DeclineElicitationResponse | CancelElicitationResponse:
-        """Have a form filled in; addresses to visit are not offered to anybody."""
+        """Put a form to a person; requests to visit an address are declined."""
         if not isinstance(mode, ElicitationFormSessionMode | ElicitationFormRequestMode):
             return DeclineElicitationResponse(action="decline")
         schema = mode.requested_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -271,7 +271,7 @@ class Conversation:
     async def _say_goodbye(self) -> None:
         if not self._live:
             return
-        # Whoever closes us ends the process next, so this is a courtesy and may fail.
+        # The supervisor ends the process next, so this is a courtesy and may fail.
         with suppress(ConnectionError, OSError, TimeoutError):
             async with asyncio.timeout(GOODBYE_TIMEOUT):
                 await self._agent.cancel(session_id=self._session)

@@ -1,6 +1,6 @@
 """A form that a program wants filled in, as questions to a person; and their answers as what the form takes.
 
-The forms are those of `elicitation/create`: a flat JSON schema whose properties are texts, numbers, switches and choices.
+The forms are those of `elicitation/create`: a flat JSON schema of texts, numbers, switches and choices.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ def fields_of(schema: Json) -> list[Field]:
 def _joined(fields: Sequence[Field]) -> Iterator[Field]:
     """Fields without those that are only for an answer in one's own words to the one before them.
 
-    Never where something would have to be chosen as well: nobody has said what.
+    Never where an option would have to be chosen as well, since the person has named none.
     """
     before: Field | None = None
     for field in fields:

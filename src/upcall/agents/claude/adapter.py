@@ -1,6 +1,6 @@
 """Claude Code: one command line with our door, its own questions and its permission prompts all leading to people.
 
-Nothing secret is in the arguments, which everybody on the machine can read: the run's token is in the environment,
+Nothing secret is in the arguments, which every user of the machine can read: the run's token is in the environment,
 which MCP servers inherit and from which the hook's header is filled in.
 """
 
@@ -15,16 +15,16 @@ from upcall.ports.agent import Driver, Reader
 
 SERVER = "upcall"
 TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
-"""What may be called without asking anybody: these are the asking."""
+"""Tools that need no approval: they are how the agent asks."""
 
 PERMISSION_TOOL = "approve_action"
 """Where permission prompts go. Naming one is also what makes Claude Code offer its own question tool at all."""
 
 QUESTION_TOOL = "AskUserQuestion"
-"""Its own question tool, which our hook answers, or defers while nobody does."""
+"""Its own question tool, which our hook answers, or defers until a person does."""
 
 SUPPRESSED = ("EnterPlanMode", "ExitPlanMode")
-"""A plan is written to a file of Claude Code's own, so whoever is asked to approve it would not see it."""
+"""A plan is written to a file of Claude Code's own, so the person who is asked to approve it would not see it."""
 
 OLDEST = (2, 1, 89)
 """The first version in which a hook can defer."""
@@ -83,7 +83,7 @@ class ClaudeCode:
         return None
 
     def _command(self, told: Task | Session, which: tuple[str, str], words: str) -> Command:
-        """Words go through standard input: they may be long, begin with a dash, or be nobody else's business."""
+        """Words go through standard input: they may be long, begin with a dash, or be confidential."""
         free = told.permission is Permission.AUTONOMOUS
         argv = (
             self._executable,
@@ -142,7 +142,7 @@ def _environment(door: Door, *, free: bool) -> dict[str, str]:
         "UPCALL_WAIT": "block",
         # A call that waits for a person is the work, and nothing to go on without.
         "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
-        # Nor is a subagent: in the background it would be ended ten minutes after its caller, whoever it waits for.
+        # Nor is a subagent: in the background it would be ended ten minutes after its caller, even while it waits.
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     }
     if free and os.geteuid() == 0:

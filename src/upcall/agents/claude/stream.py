@@ -115,7 +115,7 @@ class ClaudeReader:
             yield ActionRefused(tool=_text(denial.get("tool_name")))
         call = _fields(event.get("deferred_tool_use"))
         if event.get("stop_reason") == DEFERRED and call:
-            # Not finished: the work goes on once somebody has decided.
+            # Not finished: the work goes on once a person has decided.
             yield Deferred(
                 id=_text(call.get("id")), name=_text(call.get("name")), input=_fields(call.get("input"))
             )

@@ -9,8 +9,8 @@ from upcall.domain.run.program import Finished, Noticed, Spent, ToolCalled, Tool
 class AppReader:
     """Follows one process of the app server, through all connections to it.
 
-    The server tells what a thread has used in total, and tells it again to whoever resumes the thread: only what is
-    added afterwards is news. `changes` are the file changes that were proposed, by the id of their item.
+    The server tells what a thread has used in total, and tells it again after a resume: only what is added afterwards
+    is news. `changes` are the file changes that were proposed, by the id of their item.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class AppReader:
             yield result
 
     def missed(self, turn: Json) -> Iterator[Noticed]:
-        """What came of the calls of a turn while nobody listened: evidence, though no news to count."""
+        """The results of a turn's calls that came while no connection was open: evidence, though no news to count."""
         for item in list_in(turn.get("items")):
             if result := returned(fields_in(item)):
                 yield result

@@ -1,7 +1,7 @@
 """What Codex writes about its work, item by item: the tools it called, what came of it, and what it said.
 
 The same things are written in two spellings: `codex exec` says `mcp_tool_call`, the app server `mcpToolCall`.
-Whatever is not as expected is nothing, and never an exception.
+An item of an unexpected form yields nothing, and never an exception.
 """
 
 import json

@@ -26,10 +26,10 @@ class CallRefused(Exception):
 
 @asynccontextmanager
 async def connected(socket: str) -> AsyncIterator["Link"]:
-    """A connection to whoever listens there, for as long as the block lasts.
+    """A connection to the server that listens there, for as long as the block lasts.
 
     Raises:
-        LinkLost: if nobody does.
+        LinkLost: if no server does.
     """
     try:
         connection = await unix_connect(
@@ -110,7 +110,7 @@ class Link:
             for answer in self._awaited.values():
                 if not answer.done():
                     answer.set_exception(LinkLost())
-                    answer.exception()  # whoever waited may be gone as well, and that is no news
+                    answer.exception()  # its waiter may be gone as well, and an unread exception would be logged
 
     def _take(self, message: Json) -> None:
         if "method" in message:

@@ -71,7 +71,7 @@ class Requests:
         changes = self._changes.get(text_in(params.get("itemId")))
         if changes is None:
             # What cannot be shown cannot be approved; the model will propose it again.
-            why = "Nobody could be shown this change, so it was not approved. Please propose it once more."
+            why = "This change could not be shown to a person, so it was not approved. Please propose it once more."
             return Reply(result={"decision": "decline"}, advice=why)
         given: dict[str, object] = {"changes": changes}
         if root := params.get("grantRoot"):

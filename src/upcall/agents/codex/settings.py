@@ -15,7 +15,7 @@ MARGIN = 60
 def settings_for(door: Door) -> tuple[str, ...]:
     """Settings for this process alone; those of the user's own file stand unless they are named here.
 
-    The door's environment is passed on by name: everybody on the machine can read the arguments of a process.
+    The door's environment is passed on by name: every user of the machine can read the arguments of a process.
     """
     entry = {
         "command": _text(door.command[0]),

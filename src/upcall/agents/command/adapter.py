@@ -51,7 +51,7 @@ class CommandReader:
             case None:
                 pass
         if not noticed and line.strip():
-            # Whatever tells nothing else is what it says.
+            # Every other line is what the program says.
             noticed.append(Said(text=line))
         return noticed
 
@@ -121,7 +121,7 @@ class CommandAgent:
         )
 
     def attach(self, session: Session) -> Command:
-        """Not possible: nobody told us how."""
+        """Not possible: the settings have no command for it."""
         raise InvalidRequest(
             f"a session of {self.name} cannot be taken over in a terminal", hint="`upcall say` continues it"
         )

@@ -1,4 +1,4 @@
-"""An agent that may also ask by writing a marker into its text, whatever its program is."""
+"""Any agent that is only read, and that may also ask by writing a marker into its text."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -19,9 +19,9 @@ PROVED = "0.61.0"
 PATIENCE = 540
 """Seconds that a call of ours may take: over this protocol Gemini gives up after 600, and nothing raises that."""
 
-REST = 60.0
-"""Seconds that a session is left alone: its file is named after the minute, and loading it within the one in which it
-began would overwrite it."""
+REST = 90.0
+"""Seconds after its start in which a session is not resumed: its file is named after the minute in which the session began,
+and loading it within that minute would overwrite it. The program may take half a minute to begin the session."""
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
@@ -59,10 +59,15 @@ class Gemini:
         return self._command(task)
 
     def resume(self, session: Session, message: str | None) -> Command:
-        """The same process again; the session is loaded by the driver."""
+        """The same process again; the session is loaded by the driver.
+
+        The flag names the session for the clean-up at the program's start: a resumed session has a second, empty file, and
+        without the flag the next process removes that file together with the session's own.
+        """
         if message is None:
             raise InvalidRequest("gemini is resumed with a message", hint="say what it is to go on with")
-        return self._command(session)
+        command = self._command(session)
+        return replace(command, argv=(*command.argv, "--resume", session.id))
 
     def attach(self, session: Session) -> Command:
         """The session in a terminal, where a person answers for themselves."""
@@ -88,7 +93,7 @@ class Gemini:
 
 
 def patient(door: Door) -> Door:
-    """A door whose calls return *parked* before Gemini gives them up; their answers then continue the session."""
+    """The same door with calls that return *parked* before Gemini gives them up; an answer then continues the session."""
     command = list(door.command)
     if "--wait" in command:
         at = command.index("--wait")

@@ -1,4 +1,4 @@
-"""opencode: `run` where nothing has to be approved, and otherwise `serve`, whose questions and prompts go to people."""
+"""opencode: `run` where nothing has to be approved, and otherwise `serve`, which puts its questions and prompts to people."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`opencode run`: one prompt, read from its stream. Nobody can answer it, so it is for runs that ask no permission."""
+"""`opencode run`: one prompt, read from its stream. It takes no answers, so it is for runs that ask no permission."""
 
 from collections.abc import Iterable, Iterator
 

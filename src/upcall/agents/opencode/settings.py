@@ -18,7 +18,7 @@ MARGIN = 60.0
 EVERYTHING = "**"
 READ = "rea?"
 HARMLESS = ("read", "glob", "grep", "list", "lsp", "skill", "task", "todowrite", "question")
-"""What nobody has to approve: looking, planning, asking, and subagents, whose own actions are put to people."""
+"""What needs no approval: looking, planning, asking, and starting subagents; their own actions are put to people."""
 
 ASKING: Mapping[str, object] = {
     # Of all rules that fit, opencode takes the last, and entries of one name replace each other. These are spelled
@@ -47,7 +47,7 @@ def environment(door: Door, permission: Permission, already: Mapping[str, str]) 
 
 
 def password(door: Door) -> str:
-    """What opens the server of one run. Whoever takes the process over finds it out again."""
+    """The password of one run's server. The next daemon computes it again."""
     return hashlib.sha256(f"opencode {door.token}".encode()).hexdigest()
 
 

@@ -22,7 +22,7 @@ class Apprise(OneWay):
     async def show(self, view: View, place: str) -> Reference:
         """Send what is asked, with the link."""
         await self._send(view.heading, f"{summary(view)}\n\n{view.link}")
-        # Services that only take have no name for what they took.
+        # Apprise returns no id of a message.
         return Reference(place=place, message=uuid.uuid4().hex)
 
     async def tell(self, reference: Reference, line: str) -> None:

@@ -26,7 +26,7 @@ log = logging.getLogger("upcall.channels.desktop")
 
 
 class Desktop(OneWay):
-    """One desktop. Its bus is connected to when it is first needed, and again when it was gone."""
+    """One desktop. The bus is connected when it is first needed, and again after it was lost."""
 
     capabilities = Capabilities(one_way=True, link=True, replies=False, body=700)
 
@@ -35,11 +35,11 @@ class Desktop(OneWay):
         self._bus: MessageBus | None = None
         self._connecting = asyncio.Lock()
         self._links: dict[int, tuple[int, str]] = {}
-        """What a click on a notification opens, and the first one about the same question."""
+        """For each notification, the first one about the same question, and the link that a click opens."""
         self._opening: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
-        """Show what is asked; a click opens it in the browser."""
+        """Notify of a question; a click opens it in the browser."""
         number = await self._notify(view.heading, summary(view), [OPEN, self._words["answer"]])
         self._links[number] = (number, view.link)
         return Reference(place=place, message=str(number))
@@ -131,7 +131,7 @@ class Desktop(OneWay):
 
 
 async def _open(link: str) -> None:
-    # Some browsers take their time, and some are there for as long as they are open.
+    # The call may take as long as the browser is open.
     try:
         await asyncio.to_thread(webbrowser.open, link)
     except (webbrowser.Error, OSError) as error:

@@ -30,7 +30,7 @@ FORM_SECONDS = 2.0
 """How long the form of a question may take to open; Discord gives up after three seconds."""
 
 ACKNOWLEDGE_SECONDS = 2.0
-"""How long a person may wait for what becomes of a press; Discord gives up after three seconds."""
+"""How long a press may take to be kept; Discord gives up after three seconds."""
 
 LONGEST_WAIT = 30.0
 """The library waits for a rate limit of up to so many seconds, in order, and raises for a longer one."""
@@ -67,7 +67,7 @@ class Discord:
     capabilities: Capabilities = messages.CAPABILITIES
 
     def __init__(self, *, bot_token: str, api_url: str = "", language: str = "en") -> None:
-        # What people write is in the library's own debug lines, and its warnings are about voices.
+        # The library's debug lines hold people's messages, and its warnings are about voice.
         logging.getLogger("discord").setLevel(logging.ERROR)
         self._elsewhere = bool(api_url)
         if api_url:
@@ -161,7 +161,7 @@ class Discord:
         try:
             await self._respond(interaction, _whispered(line) if line else {"type": DEFER})
         except (Refused, Unavailable) as problem:
-            # What was pressed counts all the same, and what there is to say is said beside the question.
+            # The press counts; its line is said beside the question.
             log.warning("a press could not be acknowledged: %s", problem)
             line = (await receiving).line
             if line and message:
@@ -259,7 +259,7 @@ class Discord:
     async def _write(
         self, view: View, method: str, path: str, more: dict[str, Any], **parameters: str
     ) -> Any:
-        """Have a message show a view; where Discord does not take what there is to press, as text with numbers."""
+        """Send or edit a message; where Discord refuses its controls, as numbered text."""
         try:
             return await self._call(method, path, _body(view, self._words) | more, **parameters)
         except FormRefused as problem:
@@ -381,5 +381,5 @@ def _whispered(line: str) -> dict[str, Any]:
 
 
 def _nonce(*parts: str) -> str:
-    """A name of at most 25 characters for something that is to be there once."""
+    """A nonce of at most 25 characters, the same for the same message."""
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:24]

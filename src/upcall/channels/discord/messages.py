@@ -38,12 +38,12 @@ _SPECIAL = re.compile(r"([\\*_~`|<>\[\]()#@:+.!-])")
 
 
 def escape(text: str) -> str:
-    """Text for where Discord looks for markdown, links and mentions: it shows what stands behind a backslash as it is."""
+    """Text in which Discord finds no markdown, link or mention: a backslash stands before each special character."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def fenced(text: str) -> str:
-    """Text to the letter, in a block that it cannot leave: no two backticks of its own stand side by side."""
+    """Text in a code block that it cannot close: its own backticks are kept apart."""
     return "```\n" + _BACKTICKS.sub("`\u200b", text or " ") + "\n```"
 
 
@@ -63,7 +63,7 @@ def message(view: View, words: Words) -> Json:
 
 
 def content(view: View) -> str:
-    """The text of a message. Once it is over, what does not fit is left out, except how it ended."""
+    """The text of a message. If the text of a question that is over does not fit, only its heading and its outcome are shown."""
     heading = f"**{escape(view.heading)}**"
     parts = [heading]
     if view.context.strip():
@@ -82,7 +82,7 @@ def content(view: View) -> str:
 
 
 def form(view: View, words: Words, *, own: bool = False) -> Json:
-    """The form in which everything is answered together; with `own`, the only question in words of one's own."""
+    """The form for all questions; with `own`, a text field for the only question."""
     fields: list[Json] = []
     room = MOST_FIELDS - len(view.questions)
     custom = sum(question.custom and bool(question.choices) for question in view.questions)
@@ -140,7 +140,7 @@ def _controls(view: View, words: Words) -> list[Json]:
         case Control.SELECT:
             return [_row([_select(question, f"{LIST}:{view.inquiry}")]), *_rows(own)]
         case Control.MULTI_SELECT | Control.INPUT:
-            # What is chosen in a list is sent as soon as it closes; in a form, only when it is sent.
+            # Discord sends the choices of a list as soon as it closes, those of a form when it is submitted.
             return [_row([_button(f"{FORM}:{view.inquiry}", words["answer"], _PRIMARY)])]
         case _:
             return []

@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pressed:
-    """What was pressed: something that answers, or that opens a form (in one's own words only, with `own`)."""
+    """A press on a control of ours. Without `given` it opens a form; with `own`, the form for own words."""
 
     inquiry: str
     given: tuple[Given, ...] | None = None

@@ -67,7 +67,7 @@ class Email:
         self._on_their_way: set[asyncio.Task[None]] = set()
 
     async def show(self, view: View, place: str) -> Reference:
-        """Send a letter; the same question to the same address is always a letter of the same name."""
+        """Send a letter. Its Message-ID depends only on the question and the address, so a repetition has the same one."""
         if not letters.ADDRESS.fullmatch(place):
             raise Refused(f"{place!r} is not an e-mail address")
         name = letters.letter_name(view.inquiry, place, self._domain)
@@ -77,7 +77,7 @@ class Email:
         return Reference(place=place, message=name)
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Say how it ended, in a letter of its own; nothing else is worth one."""
+        """Send the outcome, in the thread of the question. Other changes are not sent."""
         if view.outcome is None:
             return
         state = view.stage.partition(":")[0]
@@ -96,7 +96,7 @@ class Email:
         )
 
     async def listen(self, inbox: Inbox) -> None:
-        """Read what is unread, mark it when it is dealt with, and wait for more."""
+        """Read unread letters, mark each as read once it is kept, and wait for more."""
         mailbox = Mailbox(self._imap, self._folder)
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="upcall-mail") as thread:
             try:
@@ -116,7 +116,7 @@ class Email:
                 await asyncio.get_running_loop().run_in_executor(thread, mailbox.close)
 
     async def check(self) -> Sequence[Finding]:
-        """Whether both servers let us in."""
+        """Whether SMTP and IMAP accept our credentials."""
         findings: list[Finding] = []
         try:
             async with self._sending() as smtp:
@@ -144,7 +144,7 @@ class Email:
         await asyncio.gather(*self._on_their_way, return_exceptions=True)
 
     def _read(self, raw: bytes, uid: str) -> Letter | None:
-        """A letter; None for one that cannot be read, since those behind it are not to wait for ever."""
+        """A letter; None for one that cannot be read, so that it does not hold up the others."""
         try:
             return letter_in(raw, self._address, uid)
         except Exception:
@@ -251,7 +251,7 @@ class Email:
 
 
 def _failure(error: Exception) -> Refused | Unavailable:
-    """What a mail server's no means: one that begins with 5 is for good."""
+    """The exception of the port for an SMTP error: a code of 500 or more is final."""
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused) and error.recipients:
         error = error.recipients[0]
     if isinstance(error, aiosmtplib.SMTPResponseException):

@@ -26,19 +26,19 @@ _TAG = re.compile(r"([0-9a-z]{20,32})-([a-z2-7]{16})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """What stands behind the plus sign of an address that a reply goes to."""
+    """The part of a reply address behind the plus sign."""
 
     inquiry: str
     stamp: str
 
 
 def bound(inquiry: str, recipient: str) -> str:
-    """What a stamp is made over: it is worth nothing for another question, or from another address."""
+    """What a stamp signs: one question and one address."""
     return f"{inquiry}|{recipient.casefold()}"
 
 
 def letter_name(inquiry: str, recipient: str, domain: str) -> str:
-    """What a letter is called: the same for ever, so it is made of nothing that changes, such as keys."""
+    """The Message-ID of a question's letter, made only of what never changes."""
     mark = hashlib.sha256(bound(inquiry, recipient).encode()).hexdigest()[:16]
     return f"<{inquiry}.{mark}@{domain}>"
 
@@ -61,7 +61,7 @@ def tag_in(address: str, own: str) -> Tag | None:
 def letter(
     own: str, to: str, subject: str, text: str, *, name: str, automatic: str = "auto-generated"
 ) -> EmailMessage:
-    """A letter from us. Programs that answer by themselves are asked not to."""
+    """A letter from us, with the headers that keep automatic replies away."""
     message = EmailMessage(policy=SMTP)
     message["From"] = formataddr(("Upcall", own))
     message["To"] = to
@@ -82,12 +82,12 @@ def in_thread(message: EmailMessage, earlier: str) -> EmailMessage:
 
 
 def one_line(text: str) -> str:
-    """Text for a header: nothing in it begins another one."""
+    """Text for a header, without line breaks and control characters."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def question(view: View, words: Mapping[str, str]) -> str:
-    """What is asked, and how it is answered."""
+    """The text of a question's letter."""
     parts = [view.heading]
     parts += [_asked(each, number, len(view.questions)) for number, each in enumerate(view.questions, 1)]
     parts += [_barred(view.context)] if view.context else []
@@ -98,7 +98,7 @@ def question(view: View, words: Mapping[str, str]) -> str:
 
 
 def outcome(view: View) -> str:
-    """How it ended, and what had been asked."""
+    """The text of an outcome's letter."""
     asked = [_asked(each, number, len(view.questions)) for number, each in enumerate(view.questions, 1)]
     return "\n\n".join([view.outcome or "", view.heading, *asked]) + "\n"
 

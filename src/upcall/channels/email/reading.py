@@ -29,7 +29,7 @@ _QUOTED = "\n>\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """One that arrived. `name` recognises the same one delivered twice."""
+    """A letter that arrived. `name` is the same when it is delivered twice."""
 
     name: str
     sender: str
@@ -43,7 +43,7 @@ class Letter:
 
 
 def letter_in(raw: bytes, own: str, uid: str) -> Letter:
-    """What a letter says of itself; `uid` is its number in the mailbox."""
+    """Reads a letter; `uid` is its number in the mailbox."""
     message = email.message_from_bytes(raw)
     said = written(_text(message), own)
     sender = _sender(message)
@@ -62,7 +62,7 @@ def letter_in(raw: bytes, own: str, uid: str) -> Letter:
 
 
 def _is_automatic(message: Message, sender: str, own: str) -> bool:
-    """Whether a program wrote it, or it is one of ours: neither is ever an answer, or is told anything."""
+    """Whether a program wrote a letter, or Upcall itself: such a letter is no answer and gets no reply."""
     local = sender.partition("@")[0]
     submitted = _header(message, "auto-submitted").strip().casefold() or "no"
     return (
@@ -78,7 +78,7 @@ def _is_automatic(message: Message, sender: str, own: str) -> bool:
 
 
 def _sender(message: Message) -> str:
-    """The one address that a letter says it is from; nothing where it says more than one."""
+    """The address in From; empty if there is none, or more than one."""
     (said,) = [_header(message, "from")] if len(message.get_all("from", [])) == 1 else [""]
     pointed = _POINTED.findall(said)
     address = str(pointed[0] if len(pointed) == 1 else "" if pointed else said.strip()).casefold()
@@ -86,7 +86,7 @@ def _sender(message: Message) -> str:
 
 
 def _addresses(message: Message, name: str) -> list[str]:
-    # The standard library's reader of addresses can be made to recurse without end.
+    # The address parser of the standard library recurses without a limit.
     return [found for value in message.get_all(name, []) for found in ADDRESS.findall(str(value)[:LONGEST])]
 
 
@@ -134,7 +134,7 @@ def _is_file(part: Message) -> bool:
     try:
         return bool(part.get_filename()) or part.get_content_disposition() == "attachment"
     except (ValueError, LookupError):
-        # It has a name, in a character set that is none.
+        # It has a file name, in an unknown character set.
         return True
 
 

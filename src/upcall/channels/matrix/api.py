@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-# The library says nothing about its types.
+# The library is untyped.
 import nio  # type: ignore[import-untyped]
 
 from upcall.ports.channel import Refused, SignedOut, Unavailable
@@ -22,7 +22,7 @@ PASSING = {401, 429}
 """Refusals that are about our account or our rate, and not about what was asked for."""
 
 CREDENTIAL = {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
-"""What a homeserver says about the token or its account: nothing works before another one is set."""
+"""Errors about the token or its account: nothing works before another one is set."""
 
 HINTS = {
     "M_FORBIDDEN": "invite the account to that room; a person known to Upcall has to do it",
@@ -34,7 +34,7 @@ HINTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What happened in one room: the latest events, and where those begin that did not fit (empty if all did)."""
+    """The latest events of one room; `cut_at` is the token of the earlier ones, empty if there are none."""
 
     room: str
     events: Sequence[Event]
@@ -43,7 +43,7 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """What happened, until when, and who invites us where."""
+    """The result of a sync: its end, the events of each room, and the sender of each invitation."""
 
     until: str
     rooms: Sequence[News]
@@ -54,7 +54,7 @@ class Homeserver:
     """A homeserver as one account sees it."""
 
     def __init__(self, url: str, token: str, kinds: Sequence[str]) -> None:
-        # What people write is in the library's own lines.
+        # The library's log lines hold people's messages.
         logging.getLogger("nio").setLevel(logging.ERROR)
         self.user = ""
         self.called = ""
@@ -104,11 +104,11 @@ class Homeserver:
         return room
 
     async def send(self, room: str, content: Mapping[str, Any], *once: str) -> str:
-        """Post a message, once for the same reason, and return its id."""
+        """Post a message, once for the same `once`, and return its id."""
         return await self._send(room, "m.room.message", content, once)
 
     async def react(self, room: str, content: Mapping[str, Any], *once: str) -> None:
-        """Post a reaction; one that is there already is as good."""
+        """Post a reaction, unless it is there already."""
         try:
             await self._send(room, "m.reaction", content, once)
         except Refused as problem:
@@ -128,7 +128,7 @@ class Homeserver:
         return source
 
     async def alone_with_us(self, room: str) -> bool:
-        """Whether there is only one other in a room."""
+        """Whether a room has exactly one other member."""
         return len(_good(await _tried(self._nio.joined_members(room))).members) == 2
 
     async def join(self, room: str) -> None:
@@ -136,8 +136,8 @@ class Homeserver:
         _good(await _tried(self._nio.join(room)))
 
     async def sync(self, since: str) -> Synced:
-        """What happened since then, as soon as there is something; without a beginning, what is there now."""
-        # It would go on from where it was, unless it is told otherwise.
+        """Wait for events after `since`; without it, return the present state."""
+        # The client would continue from its own last position.
         self._nio.next_batch = since
         wait = SYNC_SECONDS * 1000 if since else 0
         kept = {"not_types": ["*"]}
@@ -187,7 +187,7 @@ class Homeserver:
 
 
 async def _tried(call: Awaitable[Any]) -> Any:
-    """What the homeserver says."""
+    """The response of the homeserver, within the time limit."""
     try:
         async with asyncio.timeout(SYNC_SECONDS + CALL_SECONDS):
             return await call
@@ -200,7 +200,7 @@ def _status(response: Any) -> int:
 
 
 def _good(response: Any) -> Any:
-    """What the homeserver says, unless it is a refusal."""
+    """The response of the homeserver; an error is raised."""
     if not isinstance(response, nio.ErrorResponse):
         return response
     said, status = response.status_code, _status(response)
@@ -215,5 +215,5 @@ def _good(response: Any) -> Any:
 
 
 def _transaction(reason: Sequence[str]) -> str:
-    """The name of something that is to be there once, however often it is tried."""
+    """A transaction id, the same for the same message."""
     return f"upcall-{hashlib.sha256(' '.join(reason).encode()).hexdigest()[:32]}"

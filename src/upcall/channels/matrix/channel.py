@@ -33,7 +33,7 @@ class Matrix:
         self._pairs: dict[str, bool] = {}
 
     async def show(self, view: View, place: str) -> Reference:
-        """Post a message, and the reactions that people only have to join."""
+        """Post a message, and the reactions for its choices."""
         await self._home.sign_in()
         room = await self._home.room(place)
         event = await self._home.send(room, messages.message(view, self._words), view.inquiry, place)
@@ -41,12 +41,12 @@ class Matrix:
             for key in messages.seeds(view):
                 await self._home.react(room, messages.reaction(event, key), event, key)
         except (Refused, Unavailable) as problem:
-            # The question is there, and people can react without them: no other question waits for these.
+            # People can add a reaction themselves, so a refused one holds up no question.
             log.info("reactions are left out: %s", problem)
         return Reference(place=place, message=message_name(room, event))
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Edit a message: one event. Reactions stay below it; one that comes late is told how the question ended."""
+        """Edit a message. Its reactions stay; a person who adds one late is told the outcome."""
         await self._home.sign_in()
         room, event = reading.room_and_event(reference.message)
         await self._home.send(room, messages.edit(view, event, self._words), event, view.stage)
@@ -66,7 +66,7 @@ class Matrix:
         await inbox.connected()
         await self._join(found, inbox)
         if account != self._home.user:
-            # What was said before we came is not for us, unless it is about a message of ours.
+            # Of what was said before the first start, only replies to our messages count.
             await self._take(found, "", inbox)
             since = found.until
             await inbox.keep(f"{self._home.user} {since}")
@@ -79,7 +79,7 @@ class Matrix:
                 await inbox.keep(f"{self._home.user} {since}")
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, and in how many rooms."""
+        """The account's name, and in how many rooms it is."""
         try:
             await self._home.sign_in()
             rooms = await self._home.rooms()
@@ -95,7 +95,7 @@ class Matrix:
         await self._home.close()
 
     async def _take(self, found: Synced, since: str, inbox: Inbox) -> None:
-        """Hand over what was done in every room, in its order; without a beginning, only what is about our messages."""
+        """Hand over the events of every room, in their order; without `since`, only those about our messages."""
         for news in found.rooms:
             missed = await self._home.between(news.room, since, news.cut_at) if since and news.cut_at else []
             for event in (*missed, *news.events):
@@ -135,7 +135,7 @@ class Matrix:
         await self._home.send(to["room"], content, "told", to["id"])
 
     async def _inbound(self, done: reading.Done) -> Inbound | None:
-        """What was done, with the question that it is about; None if it is none of our business."""
+        """What a person did, with the question that it is about; None if it does not concern Upcall."""
         for target in done.targets:
             event, found = await self._question(done.room, target)
             if found is not None:

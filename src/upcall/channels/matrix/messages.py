@@ -1,4 +1,4 @@
-"""What Matrix is sent: a view as plain text, which no client parses, with reactions to choose by.
+"""Renders a view for Matrix: plain text, which no client parses, with reactions for the choices.
 
 Each event of ours carries a mark, so that it is known by its origin and not by its sender: the account may be shared with a person. A question's mark
 has the inquiry's id and what its reactions stand for, by position; that of a line has the event that it is about.
@@ -26,7 +26,7 @@ NUMBERS = tuple(f"{number}\ufe0f\u20e3" for number in range(1, 10))
 
 
 def keys(view: View) -> Sequence[str]:
-    """The reactions that stand for the choices, in their order; none once it is over."""
+    """The reaction of each choice, in their order; none once the question is over."""
     if view.outcome is not None or len(view.questions) != 1:
         return ()
     asked = view.questions[0]
@@ -36,7 +36,7 @@ def keys(view: View) -> Sequence[str]:
 
 
 def seeds(view: View) -> Sequence[str]:
-    """The reactions that are put there for people to join."""
+    """The reactions that Upcall itself adds, for people to click."""
     found = keys(view)
     return found if len(found) <= MOST_SEEDS else ()
 
@@ -48,7 +48,7 @@ def message(view: View, words: Words) -> Content:
 
 
 def edit(view: View, event: str, words: Words) -> Content:
-    """What takes the place of a question; clients that know no edits show how it stands as a message of its own."""
+    """The edit of a question's message; clients without edits show its fallback as a message."""
     return _text(f"* {view.outcome or view.heading}") | {
         "m.new_content": message(view, words),
         "m.relates_to": {"rel_type": "m.replace", "event_id": event},
@@ -57,7 +57,7 @@ def edit(view: View, event: str, words: Words) -> Content:
 
 
 def reaction(event: str, key: str) -> Content:
-    """A reaction for people to join."""
+    """A reaction to a message."""
     return {"m.relates_to": {"rel_type": "m.annotation", "event_id": event, "key": key}, MARK: {ABOUT: event}}
 
 
@@ -89,5 +89,5 @@ def body(view: View, words: Words) -> str:
 
 
 def _text(text: str) -> Content:
-    # Without a list of who is mentioned, clients look for names in the text, which an agent may have written.
+    # Without m.mentions, clients look for names in the text, which may be an agent's.
     return {"msgtype": "m.text", "body": text, "m.mentions": {}}

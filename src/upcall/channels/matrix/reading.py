@@ -13,7 +13,7 @@ from upcall.domain.channel.showing import Given, Inbound, Odd
 
 Event = Mapping[str, Any]
 TYPES = ("m.room.message", "m.sticker", "m.reaction", "m.room.encrypted", "m.room.member")
-"""The events that are asked for."""
+"""The types of events that are read."""
 
 WORDLESS = {"m.audio", "m.file", "m.image", "m.location", "m.video"}
 """The sorts of messages that a person can send and that are no text."""
@@ -43,7 +43,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What one of our own events says of itself."""
+    """The mark in one of our own events."""
 
     inquiry: str = ""
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def done(event: Event, room: str) -> Done | None:
         return Done(id=name, user=user, room=room, targets=(target,), key=_plain(key))
     if kind == "m.room.encrypted":
         return Done(id=name, user=user, room=room, encrypted=True)
-    # An edit is of something that was said before, and an answer is final.
+    # An answer is final, so an edit of it changes nothing.
     wordless = kind == "m.sticker" or content.get("msgtype") in WORDLESS
     if kind not in {"m.room.message", "m.sticker"} or related == "m.replace":
         return None
@@ -147,7 +147,7 @@ def _moment(milliseconds: object) -> float | None:
 
 
 def _plain(key: str) -> str:
-    """A reaction without the mark that it is to be shown as a picture, which not every client sends."""
+    """A reaction without the variation selector, which not every client sends."""
     return key.replace("\ufe0f", "")
 
 
@@ -156,7 +156,7 @@ def _table(value: object) -> Event:
 
 
 def _name(value: object) -> str:
-    """An event's id; nothing for what cannot be one, and that no homeserver would look for."""
+    """An event's id; empty for a value that cannot be one."""
     return value if isinstance(value, str) and value.startswith("$") and len(value) <= LONGEST_NAME else ""
 
 

@@ -59,7 +59,7 @@ class Ntfy(OneWay):
         return Reference(place=place, message=str(sent.get("id", "")))
 
     async def tell(self, reference: Reference, line: str) -> None:
-        """Publish one more line; a click on it opens the address that it ends with, if it does."""
+        """Publish a line; if it ends with an address, a click opens that."""
         link = line.rpartition("\n")[2]
         click = {"click": link} if link.startswith(("https://", "http://")) else {}
         await self._publish({"topic": reference.place, "message": _within(line), **click})
@@ -85,7 +85,7 @@ class Ntfy(OneWay):
         except httpx2.HTTPError as error:
             raise Unavailable(f"ntfy cannot be reached: {type(error).__name__}") from error
         if reply.status_code == BUSY:
-            # It refills a message every five seconds.
+            # ntfy allows one more message every five seconds.
             raise Unavailable("ntfy is busy", after=5.0)
         if reply.status_code >= 500:
             raise Unavailable(f"ntfy cannot do it now: {reply.status_code}")
@@ -108,14 +108,14 @@ def _within(text: str) -> str:
 
 
 def _answers(view: View) -> list[dict[str, object]]:
-    """Buttons that answer by themselves, where there are few enough; what is approved has to be seen first."""
+    """Buttons that answer without opening the page: for up to two options, and never for an approval, which has to be seen whole."""
     asked = view.questions[0]
     if len(view.questions) > 1 or view.approval or asked.multi or not 1 <= len(asked.choices) <= MOST_ANSWERS:
         return []
     address = urlsplit(view.link)
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
-        # The page behind the link takes only what comes from itself, and a message that we wrote does.
+        # The page behind the link accepts only its own origin.
         "Origin": f"{address.scheme}://{address.netloc}",
     }
     # Two labels that begin alike would look alike once cut: their numbers, which the text lists, stand for them.

@@ -55,7 +55,7 @@ def new_key() -> tuple[str, str]:
 
 
 class Push:
-    """Every browser that was allowed to be told."""
+    """Every browser with a subscription."""
 
     capabilities = Capabilities(replies=False, body=1_000_000)
 
@@ -69,7 +69,7 @@ class Push:
         return Reference(place=place, message=f"{view.inquiry}@{place}")
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Put how it stands in the place of what was shown, without a sound. Raises as the port says."""
+        """Replace the notification with the present state, without a sound. Raises as the port says."""
         await self._send(reference.place, payload(view, quiet=True))
 
     async def tell(self, reference: Reference, line: str) -> None:
@@ -126,7 +126,7 @@ class Push:
             )
         except WebPushException as error:
             status = error.status_code or 0
-            # Without a reply it was never sent: what the browser gave us are no keys.
+            # Without a response nothing was sent: the keys of the subscription are invalid.
             if status in GONE or error.response is None:
                 await self._recipients.drop(subscription.endpoint)
             if status == TOO_MANY or status >= THEIR_FAULT:
@@ -142,7 +142,7 @@ class Push:
 
 
 def payload(view: View, *, quiet: bool) -> dict[str, object]:
-    """What is sent of a view."""
+    """The notification of a view."""
     # What an agent wrote stands behind a bar, so that it cannot pass for how a question ended.
     told = view.outcome or ("" if view.secret else f"{BAR} {view.questions[0].text}")
     return {

@@ -1,4 +1,4 @@
-"""The Slack app that Upcall speaks through, as Slack wants to have it described. Nothing of Slack's is needed for it."""
+"""The manifest and the scopes of the Slack app. Does not import the SDK."""
 
 SCOPES = ("chat:write", "im:history", "channels:history", "groups:history")
 LOOK_UP_SCOPE = "im:write"

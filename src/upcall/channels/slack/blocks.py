@@ -33,7 +33,7 @@ PICK, SEND, FORM, FIELD, OWN_WORDS = "pick", "send", "form", "field", "words"
 
 
 def escape(text: str) -> str:
-    """Text for where Slack looks for links and mentions: with these three gone there is none."""
+    """Text in which Slack finds no link and no mention."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -54,14 +54,14 @@ def message(view: View, words: Words) -> list[Block]:
 
 
 def fallback(view: View) -> str:
-    """The same in a line or two, for notifications and readers."""
+    """The text of a message, for notifications and screen readers."""
     asked = (line for question in view.questions for line in plain.barred(question.text))
     text = "\n".join([view.heading, *asked])
     return escape(shortened(inert(view.outcome or text), LONGEST_FALLBACK))
 
 
 def numbered(view: View, words: Words) -> str:
-    """All of it without a block, for where Slack does not take them."""
+    """The whole view as text, where Slack refuses the blocks."""
     return escape(plain.numbered(view, words))
 
 
@@ -172,7 +172,7 @@ def _input(label: str, element: Block) -> Block:
 
 
 def _actions(view: View, elements: Sequence[Block]) -> Block:
-    # A block that changes must not keep its name, or people's screens keep what they had.
+    # Slack clients keep the old content of a block that keeps its id.
     return {"type": "actions", "block_id": f"{view.stage}:do", "elements": list(elements)}
 
 

@@ -59,7 +59,7 @@ ABOUT = "upcall_inquiry"
 LISTED = ("C", "D", "G")
 LOOKED_AT = 100
 LOST_SECONDS = 60.0
-"""How long the SDK may be without a connection before the listener begins anew, which finds out why."""
+"""How long the SDK may be without a connection before the listener starts again, and reports the reason."""
 
 log = logging.getLogger("upcall.channels.slack")
 sdk_log = logging.getLogger("upcall.channels.slack.sdk")
@@ -67,7 +67,7 @@ sdk_log = logging.getLogger("upcall.channels.slack.sdk")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken:
-    """What is left when something was taken: to tell the person, or to have it delivered again."""
+    """What follows a press or a message: `tell` runs after the acknowledgement; `again` asks Slack to repeat the delivery."""
 
     tell: Callable[[], Awaitable[None]] | None = None
     again: bool = False
@@ -88,7 +88,7 @@ class Slack:
         language: str = "en",
         ping: float = 5,
     ) -> None:
-        # What people write is in the SDK's own debug lines.
+        # The SDK's debug lines hold people's messages.
         sdk_log.setLevel(logging.WARNING)
         self._app_token = app_token
         self._signing_secret = signing_secret
@@ -188,7 +188,7 @@ class Slack:
             await client.connect()  # type: ignore[no-untyped-call]
             await _until_lost(client)
         finally:
-            # Untyped as well.
+            # Untyped, as above.
             await client.close()  # type: ignore[no-untyped-call]
 
     async def check(self) -> Sequence[Finding]:
@@ -217,7 +217,7 @@ class Slack:
         return [*report, Finding(ok=True, text="Socket Mode is on")]
 
     async def close(self) -> None:
-        """Let people be told what they were to be told; nothing else is held."""
+        """Wait for the lines that are still being said; no connection is held."""
         await asyncio.gather(*self._telling, return_exceptions=True)
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
@@ -242,7 +242,7 @@ class Slack:
                 return CallbackReply()
 
     async def _write(self, view: View, method: str, **where: Any) -> AsyncSlackResponse:
-        """Have a message show a view: as blocks or, where Slack does not take these, as text with numbers."""
+        """Send or edit a message: as blocks or, where Slack refuses these, as numbered text."""
         plainly: dict[str, Any] = {"parse": "none", "link_names": False}
         content: dict[str, Any] = {"text": blocks.fallback(view), "blocks": blocks.message(view, self._words)}
         try:
@@ -272,7 +272,7 @@ class Slack:
             await self._tell(taken.tell)
 
     def _tell_soon(self, taken: _Taken) -> None:
-        """Slack wants its reply at once, and a person can be told a moment later."""
+        """Run `tell` after the reply to Slack, which is expected at once."""
         if taken.tell is not None:
             task = asyncio.create_task(self._tell(taken.tell))
             self._telling.add(task)
@@ -316,7 +316,7 @@ class Slack:
             await self._whisper(inbound, self._words["form_failed"].format(link=view.page), inbox)
 
     async def _submit(self, payload: Payload, inbox: Inbox) -> dict[str, Any] | None:
-        """What a form's sender is shown: nothing if it counts, or what is wrong with it."""
+        """The reply to a form: None if it counts, otherwise the error to show in it."""
         try:
             async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
                 heard = await inbox.receive(submitted(payload))
@@ -328,7 +328,7 @@ class Slack:
         return {"response_action": "errors", "errors": {first: heard.line}}
 
     async def _whisper(self, inbound: Inbound, line: str, inbox: Inbox, *, alone: bool = False) -> None:
-        """Have something said that only one person sees, beside the message that it is about; or where they are alone with us."""
+        """Have a line said to one person: as an ephemeral message or, with `alone`, as a direct message."""
         message = inbound.message or ""
         thread = message if inbound.words or inbound.odd is Odd.MESSAGE else ""
         to = {"channel": inbound.place, "message": message, "thread": thread}
@@ -349,7 +349,7 @@ class Slack:
         except Refused:
             if not to["message"]:
                 raise
-            # Where nothing can be said to one person alone, it is said in the thread.
+            # Where an ephemeral message is refused, the line is said in the thread.
             await self._call("chat.postMessage", thread_ts=conversation_and_id(to["message"])[1], **said)
 
     async def _call(self, method: str, token: str | None = None, **arguments: Any) -> AsyncSlackResponse:

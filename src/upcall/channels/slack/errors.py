@@ -1,4 +1,4 @@
-"""What Slack's refusals mean for us. Nothing of Slack's is needed for it."""
+"""Translates Slack's errors into the exceptions of the port. Does not import the SDK."""
 
 from upcall.channels.slack.app import SCOPES
 from upcall.ports.channel import FormRefused, Refused, SignedOut, Unavailable
@@ -11,7 +11,7 @@ PASSING = {
     "service_unavailable",
     "team_added_to_org",
 }
-"""What Slack says when the same request may work later."""
+"""Errors after which the same request may work later."""
 
 CREDENTIAL = {
     "account_inactive",
@@ -25,7 +25,7 @@ CREDENTIAL = {
     "token_revoked",
     "two_factor_setup_required",
 }
-"""What Slack says about a token: nothing works before it is replaced, or the app is installed again."""
+"""Errors about the token: nothing works before it is replaced, or the app is installed again."""
 
 RICH = {
     "block_mismatch",
@@ -36,7 +36,7 @@ RICH = {
     "msg_blocks_too_long",
     "unsupported_block_type",
 }
-"""What Slack says about blocks that it does not take."""
+"""Errors about blocks."""
 
 HINTS = {
     "not_in_channel": "invite the app there: /invite @Upcall",
@@ -50,7 +50,7 @@ HINTS = {
 
 
 def failure(said: str, status: int, after: str = "", needed: str = "") -> Refused | Unavailable:
-    """What it means that Slack says this, with the seconds after which it may be asked again and the scope that it needs."""
+    """The exception for an error of Slack; `after` is its Retry-After, `needed` the scope that it misses."""
     if status == 429 or said == "ratelimited":
         return Unavailable("Slack is busy", after=float(after or 1))
     if status >= 500 or said in PASSING or not said:

@@ -20,14 +20,14 @@ Payload = Mapping[str, Any]
 
 SIGNED_SECONDS = 300
 PEOPLE_WRITE = {None, "thread_broadcast", "file_share"}
-"""The sorts of messages that are a person's words; the others are edits, joins and the like."""
+"""Subtypes of messages that a person wrote; the others are edits, joins and the like."""
 
 _LINK = re.compile(r"<(https?://[^|>\s]+)(?:\|[^>]*)?>")
 _MAIL = re.compile(r"<(?:mailto|tel):[^|>]+\|([^>]*)>")
 
 
 def is_signed(callback: Callback, secret: str, now: float) -> bool:
-    """Whether Slack itself has signed these very bytes, a few minutes ago at most."""
+    """Whether the signature of a request is Slack's, and at most five minutes old."""
     timestamp = callback.headers.get("x-slack-request-timestamp", "")
     given = callback.headers.get("x-slack-signature", "")
     if not timestamp.isascii() or not timestamp.isdigit() or abs(now - int(timestamp)) > SIGNED_SECONDS:
@@ -38,7 +38,7 @@ def is_signed(callback: Callback, secret: str, now: float) -> bool:
 
 
 def called_with(callback: Callback) -> Payload:
-    """What Slack has posted, which was checked to be Slack's: JSON, or JSON in the field of a form."""
+    """The payload of a signed request: JSON, or JSON in a form field; empty if it is neither."""
     try:
         text = callback.body.decode()
         if callback.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
@@ -93,7 +93,7 @@ def written(payload: Payload) -> Inbound | None:
         return _reaction(payload, event)
     if event.get("type") != "message" or event.get("subtype") not in PEOPLE_WRITE:
         return None
-    # Our own messages are told by their origin, not by their author.
+    # Messages of apps have a bot_id, our own included.
     if event.get("bot_id") or "user" not in event:
         return None
     thread = event.get("thread_ts")
@@ -129,7 +129,7 @@ def _reaction(payload: Payload, event: Payload) -> Inbound | None:
 
 
 def _field(values: Payload, index: int | None) -> Given:
-    """What is chosen and written in one field; without an index, in the only one there is."""
+    """What is chosen and written in the field of that index; without an index, in the only one."""
     picks: tuple[int, ...] = ()
     words = ""
     for block, fields in values.items():

@@ -107,7 +107,7 @@ class Telegram:
         await self._post(reference.place, messages.line(line), reply_to=reference.message)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Ask Telegram what people did, or have it call us."""
+        """Poll for updates, or set the webhook and wait."""
         if self._secret:
             await self._call(
                 self._bot.set_webhook(self._url, secret_token=self._secret, allowed_updates=HEARD)
@@ -133,7 +133,7 @@ class Telegram:
                 offset = update.update_id + 1
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
-        """An update that Telegram brings; it comes again unless we say that we have it."""
+        """Take an update over the webhook; Telegram repeats one that is not confirmed."""
         given = callback.headers.get(SECRET_HEADER, "")
         if not self._secret or not hmac.compare_digest(given.encode(), self._secret.encode()):
             return CallbackReply(status=403)
@@ -145,7 +145,7 @@ class Telegram:
         return CallbackReply(status=503 if await self._take(done, inbox) else 200)
 
     async def check(self) -> Sequence[Finding]:
-        """Who we are there, and how we hear what people do."""
+        """The bot's name, and how it receives updates."""
         try:
             found = await self._call(self._bot.get_me())
             hook = await self._call(self._bot.get_webhook_info())
@@ -198,7 +198,7 @@ class Telegram:
         return await self._step(press.inbound, press.pressed.state, inbox)
 
     async def _note(self, note: Note, inbox: Inbox) -> Heard:
-        """Words in reply to a message that asks one question after the other are about the one that it is at."""
+        """Take words; in reply to a form, they answer the question that is asked now."""
         if note.form is None or note.inbound.odd is not None:
             return await inbox.receive(note.inbound)
         view = await inbox.view(note.form.inquiry)
@@ -223,7 +223,7 @@ class Telegram:
         return await (inbox.receive(about) if state.step is None else self._step(about, state, inbox))
 
     async def _step(self, inbound: Inbound, state: FormState, inbox: Inbox) -> Heard:
-        """Show what is chosen so far, and the question that is to be answered next."""
+        """Edit the message of a form: show what is chosen so far, and the next question."""
         if not await inbox.knows(inbound.user):
             return Heard(line=self._words["unknown_person"], accepted=False)
         view = await inbox.view(inbound.inquiry or "")
@@ -238,11 +238,11 @@ class Telegram:
             try:
                 await self._edit(inbound.message, content)
             except FormRefused as problem:
-                # All of the questions in plain text, instead of the same one for ever.
+                # Without buttons the form could not go on, so all questions are asked in one text.
                 await self._edit(inbound.message, self._plain(view, problem))
             now = await inbox.view(view.inquiry)
             if now is not None and now.outcome is not None:
-                # It was settled meanwhile, and what we have just shown may have hidden that.
+                # It was settled meanwhile, and this edit may have overwritten the outcome.
                 await self._edit(inbound.message, messages.message(now, self._words))
         except messages.TooLong:
             return Heard(line=self._words["too_long"], accepted=False)
@@ -252,7 +252,7 @@ class Telegram:
         return Heard(line="", accepted=True)
 
     def _plain(self, view: View, problem: FormRefused) -> Content:
-        """A view without anything to press, where Telegram does not take it as it was."""
+        """A view as numbered text, where Telegram refuses its entities or buttons."""
         if view.ref != self._last_plain:
             # The announcement and its completion are refused alike, and said once.
             log.warning("%s is sent to Telegram as plain text: %s", view.ref, problem)
@@ -312,7 +312,7 @@ class Telegram:
                 raise
 
     async def _toast(self, press: Press, line: str, inbox: Inbox) -> None:
-        """Acknowledge a press; what there is to say is shown until the person has read it, or else said in the chat."""
+        """Acknowledge a press, with its line in an alert; if that fails, the line is said in the chat."""
         text = shortened(line, messages.LONGEST_TOAST)
         try:
             await self._call(
@@ -336,7 +336,7 @@ def _line(name: str, place: str, reply_to: str, text: str) -> Line:
 
 
 def _understood(update: Update) -> Press | Note | Command | None:
-    """What a person did; None as well for what cannot be read."""
+    """What a person did; None also for an update that cannot be read."""
     try:
         return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
     except Exception:

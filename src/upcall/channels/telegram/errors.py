@@ -1,4 +1,4 @@
-"""What Telegram's refusals mean: later, never, not in this form, or not with this token."""
+"""Translates Telegram's errors: try later, never, not in this form, or not with this token."""
 
 import re
 
@@ -27,11 +27,11 @@ HINTS = {
     "Not Found": "bot_token is the one that @BotFather has given you",
 }
 RICH = re.compile(r"entit|button|keyboard|reply.?markup", re.IGNORECASE)
-"""What Telegram's refusals are about that are not about the text."""
+"""Matches errors about entities and buttons, and not about the text."""
 
 
 def failure(error: AiogramError) -> Refused | Unavailable:
-    """What a refusal of Telegram's means for us."""
+    """The exception of the port for an error of Telegram."""
     said = error.message if isinstance(error, TelegramBadRequest | TelegramForbiddenError) else str(error)
     match error:
         case TelegramRetryAfter():

@@ -1,4 +1,4 @@
-"""What Telegram is sent: a view as text, entities and buttons. Nothing is parsed, so nothing can be hidden in it.
+"""Renders a view for Telegram: text, entities and buttons. Telegram parses nothing in it.
 
 Telegram itself looks for names, commands, tags and addresses in any text, except in code. So agent text stands
 in blocks of code, which no line of ours does, and what else comes from elsewhere is marked as code where something would
@@ -30,13 +30,13 @@ LONGEST = 4096
 LONGEST_TOAST = 200
 MOST_ENTITIES = 100
 MOST_MARKS = 8
-"""How many stretches of one text are marked each for itself; of more, everything from the first to the last."""
+"""Up to how many links and names of one text are marked separately; with more, one mark spans all of them."""
 
 NUMBERS_IN_A_ROW = 5
 LONGEST_OUTCOME = 3000
 SEVERAL = {Control.CHECKBOXES, Control.MULTI_SELECT}
 QUOTED, FRAMED = "blockquote", "pre"
-"""People's own words, and what an agent wrote: one is never taken for the other."""
+"""The entities of people's own words and of agent text, by which they are told apart."""
 
 _FOUND = re.compile(
     r"(?<!\w)[@#$/]\w\S*"  # names, tags, commands
@@ -52,7 +52,7 @@ class TooLong(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A stretch of text that looks different; places are counted in UTF-16."""
+    """A formatted range of a text, counted in UTF-16."""
 
     kind: str
     offset: int
@@ -61,7 +61,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """Something to press."""
+    """A button of the inline keyboard."""
 
     text: str
     data: str
@@ -78,19 +78,19 @@ class Content:
 
 @dataclass(slots=True)
 class _Page:
-    """A text as it grows."""
+    """A text with its entities, while it is built."""
 
     text: str = ""
     entities: list[Entity] = field(default_factory=list)
 
     def add(self, text: str, kind: str = "") -> None:
-        """A text of ours, or one that looks like a kind of entity."""
+        """Append a text, as an entity of a kind if one is given."""
         if kind and text:
             self.entities.append(Entity(kind=kind, offset=units(self.text), length=units(text)))
         self.text += text
 
     def add_found(self, text: str, kind: str = "") -> None:
-        """A text with something of others in it: what Telegram would find there is marked as code."""
+        """Append a text that holds names from outside: what Telegram would link in it is marked as code."""
         begin = units(self.text)
         self.add(text, kind)
         places = [found.span() for found in _FOUND.finditer(text)]
@@ -102,7 +102,7 @@ class _Page:
 
 
 def excerpt(text: str, offset: int, length: int) -> str:
-    """The stretch of a text that an entity is about."""
+    """The part of a text that an entity covers."""
     return text.encode("utf-16-le")[2 * offset : 2 * (offset + length)].decode("utf-16-le", "replace")
 
 
@@ -168,7 +168,7 @@ def _page(view: View, state: FormState) -> _Page:
 
 
 def _hint(view: View, state: FormState, words: Words) -> str:
-    """What can be done beside pressing; of several questions, with the one that is asked now."""
+    """The hint below the buttons; in a form, for the question that is asked now."""
     if not view.form:
         return view.hint
     question = view.questions[state.step or 0]
@@ -194,7 +194,7 @@ def _add_question(page: _Page, question: Asked, number: int | None, given: Given
     if given.words:
         page.add_found(given.words, QUOTED)
     else:
-        # A person who writes a program of their own can press what was never shown.
+        # A client of one's own can press what was never shown.
         chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
         page.add_found("✓ " + ", ".join(chosen))
 
@@ -231,7 +231,7 @@ def _rows(view: View, state: FormState, words: Words) -> Iterator[tuple[Button, 
 
 
 def _steps(view: View, state: FormState, words: Words, *, several: bool) -> Iterator[Button]:
-    """The row below the choices: back, where we are, and on."""
+    """The last row of a keyboard: back, the position in the form, next."""
     step, count = state.step or 0, len(view.questions)
     if view.form:
         if step:

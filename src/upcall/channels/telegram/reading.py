@@ -32,12 +32,12 @@ WORDLESS = {
     "video_note",
     "voice",
 }
-"""What a person can send that is no text."""
+"""The fields of messages without text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """A button that was pressed: the query that wants to be acknowledged, and what the button stands for."""
+    """A press: the id of the query that has to be acknowledged, and the data of the button."""
 
     query: str
     inbound: Inbound
@@ -139,7 +139,7 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
 
 
 def _odd(message: Payload) -> Odd | None:
-    """What has no words, unless it is about the chat itself."""
+    """Whether a message without words is from a person, and not about the chat itself."""
     return Odd.MESSAGE if WORDLESS & message.keys() else None
 
 
@@ -150,7 +150,7 @@ def _place(message: Payload) -> str:
 
 
 def _form(message: Payload) -> Pressed | None:
-    """What is chosen so far in a message that asks one question after the other."""
+    """The form that a message shows; None if it shows none."""
     for row in message.get("reply_markup", {}).get("inline_keyboard", []):
         for button in row:
             pressed = pressed_in(str(button.get("callback_data", "")), _quoted(message))
@@ -160,7 +160,7 @@ def _form(message: Payload) -> Pressed | None:
 
 
 def _quoted(message: Payload) -> list[str]:
-    """The words that people have written so far, which stand in the message."""
+    """The words that the message of a form holds."""
     text = str(message.get("text", ""))
     return [
         excerpt(text, entity["offset"], entity["length"])

@@ -1,4 +1,4 @@
-"""A program of your own as a channel: it is sent what is asked, signed, and sends what people answer, signed the same way.
+"""A program of your own as a channel: Upcall sends it signed questions, and it sends signed answers.
 
 It is sent to the address in the settings and nowhere else: nothing that is asked or answered leads anywhere, and no
 redirect is followed.
@@ -37,10 +37,10 @@ CAPABILITIES = Capabilities(
 SECONDS = 15.0
 TOO_MANY = 429
 LATER = {408, 425, TOO_MANY}
-"""What is said where the same request may work later."""
+"""Statuses after which the same request may work later."""
 
 NOT_LET_IN = {401, 403, 407}
-"""What is said about the signature, and not about what was sent."""
+"""Statuses that are about the signature, and not about what was sent."""
 
 LONGEST_NAME = 200
 EXAMPLE = '{"inquiry": "…", "answers": [["Redis"]], "user": "U1"}'
@@ -51,7 +51,7 @@ class NotUnderstood(Exception):
 
 
 class Webhook:
-    """One address that is sent what happens, and that may send what people do."""
+    """One address that receives questions, and may send answers."""
 
     capabilities: Capabilities = CAPABILITIES
 
@@ -68,7 +68,7 @@ class Webhook:
         return Reference(place=place, message=name)
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Send how a question stands now."""
+        """Send the present state of a question."""
         data = {"message": reference.message, "place": reference.place, **_document(view)}
         name = f"{reference.message}_{view.stage.replace(':', '-')}"
         await self._send(name, "inquiry.updated", data)
@@ -79,7 +79,7 @@ class Webhook:
         await self._send(f"{reference.message}_{secrets.token_hex(4)}", "inquiry.reminded", data)
 
     async def listen(self, inbox: Inbox) -> None:
-        """Nothing but to wait: the program calls us."""
+        """Wait: the program calls us."""
         await inbox.connected()
         await asyncio.Event().wait()
 
@@ -123,7 +123,7 @@ class Webhook:
         if 200 <= status < 300:
             return
         if status >= 500 or status in LATER:
-            # Who is busy is waited for, and who is down is not: the next route is taken meanwhile.
+            # With Retry-After the worker waits; without it, the question takes the next route meanwhile.
             said = response.headers.get("retry-after", "") if status == TOO_MANY else ""
             raise Unavailable(f"it says {status}", after=_after(said))
         if status in NOT_LET_IN:
@@ -132,7 +132,7 @@ class Webhook:
 
 
 def _document(view: View) -> dict[str, object]:
-    """What is shown, as it is sent."""
+    """A view as JSON."""
     return {
         "inquiry": view.inquiry,
         "ref": view.ref,

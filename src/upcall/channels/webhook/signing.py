@@ -13,7 +13,7 @@ VERSION = "v1"
 
 
 def key_in(secret: str) -> bytes:
-    """The key that a secret stands for: base 64 behind `whsec_`, or else its letters.
+    """The key in a secret: base 64 behind `whsec_`, otherwise the text itself.
 
     Raises:
         ValueError: if what is behind `whsec_` is not base 64.
@@ -27,7 +27,7 @@ def key_in(secret: str) -> bytes:
 
 
 def headers(key: bytes, name: str, at: float, body: bytes) -> dict[str, str]:
-    """The headers that a request leaves with."""
+    """The headers of a request that we send."""
     moment = str(int(at))
     return {
         "webhook-id": name,

@@ -1,4 +1,4 @@
-"""The few calls of Meta's Graph API that WhatsApp takes, and what its refusals mean."""
+"""The calls of Meta's Graph API that the channel needs, and the meaning of its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,16 +11,16 @@ PRODUCTION = "https://graph.facebook.com/v24.0"
 CALL_SECONDS = 8.0
 BUSY_SECONDS = 5.0
 BUSY = {4, 80007, 130429, 131056}
-"""Too much at once, for the app, the account, the number or the person."""
+"""Rate limits of the app, the account, the number or the person."""
 
 PASSING = {1, 2, 131000, 131016, 131048, 131057, 133004, 133005, 133016}
-"""What WhatsApp says when the same request may work later."""
+"""Errors after which the same request may work later."""
 
 CREDENTIAL = {3, 10, 102, 190, *range(200, 300), 131005, 131031, 131042, 131045, 133010}
-"""What WhatsApp says about the token, its rights or the account: nothing works before that is mended."""
+"""Errors about the token, its permissions or the account: nothing works before that is mended."""
 
 INVALID = {100, 131008, 131009}
-"""What WhatsApp says about a message that is not of the form that it takes."""
+"""Errors about the form of a message."""
 
 WINDOW_OVER = 131047
 HINTS = {
@@ -64,7 +64,7 @@ class Graph:
         return await self._call("POST", path, {}, body)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def _call(
@@ -96,7 +96,7 @@ class Graph:
 def failure(
     code: int, details: str, *, passing: bool = False, busy: bool = False, signed_out: bool = False
 ) -> Refused | Unavailable:
-    """What an error of WhatsApp's means for us, told at once or in a receipt."""
+    """The exception of the port for an error of WhatsApp, in a response or in a receipt."""
     if busy or code in BUSY:
         return Unavailable("WhatsApp is busy", after=BUSY_SECONDS)
     said = f"{code} {details}".strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""WhatsApp through Meta's Cloud API: we call it, and it calls us with what people do.
+"""WhatsApp through Meta's Cloud API: messages are sent with calls, and callbacks deliver what people do.
 
 Messages cannot be changed there, so what became of a question is said in reply to it. That a message was taken does not mean
 that it was sent: a receipt says so, and it is waited for.
@@ -28,7 +28,7 @@ from upcall.ports.channel import Callback, CallbackReply, FormRefused, Inbox, Li
 from upcall.ports.json_reading import read_json
 
 RECORD_SECONDS = 60.0
-"""How long it takes at most until a message that was taken is on record, here or at another daemon."""
+"""How long it takes at most until a message is on record, at this daemon or another one."""
 
 PHONE = re.compile(r"[0-9]{5,20}")
 USER = re.compile(r"[A-Z]{2}\.[A-Za-z0-9.]+")
@@ -79,7 +79,7 @@ class WhatsApp:
         return None if found is None else Reference(place=place, message=found)
 
     async def refresh(self, reference: Reference, view: View) -> None:
-        """Say what has become of a question, in reply to it."""
+        """Say the outcome or the progress of a question, in reply to it."""
         line = view.outcome or view.progress
         if line:
             await self.tell(reference, line)
@@ -94,7 +94,7 @@ class WhatsApp:
         await asyncio.Event().wait()
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
-        """What Meta brings; it comes again unless we say that we have it."""
+        """Take a callback of Meta, which repeats it unless the reply is a success."""
         if callback.method == "GET":
             return self._verified(callback.query)
         if not self._signed(callback):
@@ -115,7 +115,7 @@ class WhatsApp:
         return CallbackReply(status=503 if any(again) else 200)
 
     async def check(self) -> Sequence[Finding]:
-        """Which number we are, and where we are called."""
+        """The number, and the address that Meta has to call."""
         try:
             found = await self._graph.get(self._number, fields="display_phone_number,verified_name")
         except (Refused, Unavailable) as problem:
@@ -134,7 +134,7 @@ class WhatsApp:
         await self._graph.close()
 
     def _verified(self, query: Mapping[str, str]) -> CallbackReply:
-        """Meta asks once whether the address is ours, with a word that we have agreed on."""
+        """Reply to Meta's verification of the address, if it knows the verify token."""
         given = query.get("hub.verify_token", "").encode()
         if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(given, self._verify_token):
             return CallbackReply(status=403)
@@ -174,7 +174,7 @@ class WhatsApp:
         if heard.line and not heard.again:
             name = inbound.id.partition(":")[2]
             if inbound.odd is Odd.REACTION:
-                # A reaction cannot be quoted; what it was to can.
+                # A reaction cannot be quoted, so the message that it belongs to is.
                 name = inbound.message or ""
             to = {"place": inbound.place, "quoting": name}
             try:
@@ -198,7 +198,7 @@ class WhatsApp:
             return await self._post(tag.place, messages.tagged(messages.template(view, name, language), tag))
 
     async def _asked(self, view: View, tag: Tag) -> str:
-        """Send a question; where what there is to press does not fit or is not taken, as text with numbers."""
+        """Send a question; where its controls do not fit or are refused, as numbered text."""
         body: messages.Body = {}
         try:
             body = messages.message(view, self._words)
@@ -210,7 +210,7 @@ class WhatsApp:
         return await self._sent(messages.message(plain(view, self._words), self._words), tag)
 
     async def _sent(self, content: messages.Body, tag: Tag) -> str:
-        """Send a message, and see whether it went out."""
+        """Send a message, and wait for its receipt."""
         name = await self._post(tag.place, messages.tagged(content, tag))
         receipt = await self._receipts.first(name)
         if receipt is not None and receipt.code:

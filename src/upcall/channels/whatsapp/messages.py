@@ -1,4 +1,4 @@
-"""What WhatsApp is sent: a view as text, with buttons or a list where its text is short enough for them.
+"""Renders a view for WhatsApp: text, with buttons or a list where the text is short enough for them.
 
 The limits are WhatsApp's, counted in UTF-16. On the wire an option is a position, never a label. WhatsApp makes some
 signs in a text bold and the like and hides them, so agent text is set as code, where it does not, and so
@@ -30,11 +30,11 @@ _APART = "\u200b"
 
 
 class Unshowable(Exception):
-    """It cannot be shown as it is, with the reason."""
+    """A view that cannot be shown; the message says why."""
 
 
 class TooMuchToPress(Unshowable):
-    """It leaves no room for anything to press."""
+    """A text that is too long for buttons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Tag:
 
 
 def fenced(text: str) -> str:
-    """Text to the letter, in a block that it cannot leave: no two backticks of its own, or it and the fence, touch."""
+    """Text in a code block that it cannot close: its own backticks are kept apart, from each other and from the fence."""
     inner = _BACKTICKS.sub(f"`{_APART}", text)
     # WhatsApp takes three backticks for a fence only where there is something to be seen beside them.
     before = _APART if inner[:1] in {"`", ""} or inner[0].isspace() else ""

@@ -25,7 +25,7 @@ class Receipt:
 
 
 def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
-    """What became of messages that went out from a number."""
+    """The receipts of messages that a number sent."""
     for value in _values(payload, number):
         for status in value.get("statuses", []):
             problems = status.get("errors") or [{}] if status.get("status") == "failed" else []
@@ -44,7 +44,7 @@ def receipts(payload: Payload, number: str) -> Iterator[Receipt]:
 
 
 def done(payload: Payload, number: str) -> Iterator[Inbound]:
-    """What people did who wrote to a number."""
+    """What people did who wrote to a number: presses, words, reactions."""
     for value in _values(payload, number):
         for message in value.get("messages", []):
             inbound = _inbound(message, value.get("contacts", []))
@@ -53,7 +53,7 @@ def done(payload: Payload, number: str) -> Iterator[Inbound]:
 
 
 def _values(payload: Payload, number: str) -> Iterator[Payload]:
-    """What is about one of our numbers; an app may have several."""
+    """The values of a payload that are about a number; an app may have several."""
     for entry in payload.get("entry", []):
         for change in entry.get("changes", []):
             value = change.get("value", {})

@@ -11,7 +11,7 @@ from upcall.channels.whatsapp.messages import Tag
 from upcall.channels.whatsapp.reading import Receipt
 
 RECEIPT_SECONDS = 5.0
-"""How long a receipt is waited for. Without one, that the message was taken has to do."""
+"""How long a receipt is waited for. Without one, the message counts as sent."""
 
 REMEMBERED = 1000
 Name = TypeVar("Name")
@@ -41,7 +41,7 @@ class Receipts:
             self._sending.discard(tag.attempt)
 
     def note(self, receipt: Receipt) -> bool:
-        """Keep a receipt. Whether it is for a sender in this process, which then records what became of the message."""
+        """Keep a receipt. Returns whether a sender in this process is waiting for it, and will record it."""
         _keep(self._latest, receipt.message, receipt)
         awaited = self._awaited.get(receipt.message)
         if awaited is not None and not awaited.done():

@@ -68,6 +68,10 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> Non
                     picker.note = _do(client, deed)
                     told.append(picker.note)
                     picker.refresh(_waiting(client), done=deed.inquiry["id"])
+                    # Keys typed ahead were meant for the question that is settled now, and not for the next one.
+                    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+                    unread = b""
+                    break
         if news in ready:
             os.read(news, 4096)
             _take_in(client, picker)

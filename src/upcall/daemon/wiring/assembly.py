@@ -30,7 +30,7 @@ from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
 from upcall.home.files import Home
 from upcall.presets.label_cards import card_label
-from upcall.runs.service import Runs
+from upcall.runs.service import RunService
 from upcall.web.api.sign_in_links import sign_in_path
 from upcall.web.app import WebSettings, create_app
 
@@ -46,7 +46,7 @@ class Assembly:
     broker: Broker
     pipes: PipeServer
     files: FileDoor
-    runs: Runs
+    runs: RunService
     dispatch: Dispatch
     access: Access
     public_url: str

@@ -7,8 +7,9 @@ from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.config.settings import Config
 from upcall.daemon.wiring.runs import runner_name
+from upcall.domain.roles import Caller, Role
 from upcall.doors.files.door import FileDoor
-from upcall.doors.mcp.late import LateDoor
+from upcall.doors.mcp.lazy import LazyDoor
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.native import DeskFor
 from upcall.doors.pipe.server import PipeServer
@@ -16,7 +17,6 @@ from upcall.home.files import Home
 from upcall.http.gate import Gate, most_connections
 from upcall.presets.token_in_path import token_routes
 from upcall.runs.book import Book
-from upcall.runs.groups import GroupRuns
 
 
 def agent_tools(broker: Broker, config: Config, desk_for: DeskFor, runner: str) -> Tools:
@@ -37,9 +37,9 @@ def pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
     return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
 
 
-def mcp_door(tools: Tools, access: Access, config: Config) -> LateDoor:
+def mcp_door(tools: Tools, access: Access, config: Config) -> LazyDoor:
     """MCP over HTTP."""
-    return LateDoor(
+    return LazyDoor(
         tools,
         access,
         replica=config.replica,
@@ -51,8 +51,17 @@ def mcp_door(tools: Tools, access: Access, config: Config) -> LateDoor:
 def file_door(home: Home, config: Config, broker: Broker, tools: Tools) -> FileDoor:
     """The folders of containers without network."""
     agents = {settings.group: name for name, settings in config.agents.items() if settings.group}
-    groups = GroupRuns(Book(broker.store, broker.now), runner_name(home), agents)
-    return FileDoor(tools, broker.collect, file_roots(home, config), asker=groups.asker)
+    book = Book(broker.store, runner_name(home), broker.now)
+
+    async def asker(group: str) -> Caller | None:
+        """The newest live run of the group's agent, the agent without a run, or None for a group without an agent."""
+        agent = agents.get(group)
+        if agent is None:
+            return None
+        run = await book.newest_alive(agent)
+        return Caller(name=agent, role=Role.AGENT) if run is None else run.caller
+
+    return FileDoor(tools, broker.collect, file_roots(home, config), asker=asker)
 
 
 def file_roots(home: Home, config: Config) -> list[Path]:

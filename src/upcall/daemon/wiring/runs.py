@@ -14,37 +14,40 @@ from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Run
 from upcall.home.files import Home
 from upcall.presets.work_tree_server import work_tree
-from upcall.runs.process.preparing import Premises
-from upcall.runs.service import Runs, Terms
+from upcall.runs.process.host import RunHost, RunSettings
+from upcall.runs.service import RunService
 
 
 def supervised_runs(
     home: Home, config: Config, url: str, broker: Broker, access: Access, held: ConnectedSessions
-) -> Runs:
+) -> RunService:
     """The runs of one home."""
 
     def run_desk(run: Run) -> ApprovalDesk:
         return desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
 
-    premises = Premises(
-        home=home,
-        url=url,
-        runner=runner_name(home),
-        agents=lambda name: agent_named(name, config.agents, config.marker),
-        desks=run_desk,
-        wait=config.block_timeout,
+    settings = RunSettings(
+        limit=config.runs.limit,
+        permission=lambda name: Permission(config.permission_of(name)),
+        arguments=lambda name: config.agent(name).arguments,
         resume_message=config.resume_message,
         advice=config.advice,
         aliases=config.tool_aliases,
         server=config.work_tree_server,
-        furniture=lambda name: work_tree(config, url, config.agent(name).adapter or name),
+        wait=config.block_timeout,
     )
-    terms = Terms(
-        limit=config.runs.limit,
-        permission=lambda name: Permission(config.permission_of(name)),
-        arguments=lambda name: config.agent(name).arguments,
+    host = RunHost(
+        home=home,
+        url=url,
+        runner=runner_name(home),
+        settings=settings,
+        access=access,
+        agents=lambda name: agent_named(name, config.agents, config.marker),
+        desks=run_desk,
+        held=held,
+        folder_setup=lambda name: work_tree(config, url, config.agent(name).adapter or name),
     )
-    return Runs(premises, broker, access, terms, held)
+    return RunService(host, broker)
 
 
 def runner_name(home: Home) -> str:

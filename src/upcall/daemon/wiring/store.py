@@ -7,7 +7,7 @@ from upcall.config.settings import Config
 from upcall.domain.errors import InvalidSetting
 from upcall.home.files import Home
 from upcall.ports.store import Store
-from upcall.stores.sqlite.lost import refuse_lost, remember
+from upcall.stores.sqlite.lost_database import refuse_lost, remember
 from upcall.stores.sqlite.store import SqliteStore
 
 

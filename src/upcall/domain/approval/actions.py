@@ -70,7 +70,7 @@ def digest(action: Action) -> str:
 
 
 def exactly(action: Action) -> str:
-    """What recognises the same action when it comes again; a remark in a shell's call does not make it another."""
+    """The digest of an action, to recognise it when it comes again; a comment in a shell call does not change it."""
     if command_in(action) is None:
         return digest(action)
     without = {name: value for name, value in action.input.items() if name not in COMMENTS}
@@ -93,7 +93,7 @@ def size(action: Action, most: int = MOST_SHOWN) -> int:
 
 
 def approval(action: Action) -> Draft:
-    """What a person is asked about an action.
+    """The approval that asks a person about an action.
 
     Raises:
         InvalidInquiry: if there is no way to show it whole.

@@ -16,7 +16,7 @@ KIND = "denial"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """What the agent was told, by which inquiry, and until when that stands."""
+    """A denial: its inquiry, the text that the agent was told, and its deadline."""
 
     reason: str
     inquiry: str
@@ -24,17 +24,17 @@ class Denial:
 
 
 def session_key(agent: str, session: str) -> str:
-    """What the denials of one session have in common."""
+    """The state of the records of one session's denials."""
     return _hash(agent, session)
 
 
 def denial_key(agent: str, session: str, digest: str) -> str:
-    """Where the denial of an action is kept."""
+    """The key of the record of a denial."""
     return _hash(agent, session, digest)
 
 
 def remembered(change: Change, reason: str) -> Effects:
-    """What is kept of a step that denied an action."""
+    """The record that a step with a denial adds."""
     inquiry = change.inquiry
     if inquiry.subject is None or not _is_denied(inquiry):
         return NOTHING

@@ -39,7 +39,7 @@ _HARMLESS = actions.COMMENTS | {"command", "cmd", "timeout", "run_in_background"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is allowed: every condition that it has is to be met. `shown` says what it was made from.
+    """A rule allows an action that meets all its conditions. `shown` is the action that it was made from.
 
     `options` are those of the command that was approved: a command that begins with the prefix has no others.
     """
@@ -187,7 +187,7 @@ def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: fl
 
 
 def remembering(change: Change, wanted: Remember, *, name: str, by: str, now: float) -> Effects:
-    """What is written with an approval that is to be remembered.
+    """The rule record that is written with an approval.
 
     Raises:
         InvalidRequest: if it is not an approval, needs more people, or no rule can be made of it.

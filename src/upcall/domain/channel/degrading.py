@@ -67,7 +67,7 @@ def plain(shown: View, words: Words) -> View:
 
 
 def _by_hand(asked: Sequence[Asked], words: Words, *, approval: bool) -> str:
-    """How a question is answered in nothing but words."""
+    """The hint that says how to answer a question in words."""
     if approval:
         return words["reply.approval"]
     if len(asked) > 1:
@@ -93,7 +93,7 @@ def stage(inquiry: Inquiry) -> str:
 
 
 def _offered(inquiry: Inquiry, can: Capabilities, words: Words) -> Capabilities:
-    """What there is to press for an inquiry.
+    """The buttons and menus of an inquiry.
 
     Nothing where its text leaves no room for that, or where several questions would each need something of their own.
     """
@@ -105,7 +105,7 @@ def _offered(inquiry: Inquiry, can: Capabilities, words: Words) -> Capabilities:
 
 
 def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View:
-    """All of it, however long."""
+    """The whole question, of any length."""
     several = len(inquiry.questions) > 1
     form = several and len(inquiry.questions) <= can.form
     approval = inquiry.kind is Kind.APPROVAL

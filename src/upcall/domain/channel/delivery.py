@@ -1,4 +1,4 @@
-"""Proof that an inquiry was shown somewhere: which message, since when, and what went wrong."""
+"""Delivery records: which message shows an inquiry, since when, and what went wrong."""
 
 from dataclasses import dataclass, replace
 
@@ -56,12 +56,12 @@ class Delivery:
 
 
 def key(inquiry: str, place: Place) -> str:
-    """What the record of a delivery is called."""
+    """The key of the record of a delivery."""
     return f"{inquiry}:{place.name}"
 
 
 def message_key(channel: str, message: str) -> str:
-    """What the record of a message is called."""
+    """The key of the record of a message."""
     return f"{channel}:{message}"
 
 
@@ -90,7 +90,7 @@ def record(delivery: Delivery) -> Record:
 
 
 def message_record(delivery: Delivery, message: str) -> Record:
-    """What leads from a message to its inquiry."""
+    """The record that leads from a message to its inquiry."""
     place = delivery.place
     return Record(
         kind=MESSAGE,
@@ -113,7 +113,7 @@ def waiting_record(delivery: Delivery) -> Record:
 
 
 def heard_key(channel: str, inbound: str) -> str:
-    """What the record of words that were heard is called."""
+    """The key of the record of words that were heard."""
     return f"{channel}:{inbound}"
 
 

@@ -50,7 +50,7 @@ class Quiet:
     begin: int
     end: int
     zone: tzinfo | None = None
-    """Where; None is the machine's own."""
+    """The time zone; None is the machine's own."""
 
     def until(self, now: float) -> float:
         """When it is over, or `now` if it is not quiet."""
@@ -99,7 +99,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """All routes of an installation, and all channels, those included to which no route leads any more.
+    """All routes of an installation, and all its channels, with those that no route leads to any more.
 
     `inbox` is whether the web inbox counts as a place where people see what is asked.
     """
@@ -113,7 +113,7 @@ class Routing:
         return [route for route in self.routes if route.fits(inquiry)]
 
     def consequences(self, change: Change) -> Effects:
-        """What is to be done in channels after a step of an inquiry, written in the same transaction."""
+        """The jobs for channels after a step of an inquiry, written in the same transaction."""
         inquiry, at = change.inquiry, change.happening.at
         if inquiry.is_queued:
             return NOTHING

@@ -1,4 +1,4 @@
-"""What a channel is given to show, and what it hands back: the values between the core and every channel.
+"""The values between the core and every channel: what a channel shows, and what it hands back.
 
 Nothing here knows a vendor. A channel says what it can do, the core decides what is shown with that, and on the wire
 there is only an inquiry's id and the positions of options.
@@ -108,7 +108,7 @@ class View:
     outcome: str | None = None
     agent: str = ""
     asker: str = ""
-    """What the agent is called where people read it."""
+    """The name of the agent for people."""
     run: int | None = None
     secret: bool = False
     """Whether neither its words nor its answer belong where others may look over a shoulder."""
@@ -180,7 +180,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a check of a channel found out."""
+    """One finding of a check of a channel."""
 
     ok: bool
     text: str

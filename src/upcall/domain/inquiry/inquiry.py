@@ -1,4 +1,4 @@
-"""What is asked, by whom, and how it ended: the values that everything else passes around."""
+"""The inquiry: its questions, its origin, its state and its answer."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +12,7 @@ LOCAL_AGENT = "local"
 
 
 class Kind(StrEnum):
-    """What sort of input an inquiry wants."""
+    """The kind of input that an inquiry asks for."""
 
     TEXT = "text"
     APPROVAL = "approval"
@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One thing a person is asked; `custom` allows an answer in their own words."""
+    """One question to a person; `custom` allows an answer in their own words."""
 
     text: str
     header: str = ""
@@ -86,7 +86,7 @@ class Origin:
 
     @property
     def asker(self) -> str:
-        """Who asks, for people to read: all sessions of one's own have the same name, so these are told by what they are."""
+        """The asker's name for people: sessions of the owner share one name, so the name of their program is shown instead."""
         if self.agent != LOCAL_AGENT or not self.client:
             return self.agent
         folder = (self.workspace or "").rstrip("/").rpartition("/")[2]
@@ -244,7 +244,7 @@ class Inquiry:
 
     @property
     def votes(self) -> tuple[Closing, ...]:
-        """Who has approved, the one who settled it included."""
+        """The people who approved, including the one who settled it."""
         match self.state:
             case Open(votes=votes):
                 return votes
@@ -255,13 +255,13 @@ class Inquiry:
 
     @property
     def state_name(self) -> str:
-        """What the state is called outside, such as `open` or `answered`."""
+        """The public name of the state, such as `open` or `answered`."""
         return STATE_NAMES[type(self.state)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One atomic step: the inquiry as it shall be, what the log says of it, and what else is written with it."""
+    """One atomic step: the new inquiry, its event, and the effects that are written with it."""
 
     inquiry: Inquiry
     happening: Happening

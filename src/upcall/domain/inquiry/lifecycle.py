@@ -34,7 +34,7 @@ RELEASE_AFTER = 5.0
 """Seconds after an answer in which the agent may show that it has it, before the next one in line is asked."""
 
 ACTIVATED = "activated"
-"""What the log says when the turn of a queued inquiry has come."""
+"""The type of the event when the turn of a queued inquiry has come."""
 
 INPUT_TIMEOUT = "input_timeout"
 """The reason of an inquiry that failed because no answer came in time."""

@@ -1,4 +1,4 @@
-"""What an agent's program is told, and what it is seen to do: the values that adapters deal in.
+"""The values of adapters: what an agent's program is started with, and what its output reports.
 
 An adapter describes commands and reads output. Processes are started by the supervisor.
 """
@@ -36,7 +36,7 @@ class Door:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What to do, where, and how freely.
+    """A task for a program: the prompt, the folder and the permission mode.
 
     `session` is a fresh uuid for programs that let us choose their session's id; `arguments` are further ones
     of the program, given by the person who started the run.
@@ -114,7 +114,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What was used since this was last said; None where the program does not say."""
+    """Usage since the last report; None where the program does not report it."""
 
     cost: float | None = None
     input_tokens: int | None = None
@@ -163,7 +163,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
-    """What a process has said that decides how its run stands once it has ended; each is None until it is said."""
+    """The last reports of a process, which decide the state of its run after its end; None until one comes."""
 
     finished: Finished | None = None
     deferred: Deferred | None = None

@@ -28,22 +28,22 @@ _PLACE = re.compile(r"\{(question|answer)\}")
 
 
 def job_id(inquiry: Inquiry) -> str:
-    """What the resume job of an inquiry is called."""
+    """The id of the resume job of an inquiry."""
     return f"{RESUME}:{inquiry.id}"
 
 
 def subject(run: int) -> str:
-    """What the resume jobs of a run are about."""
+    """The subject of the resume jobs of a run."""
     return f"run:{run}"
 
 
 def subject_of(origin: Origin) -> str:
-    """What the resume job of an inquiry is about: its run, or the session that was not started by us."""
+    """The subject of an inquiry's resume job: its run, or the session that a person started."""
     return session_subject(origin.program, origin.session) if origin.run is None else subject(origin.run)
 
 
 def session_subject(program: str, session: str) -> str:
-    """What the resume jobs of a session are about."""
+    """The subject of the resume jobs of a session."""
     return f"session:{program}:{session}"
 
 
@@ -113,7 +113,7 @@ def _is_answered_in(inquiry: Inquiry, text: str) -> bool:
 
 
 def message(settled: Sequence[Inquiry], still_open: Sequence[Inquiry] = (), *, template: str = "") -> str:
-    """What a resumed agent is told: what it asked, the options, what came of it, and to look before it leaps.
+    """What a resumed agent is told: what it asked, the options, what came of it, and to check the state of its work first.
 
     A template replaces all these words where there is an answer, with `{question}` and `{answer}` filled in.
     """

@@ -29,7 +29,7 @@ KIND = "run"
 
 
 class RunState(StrEnum):
-    """Where a run is."""
+    """The state of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def caller(self) -> Caller:
-        """Who a run is when it asks."""
+        """The caller that a run asks as."""
         autonomous = self.permission is Permission.AUTONOMOUS
         return Caller(
             name=self.agent, role=Role.AGENT, run=self.number, runner=self.runner, autonomous=autonomous

@@ -84,7 +84,7 @@ def first(fields: Fields, *names: str) -> object:
 
 
 def kind_of(sent: object) -> str:
-    """What a JSON value is called."""
+    """The name of the type of a JSON value."""
     match sent:
         case None:
             return "nothing"

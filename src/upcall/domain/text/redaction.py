@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from upcall.domain.splitting import may_split
+from upcall.domain.text.word_splitting import may_split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

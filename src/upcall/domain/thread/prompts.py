@@ -25,18 +25,18 @@ from upcall.domain.thread.thread import QUEUE, Item, ItemType
 PREFIX = "prm_"
 WORKER = "upcall"
 HIDDEN = "•••"
-"""What a thread shows of an answer that is a secret."""
+"""Shown in a thread in place of a secret answer."""
 
 Document = dict[str, object]
 
 
 def prompt_id(inquiry: Inquiry) -> str:
-    """What an inquiry is called in its thread."""
+    """The id of an inquiry in its thread."""
     return PREFIX + inquiry.id
 
 
 def message_id(inquiry: Inquiry) -> str:
-    """What the message is called that answers an inquiry, or that is one of the approvals that it takes."""
+    """The id of the message that answers an inquiry, or that is one of its approvals."""
     return f"msg_{inquiry.id}_{len(inquiry.votes)}" if inquiry.is_open else f"msg_{inquiry.id}"
 
 
@@ -52,7 +52,7 @@ def is_resolved(inquiry: Inquiry) -> bool:
 
 
 def consequences(change: Change) -> Effects:
-    """What is posted in the thread of an inquiry together with each of its steps."""
+    """The items that a step of an inquiry posts in its thread."""
     inquiry, happening = change.inquiry, change.happening
     thread = inquiry.origin.thread
     if thread is None:
@@ -168,7 +168,7 @@ def _answered(inquiry: Inquiry, at: float) -> Effects:
 
 
 def _message(inquiry: Inquiry) -> Item:
-    """What the person said, as they would have typed it."""
+    """The answer as the person would have typed it."""
     assert isinstance(inquiry.state, Answered)
     answer, closing = inquiry.state.answer, inquiry.state.closing
     text = HIDDEN if inquiry.secret else answer.text
@@ -185,7 +185,7 @@ def _message(inquiry: Inquiry) -> Item:
 
 
 def _vote(inquiry: Inquiry) -> Item:
-    """One of several approvals that it takes."""
+    """The item of one approval out of several."""
     vote = inquiry.votes[-1]
     more: Document = {"prompt": {"prompt_id": prompt_id(inquiry)}}
     name = message_id(inquiry)

@@ -15,7 +15,7 @@ from upcall.domain.records import Effects, Happening, Record
 
 THREAD = "thread"
 ITEM = "thread_item"
-"""What the log says when something is posted."""
+"""The type of the event of a posted item."""
 
 QUEUE = "thread_queue"
 """The kind of the records that tell which inquiries wait for their turn."""
@@ -27,7 +27,7 @@ _UNKEPT = re.compile("[\x00\ud800-\udfff]")
 
 
 class ItemType(StrEnum):
-    """What an item is."""
+    """The type of an item."""
 
     TEXT = "text"
     TOOL_CALL = "tool_call"
@@ -53,7 +53,7 @@ Role = Literal["user", "agent", "worker"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadRules:
-    """What installations disagree about.
+    """The settings of threads that differ between installations.
 
     `capture` is what becomes of a message while a question is open: it answers it, is refused, or waits for the next
     turn. With `standalone` a question has to be the agent's only tool call under way, and its last one.
@@ -99,7 +99,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """What is known of a thread beside its items.
+    """The record of a thread, without its items.
 
     `active` is the inquiry that has the turn, or had it last. `calls` are the agent's tool calls that have no result yet,
     `taken` is the number of the last message that the agent has taken up, and `keys` recognise repeated messages.
@@ -149,7 +149,7 @@ def thread_in(record: Record) -> Thread:
 
 
 def check_name(name: str) -> str:
-    """What a thread may be called: it stands in addresses.
+    """Check the name of a thread: it is part of addresses.
 
     Raises:
         InvalidRequest: if it cannot.
@@ -180,7 +180,7 @@ def call_up(record: Record | None, inquiry: str, resolved: str) -> Effects | Non
 
 
 def post(record: Record | None, item: Item, resolved: str, at: float) -> Effects:
-    """What an agent posts.
+    """The item that an agent posts.
 
     Raises:
         PromptPending: if a prompt of the thread is not resolved yet: until then its turn is halted.

@@ -1,6 +1,6 @@
 """`upcall mcp --ipc DIR`: the MCP server in a container without network, which reaches the daemon through a folder.
 
-Unlike the plain pipe it answers by itself whatever needs no human, since there may be nobody to pass it on to.
+Unlike the plain pipe it answers itself every request that needs no human, since there may be no daemon at the other side.
 """
 
 import asyncio
@@ -17,7 +17,9 @@ from upcall.doors.files.exchange import RESPONSES, STAGING, TASKS, Exchange
 from upcall.doors.files.folder_watch import FolderWatch
 from upcall.doors.files.inbox import Inbox
 from upcall.doors.files.tools import FileTools
-from upcall.doors.mcp.conversation import Conversation, Peer
+from upcall.doors.mcp.asker import PIPE, Asker
+from upcall.doors.mcp.conversation import Conversation
+from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.meta import wait_of
 from upcall.doors.mcp.wire import INVALID_REQUEST, encoded, error
 from upcall.doors.pipe.agent_side import LONGEST_LINE
@@ -63,7 +65,7 @@ async def _serve(exchange: Exchange, path: str, config: Config) -> None:
             # The agent is gone, and with it everything that this process is for.
             ended.set()
 
-    conversation = Conversation(tools, _peer(), write)
+    conversation = Conversation(tools, _asker(), PlainLink("stdio", write))
 
     def receive(line: bytes | None) -> None:
         if line is None:
@@ -98,12 +100,12 @@ def _read(receive: Callable[[bytes | None], object]) -> None:
             return
 
 
-def _peer() -> Peer:
+def _asker() -> Asker:
     environ = os.environ
-    return Peer(
-        # Who this is, the folder says, to whoever reads it.
-        caller=Caller(name="files", role=Role.AGENT),
-        connection="stdio",
+    # The daemon knows by the folder which agent this is.
+    return Asker.of(
+        Caller(name="files", role=Role.AGENT),
+        door=PIPE,
         session=environ.get("CLAUDE_CODE_SESSION_ID"),
         workspace=environ.get("CLAUDE_PROJECT_DIR") or _here(),
         wait=wait_of(environ.get("UPCALL_WAIT")),

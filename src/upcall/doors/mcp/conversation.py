@@ -1,24 +1,34 @@
-"""One client speaking MCP in lines, whatever carries them. Knows neither sockets nor HTTP.
+"""One client that speaks MCP in lines, over any transport. It knows neither sockets nor HTTP.
 
-It is given lines and a function to write with, and it answers every request exactly once, unless the client took
-it back. A call that waits is one task.
+It is given lines and a link to write to, and it answers every request exactly once, unless the client cancelled
+it. A call that waits is one task.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from upcall.access.connected import CONTINUED, is_resumable
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
-from upcall.doors.mcp.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
+from upcall.doors.mcp.asker import Asker
+from upcall.doors.mcp.checks import (
+    INVALID,
+    ProtocolError,
+    check_envelope,
+    id_of,
+    is_id,
+    message_of,
+    negotiated,
+)
 from upcall.doors.mcp.definitions import Definition
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
+from upcall.doors.mcp.link import ClientLink
 from upcall.doors.mcp.meta import (
     CLIENT_INFO,
+    Meta,
     client_in,
     meta_of,
     program_of,
@@ -27,7 +37,7 @@ from upcall.doors.mcp.meta import (
     session_of,
     thread_of,
 )
-from upcall.doors.mcp.tools import PIPE, Asker, ToolResult, Watching, failure, result, still_known
+from upcall.doors.mcp.tools import ToolResult, Watching, failure, result, still_known
 from upcall.doors.mcp.wire import Message, RequestId
 
 MOST_CALLS = 1000
@@ -36,40 +46,15 @@ MOST_CALLS = 1000
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
-    """Who is at the other end, as it introduced itself. `connection` is what evidence is gathered by.
-
-    `client` is what tells it from others when it does not name its session, `client_name` what its program calls itself.
-    `program` is whose session it is, if it said so, and `holds` hears of every session that has this connection, and
-    `handed` of every answer that went out to one whose pipe cannot acknowledge it. `taken` hears of acknowledgements
-    where these are not proof enough. `asked` hears of every inquiry that a call of it is about. `identify` raises once the token with which it came is good no more.
-    """
-
-    caller: Caller
-    connection: Hashable
-    session: str | None = None
-    workspace: str | None = None
-    wait: float | None = None
-    client: str = ""
-    client_name: str = ""
-    program: str = ""
-    holds: Callable[[str, str], None] | None = None
-    handed: Callable[[str], Awaitable[None]] | None = None
-    taken: Callable[[str], None] | None = None
-    asked: Callable[[str], None] | None = None
-    identify: Callable[[], object] | None = None
-
-
 class Toolbox(Protocol):
-    """What a client can be offered: the tools of a broker, or of whatever leads to one."""
+    """The tools that a client is offered: those of a broker, or those that reach one through a folder."""
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for somebody."""
+        """The tools as they are listed for a caller."""
         ...
 
     @property
-    def evidence(self) -> Handed:
+    def evidence(self) -> HandedAnswers:
         """Told of every answer that went out and of everything that was heard."""
         ...
 
@@ -81,22 +66,22 @@ class Toolbox(Protocol):
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
-    __slots__ = ("_calls", "_client", "_era", "_initialized", "_most", "_peer", "_tools", "_write")
+    __slots__ = ("_asker", "_calls", "_client", "_era", "_initialized", "_link", "_most", "_tools")
 
     def __init__(
         self,
         tools: Toolbox,
-        peer: Peer,
-        write: Callable[[bytes], None],
+        asker: Asker,
+        link: ClientLink,
         *,
         initialized: bool = False,
         most: int = MOST_CALLS,
     ) -> None:
         self._most = most
         self._tools = tools
-        self._peer = peer
-        self._write = write
-        self._client = peer.client_name
+        self._asker = asker
+        self._link = link
+        self._client = asker.origin.client
         self._calls: dict[RequestId, _Call] = {}
         self._initialized = initialized
         self._era: str | None = "handshake" if initialized else None
@@ -107,7 +92,7 @@ class Conversation:
         return bool(self._calls)
 
     def receive(self, line: bytes) -> None:
-        """Take one message. Whatever it is, this does not raise."""
+        """Handle one message. It never raises."""
         request_id: RequestId | None = None
         try:
             message = message_of(line)
@@ -120,12 +105,12 @@ class Conversation:
             request_id = id_of(message)
             method = message.get("method")
             if not isinstance(method, str):
-                raise Refused(wire.INVALID_REQUEST, "method must be a string")
+                raise ProtocolError(wire.INVALID_REQUEST, "method must be a string")
             if request_id is None:
                 self._notified(method, message.get("params"))
             else:
                 self._request(request_id, method, message.get("params"))
-        except Refused as refusal:
+        except ProtocolError as refusal:
             known = refusal.request_id if request_id is None else request_id
             self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
         except Exception:
@@ -134,12 +119,11 @@ class Conversation:
 
     def send(self, message: Message) -> None:
         """Write one message to the client."""
-        self._write(wire.encoded(message))
+        self._link.write(wire.encoded(message))
 
     def asked(self, inquiry: str) -> None:
         """A call of this client is about an inquiry."""
-        if self._peer.asked is not None:
-            self._peer.asked(inquiry)
+        self._link.asked(inquiry)
 
     def park(self) -> None:
         """End every call with a typed result: the question stays open."""
@@ -148,7 +132,7 @@ class Conversation:
 
     def drop(self) -> None:
         """Forget the client: nothing more can be proved by this connection."""
-        self._tools.evidence.gone(self._peer.connection)
+        self._tools.evidence.gone(self._link.key)
         self.detach()
 
     def detach(self) -> None:
@@ -160,14 +144,12 @@ class Conversation:
         """The pipe says that its agent has an answer."""
         if not isinstance(inquiry, str):
             return
-        if self._peer.taken is not None:
-            self._peer.taken(inquiry)
-        else:
-            self._tools.evidence.acknowledged(inquiry, self._peer.caller)
+        if not self._link.taken(inquiry):
+            self._tools.evidence.acknowledged(inquiry, self._asker.caller)
 
     def _notified(self, method: str, params: object) -> None:
         if method != "notifications/cancelled":
-            self._tools.evidence.heard(self._peer.connection)
+            self._tools.evidence.heard(self._link.key)
             return
         # Giving up on a call says nothing about having read anything.
         request_id = (
@@ -179,14 +161,14 @@ class Conversation:
         if call is not None:
             call.cancel()
         else:
-            self._tools.evidence.missed(self._peer.connection, request_id)
+            self._tools.evidence.missed(self._link.key, request_id)
 
     def _request(self, request_id: RequestId, method: str, params: object) -> None:
         # A call sent again was not answered as far as its sender knows.
-        self._tools.evidence.missed(self._peer.connection, request_id)
-        self._tools.evidence.heard(self._peer.connection)
+        self._tools.evidence.missed(self._link.key, request_id)
+        self._tools.evidence.heard(self._link.key)
         if params is not None and not isinstance(params, Mapping):
-            raise Refused(wire.INVALID_REQUEST, "params must be an object")
+            raise ProtocolError(wire.INVALID_REQUEST, "params must be an object")
         fields = cast("Mapping[str, object]", params or {})
         enveloped = wire.VERSION_KEY in meta_of(fields)
         if self._era is None:
@@ -200,7 +182,7 @@ class Conversation:
         self, request_id: RequestId, method: str, params: Mapping[str, object], *, enveloped: bool
     ) -> None:
         if enveloped and method != "initialize":
-            raise Refused(
+            raise ProtocolError(
                 wire.INVALID_REQUEST,
                 "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope "
                 "are not accepted on it",
@@ -214,7 +196,7 @@ class Conversation:
             case "ping":
                 self.send(wire.response(request_id, {}))
             case "tools/list" | "tools/call" if not self._initialized:
-                raise Refused(wire.INVALID_PARAMS, INVALID, "")
+                raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
             case _:
                 self._either(request_id, method, params, modern=False)
 
@@ -223,7 +205,7 @@ class Conversation:
             data: Message = {"supported": list(wire.MODERN_VERSIONS)}
             if isinstance(params.get("protocolVersion"), str):
                 data["requested"] = params["protocolVersion"]
-            raise Refused(
+            raise ProtocolError(
                 wire.UNSUPPORTED_VERSION,
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 data,
@@ -238,63 +220,60 @@ class Conversation:
         self, request_id: RequestId, method: str, params: Mapping[str, object], *, modern: bool
     ) -> None:
         if not isinstance(params.get("_meta", {}), Mapping):
-            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+            raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
         match method:
             case "tools/list":
                 if not isinstance(params.get("cursor"), str | None):
-                    raise Refused(wire.INVALID_PARAMS, INVALID, "")
-                offered = self._tools.offered(self._peer.caller)
+                    raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
+                offered = self._tools.offered(self._asker.caller)
                 self.send(wire.response(request_id, wire.listed(offered, modern=modern)))
             case "tools/call":
                 self._call(request_id, params, modern=modern)
             case _:
-                raise Refused(wire.METHOD_NOT_FOUND, "Method not found", method)
+                raise ProtocolError(wire.METHOD_NOT_FOUND, "Method not found", method)
 
     def _call(self, request_id: RequestId, params: Mapping[str, object], *, modern: bool) -> None:
         name, meta = params.get("name"), meta_of(params)
         if not isinstance(name, str):
-            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+            raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
         if request_id in self._calls:
-            raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
+            raise ProtocolError(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         if len(self._calls) >= self._most:
-            raise Refused(
+            raise ProtocolError(
                 wire.INVALID_REQUEST,
                 f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
             )
-        peer = self._peer
-        session = session_of(meta) or peer.session
-        # Whose session it is matters only where this machine could bring it back.
-        program = "" if peer.holds is None else program_of(meta) or peer.program
-        if session is None and program in CONTINUED:
-            # It cannot be brought back by itself, and a person can be told how to.
-            pass
-        elif not is_resumable(program, session):
-            program = ""
-        elif peer.holds is not None and session is not None:
-            peer.holds(program, session)
-        asker = Asker(
-            caller=peer.caller,
-            session=session or peer.caller.name,
-            named_session=session is not None,
-            door=PIPE,
-            request_key=request_key_of(meta),
-            workspace=peer.workspace,
-            thread=thread_of(meta),
-            wait=peer.wait,
-            program=program,
-            client=peer.client,
-            client_name=client_in(meta.get(CLIENT_INFO)) or self._client,
-        )
+        asker = self._asker_of(meta)
         call = _Call(self, request_id, progress_token_of(meta), modern=modern)
         call.arguments = params.get("arguments")
         self._calls[request_id] = call
         call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
 
+    def _asker_of(self, meta: Meta) -> Asker:
+        """The asker of a call: the connection's, with what the request says about itself."""
+        session = session_of(meta) or self._asker.session
+        # Which program it is matters only where this machine could resume the session.
+        program = (program_of(meta) or self._asker.origin.program) if self._link.is_local else ""
+        if session is None and program in CONTINUED:
+            # It cannot be resumed by itself, but a person can be told how to.
+            pass
+        elif session is None or not is_resumable(program, session):
+            program = ""
+        else:
+            self._link.hold(program, session)
+        return self._asker.calling(
+            session=session,
+            program=program,
+            client=client_in(meta.get(CLIENT_INFO)) or self._client,
+            request_key=request_key_of(meta),
+            thread=thread_of(meta),
+        )
+
     async def _serve(self, call: "_Call", name: str, asker: Asker) -> None:
         watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
         try:
             told = still_known(
-                await self._tools.call(name, call.taken(), asker, watching), self._peer.identify
+                await self._tools.call(name, call.taken(), asker, watching), self._link.identify
             )
         except Exception:
             # A call that gets no reply keeps its agent waiting for ever.
@@ -305,10 +284,9 @@ class Conversation:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
         if told.collectable is not None:
-            peer = self._peer
-            self._tools.evidence.handed(peer.connection, call.request_id, told.collectable, peer.caller)
-            if asker.program and peer.handed is not None and peer.caller.run is None:
-                await peer.handed(told.collectable)
+            self._tools.evidence.handed(self._link.key, call.request_id, told.collectable, asker.caller)
+            if asker.origin.program and asker.caller.run is None:
+                await self._link.handed(told.collectable)
 
 
 class _Call:

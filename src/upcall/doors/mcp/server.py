@@ -42,6 +42,7 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.checks import is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
 from upcall.doors.mcp.message_body import BoundedMessage
@@ -57,7 +58,7 @@ from upcall.doors.mcp.meta import (
 )
 from upcall.doors.mcp.replay import Replay
 from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
-from upcall.doors.mcp.tools import Asker, Tools, Watching, still_known
+from upcall.doors.mcp.tools import Tools, Watching, still_known
 from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
 from upcall.http.errors import MethodNotAllowed, failure
 
@@ -65,17 +66,17 @@ RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
 
 KEPT_ALIVE = 75.0
-"""Seconds after which an idle connection has been closed; its port may then be somebody else's."""
+"""Seconds after which an idle connection has been closed; its port may then belong to another client."""
 
 RETRY_MS = 1000
-"""How soon a client whose stream broke should come back for the rest."""
+"""Milliseconds after which a client should come back for the rest of a broken stream."""
 
 Context = ServerRequestContext[Any, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
 
 
 class McpDoor:
-    """The HTTP doors of one broker. Put `routes()` into an application whose lifespan enters `lifespan()`."""
+    """The HTTP doors of one broker. Put `routes()` into an application, and enter `lifespan()` in its lifespan."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class McpDoor:
             on_call_tool=self._call_tool,
             get_tool_input_schema=self._schemas.get,
         )
-        # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
+        # In place of the SDK's tracing, which costs time for every message, traced or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
         self._messages = messages
@@ -351,16 +352,15 @@ def _asker(ctx: Context, meta: Meta) -> Asker:
     request = cast("Request", ctx.request)
     caller = caller_of(request.scope)
     session, program = session_of(meta), program_of(meta)
-    return Asker(
-        caller=caller,
-        session=session or caller.name,
-        named_session=session is not None,
+    return Asker.of(
+        caller,
         door="mcp",
+        session=session,
+        program=program if is_resumable(program, session) else "",
+        client_id=request.headers.get("mcp-session-id", ""),
         request_key=request_key_of(meta),
         thread=thread_of(meta),
         wait=wait_of(request.headers.get("upcall-wait")),
-        program=program if is_resumable(program, session) else "",
-        client=request.headers.get("mcp-session-id", ""),
     )
 
 

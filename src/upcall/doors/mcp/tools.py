@@ -8,7 +8,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.broker.broker import Broker
 from upcall.broker.repeats import Scope
@@ -24,6 +24,7 @@ from upcall.domain.run.resume import RESUME
 from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
+from upcall.doors.mcp.asker import PIPE, Asker
 from upcall.doors.mcp.definitions import (
     ASK,
     CONFIRM,
@@ -34,48 +35,20 @@ from upcall.doors.mcp.definitions import (
     definitions,
     permission_tool,
 )
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
 
 SLICE = 50.0
-"""How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
-
-PIPE = "mcp-pipe"
-"""The door of those who come through `upcall mcp`."""
+"""Seconds that a client waits which says nothing about its patience: below every hard limit that was measured."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """Who is calling: the credentials, and what the connection says about itself.
-
-    `client` tells one client from another where it does not name its session, `client_name` is what it calls itself. `wait` is how many seconds the client said it can wait; None when it is unknown.
-    """
-
-    caller: Caller
-    session: str
-    door: str
-    named_session: bool = False
-    request_key: str | None = None
-    workspace: str | None = None
-    thread: str | None = None
-    wait: float | None = None
-    program: str = ""
-    client: str = ""
-    client_name: str = ""
-
-    @property
-    def scope(self) -> str:
-        """Within what the same words are the same question; empty where nothing tells this client from another."""
-        return self.session if self.named_session else self.client
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call came to. `collectable` is the inquiry whose end it tells; `structured` may be empty."""
+    """The result of a call. `collectable` is the inquiry that it says has ended; `structured` may be empty."""
 
     text: str
     structured: Fields
@@ -95,13 +68,13 @@ UNWATCHED = Watching()
 
 
 class BlockTimeout(UpcallError):
-    """Nobody answered while the call waited, and the policy calls that an error."""
+    """No answer came while the call waited, and the policy makes that an error."""
 
     code = "timeout"
 
 
 class Closed(UpcallError):
-    """Upcall was closed while the call waited, and the policy calls that an error."""
+    """Upcall was closed while the call waited, and the policy makes that an error."""
 
     code = "closed"
 
@@ -127,7 +100,7 @@ class Tools:
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.evidence = Handed(self._collect)
+        self.evidence = HandedAnswers(self._collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
@@ -147,22 +120,25 @@ class Tools:
         }
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
+        """The tools as they are listed for a caller: permission prompts are for supervised runs alone."""
         return self._with_permissions if self._may_prompt(caller) else self.definitions
 
-    def _runner_of(self, asker: Asker) -> str:
-        """Who could bring the asker's session back: we, if we hold its pipe or may start what we do not hold."""
-        return self._runner if asker.door == PIPE or (asker.program and self._resumes_all) else ""
+    def _origin(self, asker: Asker) -> Origin:
+        """The origin that is stored: with our name where we can resume the session, because we have its pipe or may resume any."""
+        origin = asker.origin
+        if not origin.runner and (origin.door == PIPE or (origin.program and self._resumes_all)):
+            return replace(origin, runner=self._runner)
+        return origin
 
-    async def leave_in_peace(self, inquiry: str) -> None:
-        """An answer went out to a session that somebody else has started: what comes of it is no longer our doing."""
+    async def drop_resume_job(self, inquiry: str) -> None:
+        """Drop the resume job of an inquiry: its session has the answer, or will not show that it has."""
         await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
 
     async def _collect(self, inquiry: str, caller: Caller, evidence: str) -> None:
         settled = await self._broker.collect(inquiry, caller, evidence)
         if isinstance(settled.inquiry.state, Rejected):
-            # There is nothing to collect in a no, but it has been heard, and brings nobody back.
-            await self.leave_in_peace(inquiry)
+            # There is nothing to collect in a rejection, but the session knows it and is not resumed for it.
+            await self.drop_resume_job(inquiry)
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
@@ -178,8 +154,8 @@ class Tools:
             arguments = None
             return await self._until_settled(begun, asker, watching, named=name == WAIT)
         except UpcallError as error:
-            if asker.thread is not None and name in self._asking:
-                await self._threads.refused(_origin(asker, ""), error)
+            if asker.origin.thread is not None and name in self._asking:
+                await self._threads.refused(asker.origin, error)
             return failure(error.code, error.message, error.hint)
         except Exception:
             log.exception("the tool %s failed", name)
@@ -191,11 +167,14 @@ class Tools:
     async def _permit(
         self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watching
     ) -> ToolResult:
-        """Decide a permission prompt. Whoever calls this understands nothing but a yes or a no."""
-        call = call_in(arguments, cwd=asker.workspace)
+        """Decide a permission prompt. Its caller understands only a yes or a no."""
+        call = call_in(arguments, cwd=asker.origin.workspace)
         if isinstance(call, Call):
             desk = desk_for(
-                caller=asker.caller, session=asker.session, door=asker.door, workspace=asker.workspace
+                caller=asker.caller,
+                session=asker.origin.session,
+                door=asker.origin.door,
+                workspace=asker.origin.workspace,
             )
             leave = self._show_life("Waiting for a human to decide", watching)
             try:
@@ -219,8 +198,8 @@ class Tools:
         limits = self._broker.policy.limits
         added = await self._broker.ask(
             await unhurried(weight(fields, LIGHT), lambda: draft(fields, limits)),
-            _origin(asker, self._runner_of(asker)),
-            named_session=asker.named_session,
+            self._origin(asker),
+            named_session=asker.session is not None,
             scope=Scope(name=asker.scope, has_reached=self.evidence.has_given) if asker.scope else None,
         )
         return added.inquiry
@@ -240,7 +219,7 @@ class Tools:
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
         message = message_in(fields, self._broker.policy.limits)
         masked = redact(message)
-        await self._broker.notify(masked.text, _origin(asker, self._runner_of(asker)))
+        await self._broker.notify(masked.text, self._origin(asker))
         note = f" ({masked.count} secret(s) in it were masked.)" if masked.count else ""
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
@@ -264,19 +243,19 @@ class Tools:
         if inquiry.is_open and self._broker.closing.is_set() and policy.on_block_end == "error":
             raise Closed(
                 f"Upcall was closed while the question was open as {inquiry.id} (ref {inquiry.ref})",
-                hint="stop and report that nobody could be asked",
+                hint="stop and report that no human could be asked",
             )
         if not (inquiry.is_open and blocked_to_the_end):
             return result(inquiry)
         if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
-            # Whoever has the run reads the log, and ends it.
+            # The supervisor reads the log, and ends the run.
             data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}
             await self._broker.store.record(
                 Happening(type="block_ended", at=self._clock(), data=data, inquiry=inquiry.id)
             )
         if policy.on_block_end == "error":
             raise BlockTimeout(
-                f"nobody answered within {patience:g} seconds",
+                f"no answer came within {patience:g} seconds",
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
             )
         return result(inquiry)
@@ -285,7 +264,7 @@ class Tools:
         """A yes is for one call: the one that asked last, or one that names the inquiry."""
         if named:
             await self._broker.repeats.tell(inquiry)
-        elif not await self._broker.repeats.use(inquiry, asker.request_key):
+        elif not await self._broker.repeats.use(inquiry, asker.origin.request_key):
             raise ApprovalLapsed(f"the yes to {inquiry.ref} belongs to another call", hint="ask again")
 
     async def _after_line(self, inquiry: Inquiry, asker: Asker) -> float:
@@ -310,7 +289,7 @@ class Tools:
 
     def _check_approval(self, inquiry: Inquiry, name: str, asker: Asker) -> None:
         """A yes belongs to the session that asked, and to its time."""
-        if asker.named_session and inquiry.origin.session != asker.session:
+        if asker.session is not None and inquiry.origin.session != asker.session:
             raise UnknownInquiry(name)
         match inquiry.state:
             case Answered(closing=closing) if closing.at < inquiry.expires_at <= self._clock():
@@ -339,28 +318,13 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
 
 
 def still_known(told: ToolResult, identify: Callable[[], object] | None) -> ToolResult:
-    """What is told to somebody who came with a token: hours later it may not be good any more."""
+    """A result, or an error if the token of the call was revoked while it waited."""
     try:
         if identify is not None:
             identify()
     except Unauthenticated as error:
         return failure(error.code, error.message, error.hint)
     return told
-
-
-def _origin(asker: Asker, runner: str) -> Origin:
-    return Origin(
-        agent=asker.caller.name,
-        session=asker.session,
-        door=asker.door,
-        workspace=asker.workspace,
-        thread=asker.thread,
-        run=asker.caller.run,
-        program=asker.program,
-        runner=asker.caller.runner or runner,
-        request_key=asker.request_key,
-        client=asker.client_name,
-    )
 
 
 def _check_agent(sent: object, caller: Caller) -> None:

@@ -57,7 +57,7 @@ class Request:
         self.opened: tuple[str, str] | None = None
 
 
-class Link:
+class Uplink:
     """How the daemon is reached.
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
@@ -105,13 +105,13 @@ class Pipe:
 
     @property
     def protocol(self) -> int:
-        """What we speak: where nobody can tell what the agent has read, as if there were no acknowledgements.
+        """The protocol of this pipe: one without acknowledgements where the system does not report what the agent has read.
 
         A later message of the agent's is the evidence then.
         """
         return PIPE_PROTOCOL if can_tell(self._output) else ACKNOWLEDGING - 1
 
-    def run(self, link: Link) -> int:
+    def run(self, link: Uplink) -> int:
         """Pass messages on until the agent closes its side."""
         if self.protocol >= ACKNOWLEDGING:
             self._taking = Acknowledging(self._output, link.acknowledge)
@@ -133,7 +133,7 @@ class Pipe:
             self._taking.finish(LAST_TAKEN_WITHIN)
         return 0
 
-    def take(self, line: bytes, link: Link) -> None:
+    def take(self, line: bytes, link: Uplink) -> None:
         """One message of the agent's."""
         try:
             message = json.loads(line)
@@ -210,7 +210,7 @@ class Pipe:
                 # The agent is gone, and with it everything that this process is for.
                 os._exit(0)
 
-    def _notification(self, message: Message, line: bytes, link: Link) -> None:
+    def _notification(self, message: Message, line: bytes, link: Uplink) -> None:
         if message["method"] == "notifications/initialized":
             self.initialized = line
         elif message["method"] == "notifications/cancelled":
@@ -221,7 +221,7 @@ class Pipe:
                 self._taking.given_up(name)
         link.notify(line)
 
-    def _request(self, message: Message, link: Link) -> None:
+    def _request(self, message: Message, link: Uplink) -> None:
         name = json.dumps(message["id"])
         if message["method"] == "tools/call":
             params = _part(message, "params")

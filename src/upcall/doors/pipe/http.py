@@ -6,7 +6,7 @@ again under the same key.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from starlette.routing import Route
@@ -14,12 +14,11 @@ from starlette.types import Receive, Scope, Send
 
 from upcall.access.tokens import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
-from upcall.domain.roles import Caller
-from upcall.doors.mcp.conversation import Conversation, Peer
-from upcall.doors.mcp.meta import client_in, wait_of
+from upcall.doors.mcp.conversation import Conversation
+from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.mcp.wire import encoded
-from upcall.doors.pipe.server import LONGEST_LINE, greeting, hello_of, name_of, refusal
+from upcall.doors.pipe.hello import LONGEST_LINE, asker_in, greeting, hello_of, refusal
 from upcall.http.bearer import admit, token_of
 from upcall.http.body import disconnected, read_body
 from upcall.ports.json_reading import NotJson, read_json
@@ -56,12 +55,14 @@ class PipeDoor:
             return
         await _start(send, 200)
         lines: asyncio.Queue[bytes] = asyncio.Queue()
-        conversation = Conversation(
-            self._tools,
-            _peer(caller, hello, partial(self._access.identify, token_of(scope))),
+        asker = asker_in(hello, caller)
+        link = PlainLink(
+            ("pipe", caller.name, asker.client_id),
             lines.put_nowait,
-            initialized=hello.get("initialized") is True,
+            partial(self._access.identify, token_of(scope)),
         )
+        initialized = hello.get("initialized") is True
+        conversation = Conversation(self._tools, asker, link, initialized=initialized)
         lines.put_nowait(encoded(greeting()))
         conversation.receive(message)
         gone = asyncio.create_task(disconnected(receive))
@@ -89,19 +90,6 @@ class PipeDoor:
                 line.cancel()
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _peer(caller: Caller, hello: Mapping[str, object], identify: Callable[[], object]) -> Peer:
-    return Peer(
-        caller=caller,
-        connection=("pipe", caller.name, name_of(hello.get("pipe"))),
-        session=name_of(hello.get("session")),
-        workspace=name_of(hello.get("workspace")),
-        wait=wait_of(hello.get("wait")),
-        client=name_of(hello.get("pipe")) or "",
-        client_name=client_in(hello.get("client")),
-        identify=identify,
-    )
 
 
 def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:

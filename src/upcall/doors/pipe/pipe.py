@@ -6,7 +6,7 @@ Started once per agent, so it loads neither asyncio nor the SDK.
 
 import os
 
-from upcall.doors.pipe.agent_side import Link, Pipe
+from upcall.doors.pipe.agent_side import Pipe, Uplink
 from upcall.home.files import Home
 
 
@@ -18,9 +18,9 @@ def main(home: Home) -> int:
         from upcall.doors.pipe.remote import RemotePipe  # noqa: PLC0415
 
         remote = RemotePipe(pipe, os.environ["UPCALL_URL"], os.environ.get("UPCALL_TOKEN", ""))
-        return pipe.run(Link(remote.run, remote.request, remote.notify, remote.acknowledge))
+        return pipe.run(Uplink(remote.run, remote.request, remote.notify, remote.acknowledge))
     # As above, the other way round.
     from upcall.doors.pipe.local import LocalPipe  # noqa: PLC0415
 
     local = LocalPipe(pipe, home)
-    return pipe.run(Link(local.run, local.request, local.notify, local.acknowledge, local.foretell))
+    return pipe.run(Uplink(local.run, local.request, local.notify, local.acknowledge, local.foretell))

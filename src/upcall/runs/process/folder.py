@@ -98,17 +98,17 @@ class RunFolder:
         for name in ("environment.json", "arguments.json"):
             (self.path / name).unlink(missing_ok=True)
 
-    def write_told(self, told: Mapping[str, object]) -> None:
+    def write_input(self, told: Mapping[str, object]) -> None:
         """Keep what the process was told, for a daemon that goes on with it."""
         self._write("told.json", told)
 
-    def read_told(self) -> dict[str, object] | None:
+    def read_input(self) -> dict[str, object] | None:
         """What a process was told, if one ever was."""
         read: dict[str, object] | None = self._read("told.json")
         return read
 
     def write_state(self, state: Mapping[str, object]) -> None:
-        """Say how the run stands, to whoever looks at files."""
+        """Write how the run stands, for programs that read files."""
         self._write("state.json", state)
 
     def write_exit(self, ended: Exit) -> None:
@@ -121,8 +121,8 @@ class RunFolder:
         return None if read is None else Exit(**read)
 
     @contextmanager
-    def kept(self) -> Iterator[int | None]:
-        """Hold the lock of the run's only process, by this descriptor; None when somebody else has it.
+    def locked(self) -> Iterator[int | None]:
+        """Hold the lock of the run's only process, by this descriptor; None when another process has it.
 
         A child that is given the descriptor has the lock too: if we are killed, it is free when the child has ended.
         """
@@ -136,15 +136,15 @@ class RunFolder:
         try:
             yield descriptor
         finally:
-            # Whatever the child has left behind may have it still, and is not at work in the session.
+            # A process that the child has left behind may still have it, and is not at work in the session.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def is_kept(self) -> bool:
+    def is_locked(self) -> bool:
         """Whether a keeper, or a person who took the session over, is alive."""
         if not self.path.exists():
             return False
-        with self.kept() as lock:
+        with self.locked() as lock:
             return lock is None
 
     def claim_start(self, number: int) -> bool:
@@ -184,7 +184,7 @@ class RunFolder:
         return after, b""
 
     def read_lines(self, after: int, stream: str = OUTPUT, *, cut: bool = False) -> tuple[int, bytes]:
-        """Some whole lines of a stream; with `cut`, also one at the end that nobody will finish."""
+        """Some whole lines of a stream; with `cut`, also an unfinished one at the end of the stream."""
         limit = 1 << 20
         begins, data = self.read(after, stream, limit)
         while b"\n" not in data and len(data) == limit:

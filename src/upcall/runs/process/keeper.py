@@ -1,12 +1,17 @@
 """Keeps one process of an agent: started once, its output on disk, its whole tree ended with it.
 
-    python -m upcall.runs.keeper FOLDER
+    python -m upcall.runs.process.keeper FOLDER
 
 A process of its own, so that a daemon that is killed or restarted takes no agent with it. It tells the daemon when
 there is more to read, and does what it is told; without a daemon for too long, it ends the agent. It needs only the
 standard library, for there is one of them beside every agent.
+
+Keeper and daemon meet on loopback, which every user of the machine can reach. So each proves that it has the run's secret,
+and neither sends it.
 """
 
+import hashlib
+import hmac
 import json
 import os
 import signal
@@ -21,7 +26,6 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from upcall.runs.process.folder import ERRORS, Exit, Output, RunFolder, Start
-from upcall.runs.process.proof import DAEMON, KEEPER, key_of, proof, proves
 from upcall.runs.process.trees import adopt_orphans, die_with_parent, end_descendants
 
 ADDRESS_FILE = "keepers.json"
@@ -36,6 +40,22 @@ DRAIN_SECONDS = 2.0
 """How long after its end a process's output is waited for, which something that it left behind may hold open."""
 
 SHORTEST_NAP, LONGEST_NAP = 0.05, 1.0
+KEEPER, DAEMON = "keeper", "daemon"
+
+
+def key_of(token: str) -> str:
+    """The digest of a run's token, which both sides have."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def proof(key: str, side: str, nonce: str) -> str:
+    """What only a side that has the key can send."""
+    return hmac.new(key.encode(), f"{side}:{nonce}".encode(), hashlib.sha256).hexdigest()
+
+
+def proves(sent: object, key: str, side: str, nonce: str) -> bool:
+    """Whether the other side has the key."""
+    return isinstance(sent, str) and hmac.compare_digest(sent.encode(), proof(key, side, nonce).encode())
 
 
 class Keeper:
@@ -64,7 +84,7 @@ class Keeper:
         return code
 
     def tell(self, code: int) -> None:
-        """Say how it ended. Whoever hears it may start the next process, so the run's lock is free by then."""
+        """Say how it ended. The daemon that hears it may start the next process, so the run's lock is free by then."""
         self._send({"ended": code, "size": self._output.size})
         self._over.set()
 
@@ -78,11 +98,11 @@ class Keeper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Who is killed with its keeper dies alone: what it had started may go on, and then the session is not free.
+                # A program that is killed with its keeper dies alone: its children may go on, and then the session is not free.
                 pass_fds=(self._lock,),
-                # A group of its own: what reaches us from a terminal is not meant for it.
+                # A process group of its own: signals of our terminal do not reach it.
                 start_new_session=True,
-                # Nothing else runs in this process yet, so nothing can be caught half-way by the fork.
+                # No other thread runs in this process yet, so the fork catches none half-way.
                 preexec_fn=die_with_parent,  # noqa: PLW1509
             )
         except OSError as problem:
@@ -116,7 +136,7 @@ class Keeper:
             self._keep_lines(output, rest + b"\n")
 
     def _keep_lines(self, output: Output, lines: bytes) -> None:
-        # On a full disk the agent goes on, for whoever stopped reading would stop it too; and it can still be ended.
+        # On a full disk the agent goes on: a keeper that stopped reading would stop it too. It can still be ended.
         with suppress(OSError):
             output.append(lines)
             if output is self._output:
@@ -177,7 +197,7 @@ class Keeper:
         return connection
 
     def _listen(self, connection: socket.socket) -> bool:
-        """Do what the daemon says, as long as it is there; False when it is somebody else."""
+        """Do what the daemon says, as long as it is there; False when it cannot prove that it is the daemon."""
         known = False
         with suppress(OSError, ValueError), connection, connection.makefile("rb") as lines:
             for line in lines:
@@ -201,15 +221,33 @@ class Keeper:
     def _send(self, message: dict[str, Any]) -> None:
         with self._sending:
             if self._connection is not None:
-                # Whoever is not there now asks how much there is when it is back.
+                # A daemon that is away now reads on from its mark when it is back.
                 with suppress(OSError):
                     self._connection.sendall(json.dumps(message).encode() + b"\n")
 
 
+def keeper_command(folder: RunFolder) -> list[str]:
+    """The command line of a keeper."""
+    return [sys.executable, "-P", "-m", f"{__package__}.keeper", str(folder.path)]
+
+
+def start_keeper(home: Path, folder: RunFolder) -> int:
+    """Start a keeper, which detaches itself: 0, or why it started nothing."""
+    started = subprocess.run(
+        keeper_command(folder),
+        check=False,
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return started.returncode
+
+
 def main(path: str) -> int:
-    """Start what the folder says, unless somebody else has or a later start was claimed."""
+    """Start what the folder says, unless another process has the run or a later start was claimed."""
     folder = RunFolder(Path(path))
-    with folder.kept() as lock:
+    with folder.locked() as lock:
         if lock is None:
             return BUSY
         try:
@@ -219,7 +257,7 @@ def main(path: str) -> int:
             return STALE
         if not folder.claim_start(start.number):
             return STALE
-        # From here on nobody's child: whoever started us knows that it will be done, and need not bury us.
+        # The parent ends here: the daemon knows that the start will be made, and has no child to reap.
         if os.fork():
             os._exit(0)
         keeper = Keeper(folder, start, lock)

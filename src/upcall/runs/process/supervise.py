@@ -1,191 +1,181 @@
 """Starts the processes of runs, follows them, and settles each run when its process has ended.
 
-A process is started only after the book says so, under a number that its keeper checks while it holds the run's lock:
-so whatever crashes in between, no run ever has two processes.
+The book says that a process is started before it is, under a number that its keeper checks while it holds the run's lock.
+So no run ever has two processes, even if a crash comes in between.
 """
 
 import asyncio
 import logging
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Container
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from upcall.access.connected import TakenAnswers
-from upcall.access.tokens import Access
+from upcall.access.connected import session_name
 from upcall.domain.errors import UnknownRun, UpcallError
-from upcall.domain.run.program import LastWords
 from upcall.domain.run.run import Run, RunState
 from upcall.ports.agent import Driver
 from upcall.ports.background import Background
-from upcall.runs import text_question
-from upcall.runs.affairs import Affairs
-from upcall.runs.book import Step
-from upcall.runs.chores import Chores
+from upcall.runs.book import Book, Step, with_a_process
+from upcall.runs.deliveries import Deliveries
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.following import Following
-from upcall.runs.process.keeper import BUSY, CANNOT_START, STALE
-from upcall.runs.process.keepers import Hello, KeeperServer, Keeping, Known
-from upcall.runs.process.preparing import Premises
-from upcall.runs.process.settling import Ending, settled
-from upcall.runs.process.started import Told, told_for
+from upcall.runs.process.follow import ProcessFollower
+from upcall.runs.process.host import RunHost, TurnInput
+from upcall.runs.process.keeper import BUSY, CANNOT_START, STALE, start_keeper
+from upcall.runs.process.keeper_server import Hello, KeeperConnection, KeeperServer, KnownKeeper
+from upcall.runs.process.settle import Ending, ask_text_question, put_back, settled
 from upcall.runs.process.watch import Watch
+from upcall.runs.tasks import Tasks
 
-LOOK_EVERY = 2.0
-"""Seconds between two looks at keepers that should be there. One that ends in the ordinary way says so itself."""
+CHECK_EVERY = 2.0
+"""Seconds between two checks of keepers that should be there. One that ends in the ordinary way says so itself."""
 
 LOST = -9
-"""How a process is taken to have ended of which nothing is left."""
+"""The exit code of a process that has vanished without one."""
 
 BUSY_AGAIN = 2.0
-"""Seconds after which a session that somebody has taken over is tried again."""
+"""Seconds before a session is tried again that a person has taken over."""
 
-HIRE_AGAIN = (1.0, 5.0, 15.0)
-"""Seconds before each further try to have a keeper, which may be missing while a new version is put in its place."""
+KEEPER_AGAIN = (1.0, 5.0, 15.0)
+"""Seconds before each further try to start a keeper, which fails while a new version is being installed."""
 
 log = logging.getLogger("upcall.runs")
 
 
 class Supervisor:
-    """One per daemon. `changed` hears of every run whose process has ended."""
+    """The processes of one daemon's runs. `ended` is called with every run that has lost its process.
+
+    It satisfies `Sessions` of `runs/resume.py` and `KeeperOwner` of `keeper_server.py`.
+    """
 
     def __init__(
-        self,
-        premises: Premises,
-        affairs: Affairs,
-        access: Access,
-        taken: TakenAnswers,
-        changed: Callable[[Run], None],
+        self, host: RunHost, book: Book, deliveries: Deliveries, ended: Callable[[Run], None]
     ) -> None:
-        self._premises = premises
-        self._book = affairs.book
-        self._access = access
-        self._deliveries = affairs.deliveries
-        self._taken = taken
-        self._clock = affairs.clock
-        self._changed = changed
-        self._keepers = KeeperServer(premises.home, self._greet, self._begin_to_follow)
-        self._followed: dict[int, tuple[Following, Watch]] = {}
+        self._host = host
+        self._book = book
+        self._deliveries = deliveries
+        self._ended = ended
+        self._keepers = KeeperServer(host.home, self)
+        self._followed: dict[int, tuple[ProcessFollower, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
-        self._hiring: set[int] = set()
+        self._starting: set[int] = set()
         self._new: set[tuple[int, int]] = set()
-        self._chores = Chores()
-        self._looking = Background("looking after keepers", self._look_after, log)
+        self._one_start = asyncio.Lock()
+        self._tasks = Tasks()
+        self._checking = Background("looking after keepers", self._check_keepers, log)
         self._going_down = False
 
     async def open(self) -> None:
         """Listen for keepers, and take up the runs that another daemon has left."""
         await self._keepers.start()
-        for state in (RunState.RUNNING, RunState.WAITING):
-            async for run in self._book.each(state.value):
-                if run.runner == self._premises.runner and run.alive:
-                    if await asyncio.to_thread(self._premises.loses_touch, run):
-                        # It is about to be ended. An answer through its pipe would be told once more to the next
-                        # process, and a refusal would be news to its model.
-                        self._access.withhold(run.token)
-                    else:
-                        self._lend(run)
-                    self._alive.add(run.number)
-                    if not self._premises.folder(run.number).is_kept():
-                        self._bury(run)
-        self._looking.start()
+        for run in await self._book.own(RunState.RUNNING, RunState.WAITING):
+            if not run.alive:
+                continue
+            if await asyncio.to_thread(self._host.loses_touch, run):
+                # It is about to be ended. An answer through its pipe would be told once more to the next process, and a
+                # refusal would be news to its model.
+                self._host.access.withhold(run.token)
+            else:
+                self._lend_token(run)
+            self._alive.add(run.number)
+            if not self._host.folder(run.number).is_locked():
+                self._follow_gone(run)
+        self._checking.start()
 
     async def close(self, *, end: bool) -> None:
         """Let go of every process; with `end`, end them first."""
         self._going_down = end
         if end:
             for following, _ in self._followed.values():
-                following.keeping.end()
+                following.keeper.end()
             if self._following:
-                await asyncio.wait(set(self._following.values()), timeout=2 * self._premises.kill_grace)
-        await self._looking.close()
+                await asyncio.wait(set(self._following.values()), timeout=2 * self._host.settings.kill_grace)
+        await self._checking.close()
         await self._keepers.close()
-        await self._chores.close()
+        await self._tasks.close()
 
     def live(self, run: Run) -> Run:
         """A run with what its process has done since it was last noted."""
         followed = self._followed.get(run.number)
         return run if followed is None else followed[1].onto(run)
 
-    async def start(self, number: int, told: Told) -> bool:
+    @asynccontextmanager
+    async def room(self) -> AsyncIterator[int]:
+        """How many more runs may work now; no other caller starts one while this context lasts."""
+        async with self._one_start:
+            yield self._host.settings.limit - len(await self._book.own(RunState.RUNNING))
+
+    def rested_at(self, run: Run) -> float:
+        """From when on the session of a run may be resumed."""
+        return self._host.rested_at(run)
+
+    def is_taken(self, run: Run) -> bool:
+        """Whether a person has taken over the session of a run, or a pipe speaks for it."""
+        return self._host.folder(run.number).is_locked() or self.is_connected(run.agent, run.session)
+
+    def is_connected(self, program: str, session: str) -> bool:
+        """Whether a pipe speaks for a session."""
+        connected: Container[str] = self._host.held
+        return session_name(program, session) in connected
+
+    async def start(self, number: int, given: TurnInput) -> bool:
         """Start a process for a run that has none; False if it has one by now, or is to end."""
-        said: list[str] = []
-
-        def decide(run: Run) -> Step | None:
-            if run.alive or run.ending:
-                return None
-            # A deferred call is resumed without a word, and a task has words of its own: these are for the next turn.
-            said[:] = () if told.message is None else run.messages
-            going = replace(
-                run,
-                alive=True,
-                starts=run.starts + 1,
-                state=RunState.RUNNING,
-                reason="",
-                deferred="",
-                exit_code=None,
-                ended_at=None,
-                started_at=run.started_at or self._clock(),
-                words=LastWords(),
-                messages=() if said else run.messages,
-                saying=tuple(said),
-            )
-            return Step(run=going, event="run_resumed" if told.resumes else "run_started")
-
-        # Nobody may take a process for lost that is only about to be started.
-        self._hiring.add(number)
+        # A deferred call is resumed without a word, and a task has words of its own: messages are for the next turn.
+        decide = partial(
+            with_a_process, now=self._book.now(), resumes=given.resumes, says=given.message is not None
+        )
+        # The check of keepers must not take a process for lost that is only about to be started.
+        self._starting.add(number)
         begun = True
         try:
             run, taken = await self._book.change(number, decide)
             if taken:
                 self._alive.add(number)
-                begun = await self._hire(run, told.adding(said))
+                begun = await self._launch(run, given.adding(run.saying))
         finally:
             if begun:
-                self._hiring.discard(number)
+                self._starting.discard(number)
         if not begun:
-            _ = self._chores.add(self._hire_again(run), f"start run {number} after all")
+            _ = self._tasks.add(self._start_later(run), f"start run {number} after all")
         return taken
 
-    async def _hire(self, run: Run, told: Told) -> bool:
-        """Prepare a process, and have a keeper start it; False if there was no keeper to be had."""
+    async def _launch(self, run: Run, given: TurnInput) -> bool:
+        """Prepare a process, and start it by a keeper; False if the keeper cannot be started now."""
         try:
-            await asyncio.to_thread(self._premises.prepare, run, told)
-            if told.said:
-                await self._premises.desks(run).begin_turn()
-            self._lend(run)
+            await asyncio.to_thread(self._host.prepare, run, given)
+            if given.said:
+                await self._host.desks(run).begin_turn()
+            self._lend_token(run)
             self._new.add((run.number, run.starts))
-            return await self._try_to_hire(run)
+            return await self._start_keeper(run)
         except (OSError, UpcallError) as problem:
             log.warning("run %s cannot be started: %s", run.number, problem)
             await self._never_began(run)
             return True
 
-    async def _hire_again(self, run: Run) -> None:
-        """Whoever waits for a start is not held up by one that may come about later, or not at all."""
+    async def _start_later(self, run: Run) -> None:
+        """Try to start a keeper again. The caller of `start` does not wait for this."""
         try:
-            for pause in HIRE_AGAIN:
+            for pause in KEEPER_AGAIN:
                 await asyncio.sleep(pause)
                 if await self._is_ending(run.number):
                     break
-                if await self._try_to_hire(run):
+                if await self._start_keeper(run):
                     return
             await self._never_began(run)
         finally:
-            self._hiring.discard(run.number)
+            self._starting.discard(run.number)
 
-    async def _try_to_hire(self, run: Run) -> bool:
-        home, folder = self._premises.home.path, self._premises.folder(run.number)
+    async def _start_keeper(self, run: Run) -> bool:
+        home, folder = self._host.home.path, self._host.folder(run.number)
         try:
             code = await asyncio.to_thread(start_keeper, home, folder)
         except OSError as problem:
             log.warning("run %s: its keeper cannot be started: %s", run.number, problem)
             return False
         if code in (BUSY, STALE):
-            self._bury(run)
+            self._follow_gone(run)
         elif code != 0:
             log.warning("run %s: its keeper cannot be started: exit code %s", run.number, code)
             return False
@@ -199,94 +189,96 @@ class Supervisor:
         await self._settle(run, Ending(code=CANNOT_START, waits=waits, never_began=True))
 
     def end(self, number: int) -> None:
-        """Have a run's process ended; one whose keeper is not here yet is ended when it comes."""
+        """End a run's process; if its keeper is not connected yet, it is ended when it connects."""
         if number in self._followed:
-            self._followed[number][0].keeping.end()
+            self._followed[number][0].keeper.end()
 
     async def say(self, number: int, text: str) -> bool:
         """Tell a live process something; False where it cannot be told now."""
         followed = self._followed.get(number)
         if followed is None or not await followed[0].say(text):
             return False
-        await self._premises.desks(followed[1].live).begin_turn()
+        await self._host.desks(followed[1].live).begin_turn()
         return True
 
-    def _lend(self, run: Run) -> None:
-        self._access.lend(run.token, run.caller)
+    def _lend_token(self, run: Run) -> None:
+        self._host.access.lend(run.token, run.caller)
 
-    async def _look_after(self) -> None:
-        """Find the runs whose keeper is gone without a word: the system has freed its lock."""
-        await asyncio.sleep(LOOK_EVERY)
-        for number in self._alive - self._following.keys() - self._hiring:
+    async def _check_keepers(self) -> None:
+        """Find the runs that lost their keeper without a word: the system has freed its lock."""
+        await asyncio.sleep(CHECK_EVERY)
+        for number in self._alive - self._following.keys() - self._starting:
             try:
-                if not self._premises.folder(number).is_kept():
-                    self._bury(await self._book.get(number))
+                if not self._host.folder(number).is_locked():
+                    self._follow_gone(await self._book.get(number))
             except UpcallError as problem:
                 log.warning("run %s cannot be looked after: %s", number, problem.message)
             except Exception:
                 log.exception("run %s cannot be looked after", number)
 
-    def _bury(self, run: Run) -> None:
-        """Find out what became of a process that is gone, unless somebody is about to."""
+    def _follow_gone(self, run: Run) -> None:
+        """Follow a process that is gone to its end, unless a task does so already."""
         if run.number not in self._following:
-            self._begin_to_follow(Keeping(run=run.number, start=run.starts, gone=True))
+            self.connected(KeeperConnection(run=run.number, start=run.starts, gone=True))
 
-    async def _greet(self, hello: Hello) -> Known | None:
+    async def known(self, hello: Hello) -> KnownKeeper | None:
+        """See `KeeperOwner.known`."""
         try:
             run = await self._book.get(hello.run)
         except UnknownRun:
             return None
-        return Known(key=run.token, is_newest=run.alive and run.starts == hello.start)
+        return KnownKeeper(key=run.token, is_newest=run.alive and run.starts == hello.start)
 
-    def _begin_to_follow(self, keeping: Keeping) -> None:
-        earlier = self._following.get(keeping.run)
-        task = self._chores.add(self._follow(keeping, earlier), f"follow run {keeping.run}")
-        self._following[keeping.run] = task
-        task.add_done_callback(partial(self._forget, keeping.run))
+    def connected(self, keeper: KeeperConnection) -> None:
+        """See `KeeperOwner.connected`."""
+        earlier = self._following.get(keeper.run)
+        task = self._tasks.add(self._follow(keeper, earlier), f"follow run {keeper.run}")
+        self._following[keeper.run] = task
+        task.add_done_callback(partial(self._forget, keeper.run))
 
     def _forget(self, number: int, task: "asyncio.Task[None]") -> None:
         if self._following.get(number) is task:
             del self._following[number]
 
-    async def _follow(self, keeping: Keeping, earlier: "asyncio.Task[None] | None") -> None:
+    async def _follow(self, keeper: KeeperConnection, earlier: "asyncio.Task[None] | None") -> None:
         if earlier is not None:
             # Its keeper lost us and is back; what was read so far is noted first.
             await asyncio.wait({earlier})
-        run = await self._book.get(keeping.run)
-        folder = self._premises.folder(run.number)
-        if not run.alive or run.starts != keeping.start:
+        run = await self._book.get(keeper.run)
+        folder = self._host.folder(run.number)
+        if not run.alive or run.starts != keeper.start:
             self._alive.discard(run.number)
             return
-        if keeping.gone and folder.latest_start() < run.starts and not run.ending:
-            # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. Where
-            # somebody else has the session at this moment, it is tried again, but not all the time.
+        if keeper.gone and folder.latest_start() < run.starts and not run.ending:
+            # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. While a person
+            # has the session, it is tried again after a pause.
             self._new.discard((run.number, run.starts))
             waits = await self._deliveries.waits(run)
-            after, back = await self._book.change(run.number, partial(_put_back, waits))
+            after, back = await self._book.change(run.number, partial(put_back, waits))
             if not back:
                 # Cancelled in this moment, and so it ends.
                 await self._never_began(run)
                 return
-            asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._changed, after)
+            asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_locked() else 0, self._ended, after)
             return
         try:
-            following, watch = self._follower(run, folder, keeping)
+            following, watch = self._follower(run, folder, keeper)
         except UpcallError as problem:
-            # Its agent is in the settings no more: nobody could say what it does.
+            # Its agent is not in the settings any more, so no adapter can read its output.
             log.warning("run %s cannot be followed: %s", run.number, problem.message)
-            keeping.end()
+            keeper.end()
             await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
             return
         self._followed[run.number] = following, watch
         if await self._is_ending(run.number):
-            keeping.end()
+            keeper.end()
         try:
             code = await following.until_over()
             await watch.close()
         finally:
             watch.stop()
             del self._followed[run.number]
-        if code is None and folder.is_kept():
+        if code is None and folder.is_locked():
             return  # The keeper lost us and will be back.
         words = watch.live.words
         if code == 0 and (words.finished is None or words.finished.ok):
@@ -296,51 +288,51 @@ class Supervisor:
         unanswered = ""
         if words.asked is not None:
             is_ending = partial(self._is_ending, run.number)
-            unanswered = await text_question.ask(following.desk, words.asked, run, is_ending)
+            unanswered = await ask_text_question(following.desk, words.asked, run, is_ending)
         ending = Ending(
             code=LOST if code is None else code,
             finished=words.finished,
             deferred=words.deferred,
             ended_by_us=following.talks,
         )
-        if ending.went_well and self._premises.agents(run.agent).hides_results:
-            await self._deliveries.acknowledged(self._taken.by(run.number), run)
+        if ending.went_well and self._host.agents(run.agent).hides_results:
+            await self._deliveries.acknowledged(self._host.held.taken.by(run.number), run)
         waits = await self._deliveries.waits(run)
         await self._settle(run, replace(ending, waits=waits, unanswered=unanswered))
 
-    def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
-        told = told_for(run, folder)
+    def _follower(
+        self, run: Run, folder: RunFolder, keeper: KeeperConnection
+    ) -> tuple[ProcessFollower, Watch]:
+        given = self._host.input_of(run)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
-        begins, talks = self._premises.begun(run, told)
+        begins, talks = self._host.begun(run, given)
         driver: Driver | None = None
         if talks and run.words.finished is not None:
             # It has said its last word to a daemon that did not get to end it.
-            keeping.end()
-        elif not keeping.gone:
-            driver = self._premises.driver_of(run, told, is_new=is_new)
-        watch = Watch(run, self._book, self._deliveries, self._clock, told.delivers)
-        following = Following(
-            keeping=keeping,
+            keeper.end()
+        elif not keeper.gone:
+            driver = self._host.driver_of(run, given, is_new=is_new)
+        watch = Watch(run, self._book, self._deliveries, given.delivers)
+        following = ProcessFollower(
+            keeper=keeper,
             folder=folder,
             begins=begins,
             read=run.read,
-            reader=self._premises.agents(run.agent).reader(),
+            reader=self._host.agents(run.agent).reader(),
             driver=driver,
             talks=talks,
-            desk=self._premises.desks(run),
-            take=watch.take,
-            mark=watch.mark,
-            arrived=watch.heard,
+            desk=self._host.desks(run),
+            watch=watch,
         )
         return following, watch
 
     async def _settle(self, run: Run, ending: Ending) -> None:
-        self._access.take_back(run.token)
-        self._taken.forget(run.number)
+        self._host.access.take_back(run.token)
+        self._host.held.taken.forget(run.number)
         self._new.discard((run.number, run.starts))
         try:
-            await asyncio.to_thread(self._premises.clear, run)
+            await asyncio.to_thread(self._host.clear, run)
         except (OSError, UpcallError) as problem:
             log.warning("run %s: its folder cannot be cleared: %s", run.number, problem)
         down = self._going_down and not ending.waits
@@ -348,34 +340,11 @@ class Supervisor:
         def decide(current: Run) -> Step | None:
             if not current.alive or current.starts != run.starts:
                 return None
-            step = settled(current, ending, self._clock())
+            step = settled(current, ending, self._book.now())
             if down and step.run.state is RunState.FAILED:
                 return replace(step, run=replace(step.run, reason="upcall_down"))
             return step
 
         after, _ = await self._book.change(run.number, decide)
         self._alive.discard(run.number)
-        self._changed(after)
-
-
-def _put_back(waits: bool, run: Run) -> Step | None:  # noqa: FBT001 - a fact, not an option
-    """The run as it was before its latest start, which never came about; None if nobody wants it any more."""
-    if run.ending:
-        return None
-    before = replace(run, alive=False, messages=(*run.saying, *run.messages), saying=())
-    if waits and not before.messages:
-        return Step(run=replace(before, state=RunState.WAITING), event="run_waiting")
-    return Step(run=replace(before, state=RunState.QUEUED), event="run_queued")
-
-
-def start_keeper(home: Path, folder: RunFolder) -> int:
-    """Have a keeper at work: 0, or why it is not. It goes on as nobody's child."""
-    started = subprocess.run(
-        [sys.executable, "-P", "-m", "upcall.runs.process.keeper", str(folder.path)],
-        check=False,
-        cwd=home,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    return started.returncode
+        self._ended(after)

@@ -1,4 +1,4 @@
-"""Ending a process with everything that it has started. Needs only the standard library."""
+"""Ending a process with all its descendants. Needs only the standard library."""
 
 import ctypes
 import os
@@ -12,20 +12,20 @@ from pathlib import Path
 
 _SET_CHILD_SUBREAPER, _SET_PDEATHSIG = 36, 1
 _LOOK_AGAIN = 0.05
-_OURS = (b"-m\0upcall\0up\0", b"-m\0upcall.runs.keeper\0")
-"""How the command lines read of a daemon that somebody in need of one has started, and of keepers that it has."""
+_OURS = (b"-m\0upcall\0up\0", f"-m\0{__package__}.keeper\0".encode())
+"""Parts of the command lines of a daemon, which an agent that needs one starts, and of that daemon's keepers."""
 GIVE_UP = 10.0
-"""Seconds after which what cannot be killed is left alone."""
+"""Seconds after which a process that cannot be killed is left alone."""
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever our children leave behind, so that it can be found. Only Linux can."""
+    """Become the parent of the processes that our children leave behind, to find them. Only Linux can."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent() -> None:
-    """Called in a child before its program starts: whoever kills its keeper kills it as well. Only Linux can."""
+    """Called in a child before its program starts: it is killed when its keeper is. Only Linux can."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -33,7 +33,7 @@ def die_with_parent() -> None:
 def descendants(ancestor: int) -> list[int]:
     """The living processes that this one has started, and those that they did.
 
-    Not the daemon, which an agent that asks may have had to start, nor what belongs to that: other agents' keepers.
+    Without a daemon, which an agent that asks may have had to start, and without the keepers of that daemon.
     """
     children: dict[int, list[int]] = {}
     for process, parent in _processes():
@@ -47,7 +47,7 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def end_descendants(grace: float) -> None:
-    """End everything that we have started: asked first, then made to. Never by SIGINT, which agents take for a no."""
+    """End every process below this one: SIGTERM first, SIGKILL after the grace. Never SIGINT, which agents take for a no."""
     _signal(descendants(os.getpid()), signal.SIGTERM)
     deadline = time.monotonic() + grace
     while (left := descendants(os.getpid())) and (now := time.monotonic()) < deadline + GIVE_UP:
@@ -57,7 +57,7 @@ def end_descendants(grace: float) -> None:
 
 
 def _wait_for_one(processes: list[int], seconds: float) -> None:
-    """Return when one of them has ended, or after so long; where the system does not tell, it is looked at again."""
+    """Return when one of them has ended, or after so many seconds; outside Linux after a short sleep, to look again."""
     if sys.platform != "linux":
         time.sleep(min(_LOOK_AGAIN, seconds))
         return
@@ -88,7 +88,7 @@ def _is_ours(process: int) -> bool:
 
 
 def _is_dead(process: int) -> bool:
-    """Whether a process has only to be buried."""
+    """Whether a process has ended and waits to be reaped."""
     if sys.platform != "linux":
         return False
     try:
@@ -100,7 +100,7 @@ def _is_dead(process: int) -> bool:
 def _processes() -> list[tuple[int, int]]:
     """Every process and its parent."""
     if sys.platform != "linux":
-        # Wherever the system has it.
+        # On the PATH, since systems have it in different folders.
         ps = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True)
         return [(int(pid), int(parent)) for pid, parent in (line.split() for line in ps.stdout.splitlines())]
     found: list[tuple[int, int]] = []

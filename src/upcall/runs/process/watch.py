@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from upcall.domain.errors import StorageError
@@ -23,27 +23,20 @@ class Watch:
     What the process has said is kept in the book together with how far its output was read, so that a daemon that goes
     on from there knows all of it.
 
-    `delivers` are the inquiries that the process was started with, whose ends its model has once it speaks.
+    `delivers` are the inquiries that the process was started with the answers of: its model has them once it speaks.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        book: Book,
-        deliveries: Deliveries,
-        clock: Callable[[], float],
-        delivers: Sequence[str],
-    ) -> None:
+    def __init__(self, run: Run, book: Book, deliveries: Deliveries, delivers: Sequence[str]) -> None:
         self.live = run
         self._book = book
         self._deliveries = deliveries
-        self._clock = clock
+        self._clock = book.now
         self._delivers = delivers
         self._has_spoken = False
         self._returned: list[ToolReturned] = []
         """Results that the program has handed to its model, which has not spoken since."""
         self._read = run.read
-        self._saved_at = clock()
+        self._saved_at = book.now()
         self._saved = run
         self._saving: asyncio.Task[None] | None = None
 

@@ -1,4 +1,4 @@
-"""What one transaction knows and is going to write: decisions are made here, in memory, between its two round trips.
+"""One transaction in memory: decisions are made here, between its two round trips.
 
 Members of a group are run in the order in which they were asked for and see what those before them did. Each asks
 everything that can refuse it before it changes anything, so one that raises costs the others nothing.
@@ -16,8 +16,8 @@ from upcall.domain.roles import Token
 from upcall.ports.store import Added, Event, Updated
 from upcall.stores import codec
 from upcall.stores.damage import readable
-from upcall.stores.postgres.book import Book, Prepared, prepared
 from upcall.stores.postgres.rows import Found, Row, decode
+from upcall.stores.postgres.staged_ledger import Prepared, StagedLedger, prepared
 from upcall.stores.postgres.work import (
     Adding,
     Claiming,
@@ -40,7 +40,7 @@ from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What was read for a group, under the lock that every writer takes first."""
+    """The rows that were read for a group, under the lock that every writer takes first."""
 
     last_seq: int
     last_number: int
@@ -64,7 +64,7 @@ class Group:
         self.changed: dict[int, Inquiry] = {}
         self.blobs: list[tuple[str, int, bytes]] = []
         self.tokens: dict[str, Token | None] = {}
-        self.book = Book(known.records)
+        self.ledger = StagedLedger(known.records)
         self._done = known.done
         self._wrote = known.wrote
         self._refs = refs
@@ -82,7 +82,7 @@ class Group:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return self.book.is_empty and not (self.log or self.tokens or self._wrote)
+        return self.ledger.is_empty and not (self.log or self.tokens or self._wrote)
 
     def run(self, work: Work) -> object:
         """Do one piece of work and return what its caller gets; what it raises changes nothing."""
@@ -94,10 +94,10 @@ class Group:
             case Recording(happening):
                 return self._append(happening, codec.dumps(happening.data), None, 0)
             case Revising(kind, key, decide):
-                effects = decide(self.book.look_up(kind, key))
+                effects = decide(self.ledger.look_up(kind, key))
                 if effects is not None:
                     self._write(prepared(effects))
-                return self.book.look_up(kind, key)
+                return self.ledger.look_up(kind, key)
             case Settling(_, effects):
                 held = self._done[work]
                 if held:
@@ -159,7 +159,7 @@ class Group:
             self._keys[key] = row.inquiry.id
 
     def _write(self, effects: Prepared) -> None:
-        self.book.write(effects)
+        self.ledger.write(effects)
         for happening, data in effects.happenings:
             self._append(happening, data, None, 0)
 

@@ -1,13 +1,13 @@
-"""What the database does by itself in a transaction that holds the lock already: about jobs, and about old age."""
+"""Statements that decide by themselves, under the lock of the transaction: claims, leases, retention."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from upcall.domain.channel.delivery import BY_STATE, WAITING
 from upcall.stores.damage import readable
-from upcall.stores.postgres.book import JOB, job_in
 from upcall.stores.postgres.connection import Result, Statement
 from upcall.stores.postgres.rows import columns, keep
+from upcall.stores.postgres.staged_ledger import JOB, job_in
 from upcall.stores.postgres.work import Claiming, Hastening, Outright, Pruning, Releasing, Renewing, Settling
 
 # What is put into these statements is a constant of ours; values are always bound.
@@ -63,14 +63,14 @@ class Errands:
         self._settling = [work for work in works if isinstance(work, Settling)]
 
     def statements(self) -> list[Statement]:
-        """What does it all."""
+        """The statements of the work."""
         made = [statement for _, statement in self._sent]
         if self._settling:
             made.append((_TAKE, columns([_held(work) for work in self._settling])))
         return made
 
     def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
-        """What became of each, by the results of those statements; `wrote` then tells whether they changed anything."""
+        """The result of each piece of work; `wrote` says afterwards whether any row changed."""
         self.wrote = any(result.rows or result.concerned for result in results)
         made: dict[Outright, Any] = {}
         for (work, _), result in zip(self._sent, results, strict=False):

@@ -1,4 +1,4 @@
-"""What is read of records and jobs, outside of transactions."""
+"""Reads of records and jobs, outside of transactions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Job, Record
 from upcall.ports.store import Records
 from upcall.stores.damage import readable
-from upcall.stores.postgres.book import JOB, RECORD, job_in, record_in
 from upcall.stores.postgres.reads import MOST, Reads
 from upcall.stores.postgres.rows import keep, plain
+from upcall.stores.postgres.staged_ledger import JOB, RECORD, job_in, record_in
 from upcall.stores.sqlite.ledger import page, position
 
 # What is put into these statements is a constant of ours; values are always bound.

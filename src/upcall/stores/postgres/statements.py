@@ -130,7 +130,7 @@ def _writes(group: Group) -> list[Statement]:
             made.append((_REVOKE, (keep(name),)))
         else:
             made.append((_ISSUE, (keep(name), token.role.value, token.digest, token.created_at)))
-    made += group.book.statements()
+    made += group.ledger.statements()
     if group.log:
         made.append((_APPEND, columns([_event(entry.event, entry.data) for entry in group.log])))
     return made

@@ -20,13 +20,13 @@ from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Page, Query, Records, Revise, Updated
 from upcall.stores import codec
 from upcall.stores.postgres import ledger
-from upcall.stores.postgres.book import prepared, refuse_broken_text
 from upcall.stores.postgres.clock import DatabaseClock
-from upcall.stores.postgres.errors import in_our_words
+from upcall.stores.postgres.connector import Connector
+from upcall.stores.postgres.errors import storage_error
 from upcall.stores.postgres.follower import SAFETY, Follower
-from upcall.stores.postgres.link import Link
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.schema import migrate
+from upcall.stores.postgres.staged_ledger import prepared, refuse_broken_text
 from upcall.stores.postgres.takeover import Takeover
 from upcall.stores.postgres.work import (
     Adding,
@@ -53,7 +53,7 @@ class PostgresStore:
 
     def __init__(
         self,
-        link: Link,
+        connector: Connector,
         clock: Callable[[], float],
         tail: Tail,
         reads: Reads,
@@ -61,7 +61,7 @@ class PostgresStore:
         writer: Writer,
         holder: str,
     ) -> None:
-        self._link = link
+        self._connector = connector
         self._clock = clock
         self._tail = tail
         self._reads = reads
@@ -93,15 +93,17 @@ class PostgresStore:
             NewerDatabase: if a later version of Upcall has written it.
             StorageError: if it cannot be reached, or is not ours.
         """
-        link = Link(address, pooled=bool(direct))
-        reads = Reads(link, patience)
+        connector = Connector(address, pooled=bool(direct))
+        reads = Reads(connector, patience)
         theirs = DatabaseClock()
-        tail = Tail(await _prepare(link, theirs))
+        tail = Tail(await _prepare(connector, theirs))
         # As a number it is the lock by which other daemons see that we are alive.
         life = secrets.randbits(62)
-        follower = Follower(Link(direct) if direct else link, reads, tail, theirs, life, safety=safety)
+        follower = Follower(
+            Connector(direct) if direct else connector, reads, tail, theirs, life, safety=safety
+        )
         writer = Writer(
-            link,
+            connector,
             follower.publish,
             clock or theirs.now,
             # Refs are names, not secrets.
@@ -115,7 +117,7 @@ class PostgresStore:
             await writer.stop()
             await reads.close()
             raise
-        store = cls(link, clock or theirs.now, tail, reads, follower, writer, str(life))
+        store = cls(connector, clock or theirs.now, tail, reads, follower, writer, str(life))
         store._takeover.start()
         return store
 
@@ -252,7 +254,7 @@ class PostgresStore:
             StorageError: always.
         """
         raise StorageError(
-            f"the database {self._link.where} is not a file that could be copied to {path!r}",
+            f"the database {self._connector.where} is not a file that could be copied to {path!r}",
             hint="back it up with `pg_dump --schema=upcall`, or as its server's other databases are",
         )
 
@@ -265,8 +267,8 @@ class PostgresStore:
         await self._reads.close()
 
 
-async def _prepare(link: Link, clock: DatabaseClock) -> int:
-    connection = await link.connect()
+async def _prepare(connector: Connector, clock: DatabaseClock) -> int:
+    connection = await connector.connect()
 
     async def ask(sql: LiteralString) -> list[tuple[Any, ...]]:
         return await (await connection.execute(sql)).fetchall()
@@ -277,6 +279,6 @@ async def _prepare(link: Link, clock: DatabaseClock) -> int:
         clock.warn()
         return last
     except Error as error:
-        raise in_our_words(error, link.where) from error
+        raise storage_error(error, connector.where) from error
     finally:
         await asyncio.shield(connection.close())

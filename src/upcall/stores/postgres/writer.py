@@ -17,15 +17,15 @@ from uuid import uuid4
 from psycopg import Error
 
 from upcall.domain.errors import StorageError
-from upcall.stores.lengths import RefLengths
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
-from upcall.stores.postgres.errors import in_our_words, is_hopeless, is_lost
+from upcall.stores.postgres.connector import Backoff, Connector
+from upcall.stores.postgres.errors import is_hopeless, is_lost, storage_error
+from upcall.stores.postgres.free_refs import FreeRefs
 from upcall.stores.postgres.group import Group
-from upcall.stores.postgres.link import Link, Pauses
-from upcall.stores.postgres.locked import begin
-from upcall.stores.postgres.naming import Naming
+from upcall.stores.postgres.transaction import begin
 from upcall.stores.postgres.work import Adding, Work
+from upcall.stores.ref_lengths import RefLengths
 from upcall.stores.results import Result, release
 
 MAX_GROUP = 1024
@@ -58,7 +58,7 @@ class Writer:
 
     def __init__(
         self,
-        link: Link,
+        connector: Connector,
         publish: Publish,
         clock: Callable[[], float],
         random: Random,
@@ -66,7 +66,7 @@ class Writer:
         max_group: int = MAX_GROUP,
         patience: float = PATIENCE,
     ) -> None:
-        self._link = link
+        self._connector = connector
         self._publish = publish
         self._clock = clock
         self._random = random
@@ -127,7 +127,7 @@ class Writer:
 
         It is tried at least once, and again until the deadline.
         """
-        pauses = Pauses()
+        backoff = Backoff()
         while True:
             try:
                 group, results = await self._attempt(tasks)
@@ -142,7 +142,7 @@ class Writer:
                     # The same cause may end each attempt: it is tried until the deadline of every other write, and no longer.
                     if self._loop.time() >= deadline:
                         return await self._settle_apart(tasks, cut.reason, deadline)
-                    await pauses.pause()
+                    await backoff.pause()
                     continue
                 group, results = cut.group, cut.results
             except (Error, StorageError) as error:
@@ -152,13 +152,13 @@ class Writer:
                 if self._loop.time() >= deadline or (self._stopping and isinstance(error, StorageError)):
                     self._give_up(tasks, error)
                     return False
-                log.warning("%s; trying again", in_our_words(error, self._link.where).message)
-                await pauses.pause()
+                log.warning("%s; trying again", storage_error(error, self._connector.where).message)
+                await backoff.pause()
                 continue
             await self._publish(group)
             release(results)
             if self._complaint:
-                log.info("the database %s takes what is written again", self._link.where)
+                log.info("the database %s takes what is written again", self._connector.where)
                 self._complaint = ""
             return True
 
@@ -170,13 +170,13 @@ class Writer:
             return not is_hopeless(error)
         for at, task in enumerate(tasks):
             if not await self._settle([task], deadline):
-                _refuse(tasks[at + 1 :], in_our_words(error, self._link.where))
+                _refuse(tasks[at + 1 :], storage_error(error, self._connector.where))
                 return False
         return True
 
     def _give_up(self, tasks: list[_Task], error: Error | StorageError) -> None:
         """Refuse what cannot be written. Why is said in the log once, until something can be written again."""
-        told = in_our_words(error, self._link.where)
+        told = storage_error(error, self._connector.where)
         if told.message != self._complaint:
             log.error("%s", told.message)
             self._complaint = told.message
@@ -184,12 +184,12 @@ class Writer:
 
     async def _attempt(self, tasks: list[_Task]) -> tuple[Group, list[Result]]:
         if self._connection is None:
-            self._connection = await self._link.connect()
+            self._connection = await self._connector.connect()
         connection = self._connection
         works = [task.work for task in tasks]
         adding = [work for work in works if isinstance(work, Adding)]
-        naming = Naming(adding, self._random, self._lengths, self._clock())
-        group = await begin(connection, works, naming)
+        refs = FreeRefs(adding, self._random, self._lengths, self._clock())
+        group = await begin(connection, works, refs)
         results = [_decided(group, task) for task in tasks]
         if group.is_empty:
             await connection.execute("ROLLBACK")
@@ -208,10 +208,10 @@ class Writer:
 
         The lock waits until the server has ended the transaction that we lost, one way or the other.
         """
-        pauses = Pauses()
+        backoff = Backoff()
         while True:
             try:
-                connection = self._connection = self._connection or await self._link.connect()
+                connection = self._connection = self._connection or await self._connector.connect()
                 async with connection.transaction():
                     await connection.execute(*statements.locked())
                     found = await connection.execute(statements.SIGNED, (self._name,))
@@ -220,11 +220,11 @@ class Writer:
                 await self._let_go()
                 if self._loop.time() >= deadline:
                     raise StorageError(
-                        f"the connection to the database {self._link.where} was lost during a commit, and whether "
+                        f"the connection to the database {self._connector.where} was lost during a commit, and whether "
                         "it took place is not known",
                         hint="look before you try again",
                     ) from error
-                await pauses.pause()
+                await backoff.pause()
 
     async def _roll_back(self) -> None:
         if self._connection is not None:

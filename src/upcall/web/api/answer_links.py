@@ -1,4 +1,4 @@
-"""Answer links over HTTP: a person makes them for themselves, an administrator for anybody who may answer."""
+"""Answer links over HTTP: a person makes them for themselves, an administrator for every person who may answer."""
 
 from starlette.responses import Response
 
@@ -33,7 +33,7 @@ class AnswerLinkHandlers:
                 f"{inquiry.ref!r} is settled, so there is nothing to answer",
                 hint="`upcall status` lists the open ones",
             )
-        # Whoever came through a tunnel has to go the same way again.
+        # A caller that came through a tunnel is given the tunnel's address.
         base = self._settings.public_url or f"http://{call.header(b'host')}"
         url = f"{base}{await self._links.path(inquiry, person)}"
         expires_at = min(inquiry.expires_at, self._broker.now() + LINK_SECONDS)

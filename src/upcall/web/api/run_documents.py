@@ -9,9 +9,8 @@ from upcall.domain.run.program import Command
 from upcall.domain.run.run import Run
 from upcall.http.body import Json
 from upcall.ports.paging import each_inquiry
+from upcall.ports.runs import LogPage, RunPage
 from upcall.ports.store import Query
-from upcall.runs.book import RunPage
-from upcall.runs.process.log import LogPage
 
 
 class RunDocuments:
@@ -30,13 +29,15 @@ class RunDocuments:
         return Json({"items": await self._written(page.items), "next": page.next})
 
     async def _written(self, runs: Sequence[Run]) -> list[Document]:
-        waiting = await self._open_refs() if runs else {}
+        # One run is read by the index of its inquiries, however many others are open.
+        only = runs[0].number if len(runs) == 1 else None
+        waiting = await self._open_refs(only) if runs else {}
         return [run_document(run, waiting.get(run.number, [])) for run in runs]
 
-    async def _open_refs(self) -> Mapping[int, list[str]]:
-        """The refs of open inquiries by the number of their run, the longest open first."""
+    async def _open_refs(self, run: int | None) -> Mapping[int, list[str]]:
+        """The refs of open inquiries, of one run or of all, by the number of their run, the longest open first."""
         found: defaultdict[int, list[str]] = defaultdict(list)
-        async for inquiry in each_inquiry(self._broker.store, Query(state="open")):
+        async for inquiry in each_inquiry(self._broker.store, Query(state="open", run=run)):
             if inquiry.origin.run is not None:
                 found[inquiry.origin.run].append(inquiry.ref)
         return found
@@ -81,7 +82,7 @@ def log_document(page: LogPage) -> Document:
 
 
 def command_document(command: Command) -> Document:
-    """A process for somebody else to start."""
+    """A process for the caller to start."""
     return {"argv": list(command.argv), "cwd": command.cwd, "environment": dict(command.environment)}
 
 

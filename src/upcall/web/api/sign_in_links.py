@@ -1,4 +1,4 @@
-"""Sign-in links over HTTP: whoever holds a person's token gets a link that lets their browser in, once."""
+"""Sign-in links over HTTP: the holder of a person's token gets a link that signs a browser in, once."""
 
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ def sign_in_path(code: str) -> str:
     return f"/sign-in?code={quote(code, safe='')}"
 
 
-class SignInLinks:
+class SignInLinkHandlers:
     """The handler of `/v1/sign-in-links`."""
 
     def __init__(self, access: Access, settings: WebSettings) -> None:
@@ -26,6 +26,6 @@ class SignInLinks:
         """Make a link that signs a browser in, once."""
         call.query()
         code = await self._access.codes.issue(call.caller)
-        # Whoever came through a tunnel has to go the same way again.
+        # A caller that came through a tunnel is given the tunnel's address.
         base = self._settings.public_url or f"http://{call.header(b'host')}"
         return Json({"url": f"{base}{sign_in_path(code)}", "expires_in": int(CODE_SECONDS)}, 201)

@@ -45,7 +45,7 @@ _NONE: _Owner = (None, None)
 class Presence:
     """Whether the other side is still there. As a context it listens for the client to hang up.
 
-    Whatever waits in it does so in the request's own task, which is woken when the wait is pointless.
+    Work inside it runs in the request's own task, which is cancelled when the client hangs up or the broker closes.
     """
 
     def __init__(self, receive: Receive, closing: asyncio.Event | None = None) -> None:
@@ -73,7 +73,7 @@ class Presence:
         """What `work` comes to, or None when it is over before.
 
         Raises:
-            ClientDisconnect: if nobody is there any more to be told.
+            ClientDisconnect: if the client has hung up.
         """
         if self._over:
             work.close()
@@ -91,7 +91,7 @@ class Presence:
             self._waiting = None
 
     def _end(self) -> None:
-        # Whatever broke the connection is told like any other error.
+        # The error that broke the connection is raised like any other.
         if self._broken is not None:
             raise self._broken
         if self.gone:
@@ -116,7 +116,7 @@ class Presence:
         self._interrupt()
 
 
-class Live:
+class EventHandlers:
     """The handlers that wait."""
 
     def __init__(self, broker: Broker, access: Access, settings: WebSettings, documents: Documents) -> None:
@@ -179,14 +179,14 @@ class Live:
             raise InvalidRequest(
                 error.message.replace("after", name, 1), hint="send the `id` of an event"
             ) from None
-        # A number from before a restore may be ahead of the log: whatever is written now is news.
+        # A number from before a restore may be ahead of the log: the stream goes on at the log's end.
         return min(after, latest)
 
     async def _frames(self, events: Sequence[Event], caller: Caller) -> bytes:
         return b"".join([_frame(event) for event in await self._visible(events, caller)])
 
     async def follow(self, stream: "EventStream", scope: Scope, receive: Receive, send: Send) -> None:
-        """Write a stream until somebody leaves."""
+        """Write a stream until the client hangs up, its token is revoked, or the broker closes."""
         loop = asyncio.get_running_loop()
         beat = self._settings.heartbeat
         after = stream.after
@@ -230,7 +230,7 @@ class Live:
             return event.subject.origin.agent, event.subject.origin.run
         if event.inquiry is None:
             return event.data.get("agent"), event.data.get("run")
-        # Read from disk, an event does not say whose it is; an inquiry's agent never changes.
+        # An event read from disk names no agent; an inquiry's agent never changes.
         if event.inquiry not in self._owners:
             try:
                 origin = (await self._broker.store.get(event.inquiry)).origin
@@ -251,13 +251,13 @@ def is_behind(after: int, found: Sequence[Event]) -> bool:
 
 
 Frames = Callable[[Sequence[Event], Caller], Awaitable[bytes]]
-"""Writes what somebody is told of some events."""
+"""Writes the frames that a caller gets for some events."""
 
 
 class EventStream:
     """A response that goes on until it is over."""
 
-    def __init__(self, live: Live, caller: Caller, after: int, frames: Frames) -> None:
+    def __init__(self, live: EventHandlers, caller: Caller, after: int, frames: Frames) -> None:
         self._live = live
         self.caller = caller
         self.after = after

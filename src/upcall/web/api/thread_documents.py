@@ -20,7 +20,7 @@ class ThreadDocuments:
         self._threads = threads
 
     async def thread(self, known: Thread) -> Document:
-        """A thread, with the prompt whose turn it is."""
+        """A thread, with the open prompt that comes first."""
         inquiry = await self._threads.prompt(known)
         prompt: Document | None = None
         if inquiry is not None:

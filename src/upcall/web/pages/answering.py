@@ -4,10 +4,10 @@ from starlette.responses import Response
 
 from upcall.dispatch.answer_links import AnswerLinks, Opened
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllowed, UnreadableAnswer
-from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.call import Call
 from upcall.web.pages import forms
-from upcall.web.pages.fates import Fates
+from upcall.web.pages.recipients import Recipients
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
@@ -15,9 +15,11 @@ from upcall.web.pages.visit import Visit
 class Answering:
     """The handlers of everything under `/a`."""
 
-    def __init__(self, site: Site, links: AnswerLinks, inquiries: Inquiries, fates: Fates) -> None:
+    def __init__(
+        self, site: Site, links: AnswerLinks, inquiries: InquiryHandlers, recipients: Recipients
+    ) -> None:
         self._site = site
-        self._fates = fates
+        self._recipients = recipients
         self._links = links
         self._inquiries = inquiries
 
@@ -38,8 +40,10 @@ class Answering:
         said = "lost" if not settled.accepted else "vote" if settled.inquiry.is_open else "answer"
         gaps = {"ref": settled.inquiry.ref}
         if said == "answer":
-            told = await self._fates.recipient(settled.inquiry, awaited=awaited)
-            gaps["told"] = await self._fates.sentence(visit.words, settled.inquiry, told, with_command=False)
+            told = await self._recipients.recipient(settled.inquiry, awaited=awaited)
+            gaps["told"] = await self._recipients.sentence(
+                visit.words, settled.inquiry, told, with_command=False
+            )
         flash = visit.words.say(f"said.{said}", **gaps)
         now = Opened(caller=opened.caller, inquiry=settled.inquiry, via=opened.via)
         # A button of a message shows nothing but whether it worked, and what came too late did not.
@@ -61,7 +65,7 @@ class Answering:
         self, visit: Visit, opened: Opened, *, status: int = 200, flash: str = "", trouble: str = ""
     ) -> Response:
         inquiry, card = opened.inquiry, None
-        # Whoever has voted has nothing more to do here, while others are still waited for.
+        # A person who has voted has nothing more to do here while votes of others are missing.
         if not (inquiry.is_open and opened.used):
             link = f"/a/{visit.params['token']}"
             card = await self._site.card(

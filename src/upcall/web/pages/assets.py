@@ -19,6 +19,7 @@ TYPES = {
 }
 
 PACKED = ("css", "js")
+_CSS_SPACE = re.compile(r"\s*([{};])\s*")
 _COMMENT = re.compile(r"//.*|/\*(?:(?!\*/).)*\*/")
 
 
@@ -37,15 +38,16 @@ def assets() -> dict[str, Asset]:
     for file in files("upcall.web").joinpath("static").iterdir():
         ending = file.name.rpartition(".")[2]
         if ending in TYPES:
-            content = _packed(file.read_bytes()) if ending in PACKED else file.read_bytes()
+            content = _packed(file.read_bytes(), ending) if ending in PACKED else file.read_bytes()
             found[file.name] = Asset(content, TYPES[ending], f'"{hashlib.sha256(content).hexdigest()[:20]}"')
     return found
 
 
-def _packed(source: bytes) -> bytes:
-    """Without indentation and without lines that are a comment: those are for readers of the source."""
+def _packed(source: bytes, ending: str) -> bytes:
+    """Without what is for readers of the source: indentation, lines that are a comment, spaces between CSS rules."""
     lines = (line.strip() for line in source.decode().splitlines())
-    return "\n".join(line for line in lines if line and not _COMMENT.fullmatch(line)).encode()
+    packed = "\n".join(line for line in lines if line and not _COMMENT.fullmatch(line))
+    return (_CSS_SPACE.sub(r"\1", packed) if ending == "css" else packed).encode()
 
 
 async def service_worker(visit: Visit) -> Response:
@@ -55,7 +57,7 @@ async def service_worker(visit: Visit) -> Response:
 
 
 async def serve(visit: Visit) -> Response:
-    """One of them; nothing else is looked for on disk, whatever was asked for."""
+    """One asset by its name; nothing is looked up on disk."""
     asset = assets().get(visit.name)
     if asset is None:
         raise NotFound("there is no such file")

@@ -35,7 +35,7 @@ IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NO_TEXTS: Mapping[int, str] = {}
 
 Given = Mapping[str, list[str]]
-"""What somebody had filled in when it was refused."""
+"""The fields of a form that was refused, as they were sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

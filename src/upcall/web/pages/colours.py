@@ -6,5 +6,5 @@ HUES = 8
 
 
 def hue(name: str) -> int:
-    """The colour of somebody, which is always the same."""
+    """The number of the colour that a name always gets."""
     return crc32(name.encode("utf-8", "replace")) % HUES

@@ -15,7 +15,7 @@ KINDS = {kind.value: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What somebody wants to see. What is not known is no filter."""
+    """The filters in an address. An unknown one filters nothing."""
 
     text: str = ""
     agent: str = ""

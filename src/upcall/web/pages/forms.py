@@ -42,7 +42,7 @@ def reply(inquiry: Inquiry, form: Form) -> Reply:
         if verdict is None:
             raise UnusableForm("problem.verdict")
         answers = [[verdict]]
-        # Whoever denies has not taken back what was chosen for the other case.
+        # The choice of what to remember is for an approval; a denial ignores it.
         remember = _remember(form) if verdict == APPROVE else None
     else:
         answers = [

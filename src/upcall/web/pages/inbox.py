@@ -12,15 +12,15 @@ from upcall.domain.inquiry.inquiry import Inquiry, Open
 from upcall.ports.store import Query
 from upcall.web.pages import forms
 from upcall.web.pages.channel_faults import fault_lines
-from upcall.web.pages.fates import CALL, RECIPIENTS, Fates
 from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.locales import sentences
+from upcall.web.pages.recipients import CALL, RECIPIENTS, Recipients
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
 MOST_OPEN = 30
-"""How many are drawn at once; the page asks for more when somebody gets near the end."""
+"""How many are drawn at once; the page asks for more when its end comes near."""
 
 MOST_SETTLED = 5
 MOST_OFFERED = 200
@@ -37,10 +37,10 @@ Do = Callable[[Visit, Inquiry], Awaitable[Settled]]
 class Inbox:
     """The handlers of `/`, `/history` and everything under `/i`."""
 
-    def __init__(self, site: Site, fates: Fates, dispatch: Dispatch | None = None) -> None:
+    def __init__(self, site: Site, recipients: Recipients, dispatch: Dispatch | None = None) -> None:
         self._site = site
         self._broker = site.broker
-        self._fates = fates
+        self._recipients = recipients
         self._dispatch = dispatch
 
     async def inbox(self, visit: Visit) -> Response:
@@ -145,7 +145,7 @@ class Inbox:
         said = _said(action, settled)
         told = ""
         if said in TOLD:
-            told = await self._fates.recipient(settled.inquiry, awaited=awaited)
+            told = await self._recipients.recipient(settled.inquiry, awaited=awaited)
         if visit.wants_fragment:
             sentence = await self._sentence(visit, said, settled.inquiry, told)
             lost = said == "lost"
@@ -175,7 +175,7 @@ class Inbox:
         gaps = {"ref": inquiry.ref}
         if said in TOLD:
             recipient = told if told in RECIPIENTS else CALL
-            gaps["told"] = await self._fates.sentence(visit.words, inquiry, recipient)
+            gaps["told"] = await self._recipients.sentence(visit.words, inquiry, recipient)
         return visit.words.say(f"said.{said}", **gaps)
 
     async def _alone(

@@ -4,25 +4,32 @@ A page says up to which event it is rendered; what comes after is sent, so that 
 several changes of one inquiry only the latest is.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.text.display import one_line
 from upcall.ports.store import Event
+from upcall.web.pages.channel_faults import FaultLine, fault_lines
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
 from upcall.web.pages.streaming import SHOWN, Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
+LOOK_EVERY = 2.0
+"""Seconds after which the health of channels is read again: it is kept as records, which no event announces."""
+
 
 class Live:
     """The handlers of `/inbox/stream` and `/inbox/here`."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, dispatch: Dispatch | None = None) -> None:
         self._site = site
+        self._dispatch = dispatch
         self._store = site.broker.store
 
     async def here(self, visit: Visit) -> Response:
@@ -30,12 +37,28 @@ class Live:
         return Response(status_code=204)
 
     async def stream(self, visit: Visit) -> Response:
-        """Cards, from the event that the page was rendered at."""
+        """Cards, from the event that the page was rendered at, and in the inbox the channels that do not work."""
         after = known_to(visit, await self._store.last_seq())
-        return Streamed(
-            self._site,
-            Follower(visit=visit, after=after, frames=lambda events: self.cards(visit, events)),
-        )
+        has_channels = self._dispatch is not None and self._dispatch.names
+        watched = self._dispatch if has_channels and visit.query("view") == "inbox" else None
+        told: list[FaultLine] | None = None
+        due = 0.0
+
+        async def frames(events: Sequence[Event]) -> str:
+            nonlocal told, due
+            text = await self.cards(visit, events)
+            now = asyncio.get_running_loop().time()
+            if watched is None or now < due:
+                return text
+            due = now + LOOK_EVERY
+            lines = await fault_lines(watched, visit.words)
+            if lines == told:
+                return text
+            told = lines
+            return text + frame("faults", self._site.part(visit, "faults.html", faults=lines))
+
+        look_every = None if watched is None else LOOK_EVERY
+        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames, look_every=look_every))
 
     async def cards(self, visit: Visit, events: Sequence[Event], *, run: int | None = None) -> str:
         """What changed, as cards: of every inquiry, or only of those that a run has asked."""

@@ -1,4 +1,4 @@
-"""What the pages say, in the language of whoever reads them. No sentence stands in code or in a template."""
+"""The sentences of the pages, in the reader's language. No sentence stands in code or in a template."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LANGUAGES = {
     "fr": "Français",
     "ja": "日本語",
 }
-"""The first one is taken where nobody says what they want."""
+"""The first one is taken where a browser names none of them."""
 
 _STEPS = ((60, 1, "age.seconds"), (3600, 60, "age.minutes"), (2 * 86400, 3600, "age.hours"))
 IN_THE_BROWSER = ("age.", "time.", "js.")
@@ -36,7 +36,7 @@ class Words:
     language: str
 
     def say(self, name: str, **gaps: object) -> str:
-        """A sentence with its gaps filled. It is plain text: whoever puts it into a page escapes it."""
+        """A sentence with its gaps filled. It is plain text: the template that shows it escapes it."""
         return sentences(self.language)[name].format(**gaps)
 
     def age(self, seconds: float) -> str:

@@ -19,7 +19,7 @@ LONGEST = 20_000
 MOST_CELLS = 5_000
 MOST_BRACKETS = 300
 MOST_MARKS = 2_000
-"""Text with more in it is shown as it is: parsing it would hold up everybody else."""
+"""Text with more in it is shown as it is: parsing it would hold up every other request."""
 
 MOST_COLOURED = 2_000
 """Lines of a diff up to which each has a colour of its own."""

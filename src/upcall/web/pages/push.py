@@ -1,4 +1,4 @@
-"""Browsers that want to be told although nobody looks: they are let in here, and out when somebody signs out."""
+"""Push subscriptions of browsers: added here, and dropped when their session ends."""
 
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ class PushDesk:
         self._subscriptions = subscriptions
 
     async def subscribe(self, visit: Visit) -> Response:
-        """Let this browser be told what waits for whoever is signed in."""
+        """Push to this browser what waits for the person who is signed in."""
         assert visit.session is not None
         wanted = Subscription(
             endpoint=value(visit.form, "endpoint"),
@@ -26,6 +26,6 @@ class PushDesk:
         return Response(status_code=204)
 
     async def unsubscribe(self, visit: Visit) -> Response:
-        """Tell it nothing more. Whoever knows an address of a push service may end it."""
+        """End a subscription. Its address at the push service is a secret, so knowing it is enough."""
         await self._subscriptions.drop(value(visit.form, "endpoint"))
         return Response(status_code=204)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from upcall.ports.runs import Runs
 from upcall.ports.store import Event
-from upcall.runs.service import Runs
 from upcall.web.pages.live import Live
 from upcall.web.pages.run_views import log_tail, run_view
 from upcall.web.pages.runs import run_number
@@ -14,7 +14,7 @@ from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 LOOK_EVERY = 1.0
-"""Seconds after which a log that somebody reads is looked at; what a run writes is in no event."""
+"""Seconds after which an open log is read again; no event announces what a run writes."""
 
 FURTHEST = 2**62
 

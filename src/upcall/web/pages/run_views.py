@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from upcall.domain.run.run import Run, RunState
 from upcall.domain.text.display import one_line, visible
-from upcall.runs.process.log import LogLine, LogPage
+from upcall.ports.runs import LogLine, LogPage
 from upcall.web.pages.colours import hue
 
 LONGEST_LINE = 4000

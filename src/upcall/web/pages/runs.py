@@ -4,8 +4,8 @@ from starlette.responses import Response
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
 from upcall.http.errors import STATUSES
+from upcall.ports.runs import Runs
 from upcall.ports.store import Query
-from upcall.runs.service import Runs
 from upcall.web.pages.forms import value
 from upcall.web.pages.run_views import log_tail, run_view
 from upcall.web.pages.site import Site, problem

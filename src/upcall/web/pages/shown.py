@@ -1,7 +1,6 @@
-"""Which questions were on somebody's screen: told by the page's own script, and kept beside what channels have shown.
+"""Which questions were on a person's screen: reported by the page's script, kept beside the deliveries of channels.
 
-A page that was only sent does not count, and neither does a tab that nobody sees. Without scripts nothing is known, and
-nothing is claimed.
+A page that was only sent does not count, nor does a hidden tab. Without scripts nothing is reported.
 """
 
 from starlette.responses import Response

@@ -42,7 +42,7 @@ class SignIn:
         return response
 
     async def offline(self, visit: Visit) -> Response:
-        """The page that a browser keeps for when nobody answers here; there is nothing private in it."""
+        """The page that a browser shows while the daemon cannot be reached; there is nothing private in it."""
         return self._site.render(visit, "offline.html")
 
     async def leave(self, visit: Visit) -> Response:

@@ -12,14 +12,16 @@ from starlette.types import Receive, Scope, Send
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.dispatch.subscriptions import Subscriptions
+from upcall.domain.channel import delivery
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Question
+from upcall.domain.text.display import one_line
 from upcall.http.errors import STATUSES, MethodNotAllowed
 from upcall.http.gate import KNOWN
+from upcall.ports.store import Store
 from upcall.ports.unhurried import unhurried
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
-from upcall.web.pages.sightings import first_shown
 from upcall.web.pages.visit import Visit
 from upcall.web.settings import WebSettings
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 TEXT = ("text/", "application/json")
 LONGEST_TEXT = 64 * 1024
+MOST_DELIVERIES, MOST_PLACES = 50, 5
 
 Handler = Callable[[Visit], Awaitable[Response]]
 
@@ -72,7 +75,7 @@ class Site:
     ) -> str:
         """An inquiry for a visitor, with those of its attachments that can be read where it stands.
 
-        `link` is where it is answered by somebody who has not signed in.
+        `link` is the address at which a person answers without signing in.
         """
         # A page of many cards takes its time, in which agents are not to wait.
         await asyncio.sleep(0)
@@ -82,7 +85,7 @@ class Site:
                 content = await self.broker.store.attachment(inquiry.id, number)
                 texts[number] = content.decode("utf-8", "replace")
         if view == "one" or (view != "link" and not inquiry.is_open):
-            additions["shown"] = await first_shown(self.broker.store, inquiry.id)
+            additions["shown"] = await _first_shown(self.broker.store, inquiry.id)
         length = len(inquiry.context) + sum(map(len, texts.values())) + sum(map(_length, inquiry.questions))
         additions["texts"] = texts
         now, token = self.broker.now(), "" if link else visit.token
@@ -126,7 +129,7 @@ LARGEST_ANSWER = 1024 * 1024
 class Page:
     """What lives at one path of the inbox, for those who have signed in unless it is public.
 
-    From a page that is `untold`, browsers tell nobody where they come from.
+    From a page that is `untold`, browsers send no Referer.
     """
 
     def __init__(
@@ -190,3 +193,14 @@ def _visit(scope: Scope, receive: Receive, public_url: str) -> Visit:
 def _length(question: Question) -> int:
     shown = (len(option.description) + len(option.preview or "") for option in question.options)
     return len(question.text) + sum(shown)
+
+
+async def _first_shown(store: Store, inquiry: str) -> tuple[float, str] | None:
+    """When an inquiry was seen for the first time, and all the places where it was; None if no delivery tells."""
+    found = await store.records(delivery.KIND, state=inquiry, limit=MOST_DELIVERIES)
+    shown = [each for kept in found.items if (each := delivery.delivery_in(kept)).shown_at is not None]
+    if not shown:
+        return None
+    shown.sort(key=lambda each: each.shown_at or 0.0)
+    places = ", ".join(one_line(each.place.name, 40) for each in shown[:MOST_PLACES])
+    return shown[0].shown_at or 0.0, places

@@ -1,4 +1,4 @@
-"""Pages kept up to date: HTML over server-sent events, until somebody leaves, signs out, or the daemon stops."""
+"""Pages kept up to date: HTML over server-sent events, until the browser leaves, its session ends, or the daemon stops."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,12 +18,12 @@ SHOWN = {"shown", "undelivered"}
 """What is told about an inquiry without its having changed."""
 
 Frames = Callable[[Sequence[Event]], Awaitable[str]]
-"""What a page is sent for some events; for none, whatever else may be new."""
+"""What a page is sent for some events; it is called without any when it is time to look for other news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Follower:
-    """Somebody who follows the log: from where on, how it is drawn, and how often at least it is looked."""
+    """A page that follows the log: from where on, how events are drawn, and how often at least it looks."""
 
     visit: Visit
     after: int

@@ -63,7 +63,7 @@ class Visit:
 
     @property
     def caller(self) -> Caller:
-        """Who is signed in; asked only where somebody is."""
+        """The person who is signed in; only for pages that are not public."""
         assert self.session is not None
         return self.session.caller
 
@@ -176,6 +176,6 @@ class Visit:
 
 
 def _cookies(header: str) -> Mapping[str, str]:
-    # Browsers send what any port of this machine has set, in whatever form: one cookie that is odd spoils no other.
+    # Browsers send the cookies of every port of this machine: one that is malformed spoils no other.
     pairs = (part.partition("=") for part in header.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,4 +1,4 @@
-// Cards come from the server as HTML; here they are put in their places, and left alone while somebody is at them.
+// Cards come from the server as HTML; here they are put in their places, and left alone while a person works on them.
 import { draftText, forget, hasDraft, restore } from "./drafts.js";
 import { changed, isTyping, takeAway } from "./hands.js";
 import { watch } from "./shown.js";
@@ -140,7 +140,7 @@ function put(card, { quiet = false } = {}) {
   if (!quiet) tidy();
 }
 
-/** Whoever is about to answer is told when hardly any time is left. */
+/** Tells a person who has begun to answer that hardly any time is left. */
 export function warn() {
   for (const card of openCards()) {
     const line = card.querySelector("[data-expiring]");

@@ -1,9 +1,11 @@
 // May this key act on this card now? A key is the word of a person about what was on the screen when it was pressed:
 // no key acts after a card was closed under the hands until Esc or a click, none within 800 ms of a change that this
 // person did not make, none while it is only held down, and none decides an approval that was not drawn whole before.
+// A click is for the button that the pointer was moved to, not for one that a change has moved below the pointer.
 import { drawnAt } from "./shown.js";
 
-const CALM = 800;
+export const CALM = 800;
+const CONTROLS = ":is(article, .controls) :is(button, summary)";
 let changedAt = -CALM;
 let taken = false;
 let pressed;
@@ -49,7 +51,23 @@ export function refusal(event) {
 addEventListener("keyup", (event) => {
   if (event.key === " " && event.target.matches?.("article *") && event.target !== pressed) event.preventDefault();
 }, true);
-addEventListener("pointerdown", giveBack, true);
+
+let aim;
+addEventListener("pointermove", ({ target, clientX, clientY, pointerType }) => {
+  // The same place again is the page that moves, not the hand; a finger is nowhere before it presses.
+  if (pointerType === "touch" || (aim?.clientX === clientX && aim.clientY === clientY)) return;
+  aim = { clientX, clientY, control: target.closest?.(CONTROLS) };
+}, true);
+addEventListener("pointerdown", ({ pointerType }) => {
+  giveBack();
+  if (pointerType === "touch") aim = undefined;
+}, true);
+
+/** The same for a click: on a button that a change has just moved below the pointer. A key's click has no detail. */
+export function misses({ target, detail, timeStamp }) {
+  const control = detail && target.closest(CONTROLS);
+  return control && control !== aim?.control && timeStamp - changedAt < CALM ? "js.changed" : "";
+}
 
 // The second press of a double click is for the card of the first, also where another has moved below the pointer.
 let clicked;

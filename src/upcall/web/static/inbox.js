@@ -1,9 +1,9 @@
 // The live inbox. State lives in the page and on the server, and nowhere else.
 import { show } from "./badge.js";
-import { parse, take, tidy, warn } from "./cards.js";
+import { parse, parseAll, take, tidy, warn } from "./cards.js";
 import { keep, restore } from "./drafts.js";
 import "./filters.js";
-import { isTyping } from "./hands.js";
+import { changed, isTyping } from "./hands.js";
 import { guard, press } from "./keys.js";
 import { announce } from "./manners.js";
 import { flash, send } from "./send.js";
@@ -12,6 +12,7 @@ import "./times.js";
 import { say } from "./words.js";
 
 const TIDY_EVERY = 5_000;
+const TWICE = 5_000;
 
 function typed({ target }) {
   if (target.matches("[data-search]")) return tidy();
@@ -50,8 +51,27 @@ function copy({ target }) {
   target.focus();
 }
 
+/** Channels that do not work, as they are now; what is there already is not read out again. */
+function faults(html) {
+  const old = document.querySelector("[data-faults]");
+  const fresh = parseAll(html).querySelector("ul");
+  if (!old || old.dataset.faults === fresh.dataset.faults) return;
+  old.replaceWith(fresh);
+  // It stands above all cards, which move.
+  changed();
+}
+
+/** A form that leaves the page is sent once, also by a double click. */
+function once(event) {
+  const { target: { method, dataset }, timeStamp } = event;
+  if (method !== "post") return;
+  if (timeStamp < dataset.sent) event.preventDefault();
+  dataset.sent = timeStamp + TWICE;
+}
+
 function hear(news) {
   if (news.kind === "card") arrived(news);
+  if (news.kind === "faults") faults(news.html);
   if (news.kind === "count") show(news.count);
   if (news.kind === "reset") renew();
   if (news.kind === "state") {
@@ -73,6 +93,8 @@ export function live() {
   // What was said once is not said again after a reload.
   if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);
   document.addEventListener("submit", send);
+  document.addEventListener("submit", once);
+  document.addEventListener("click", guard, true);
   document.addEventListener("keydown", guard, true);
   document.addEventListener("keydown", press);
   document.addEventListener("click", copy);

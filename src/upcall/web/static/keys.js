@@ -1,6 +1,7 @@
 // The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, e gives more time, / filters, ? explains.
 import { note, openCards } from "./cards.js";
-import { isTyping, refusal } from "./hands.js";
+import { isTyping, misses, refusal } from "./hands.js";
+import { flash } from "./send.js";
 import { say } from "./words.js";
 
 const current = () => document.activeElement.closest("article.card");
@@ -55,12 +56,14 @@ const commands = {
 
 let told;
 
-/** Before anything else hears of a key: one that must not act does nothing, and the card says why. */
+/** Before anything else hears of a key or a click: one that must not act does nothing, and the card says why. */
 export function guard(event) {
-  const why = document.querySelector("dialog[open]") ? "" : refusal(event);
+  const isClick = event.type === "click";
+  const why = document.querySelector("dialog[open]") ? "" : (isClick ? misses : refusal)(event);
   if (told) note(told, "");
-  told = say(why) && current();
+  told = say(why) && event.target.closest("article.card");
   if (told) note(told, say(why));
+  else if (isClick && why) flash(say(why));
   if (!why) return;
   event.preventDefault();
   event.stopImmediatePropagation();

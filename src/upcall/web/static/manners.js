@@ -47,7 +47,7 @@ export async function announce(card) {
   });
 }
 
-/** Whoever pressed a notification is led to the question, which may be on this very page. */
+/** A pressed notification leads to its question, which may be on this very page. */
 function lead({ data: id }) {
   const card = document.getElementById(`i-${id}`);
   changed();

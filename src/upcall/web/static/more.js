@@ -1,4 +1,4 @@
-// A long list is drawn as far as somebody looks: the rest comes from the server when its end is near.
+// A long list is drawn in parts: the next one comes from the server when the end of the list is near.
 import { parseAll, takeOlder } from "./cards.js";
 
 const NEAR = "1200px";
@@ -18,7 +18,7 @@ async function fetched(link) {
 
 const looking = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    // Whatever goes wrong, the link is still one.
+    // If the request fails, the link still works by hand.
     if (isIntersecting && "more" in target.dataset) fetched(target).catch(() => {});
   }
 }, { rootMargin: NEAR });

@@ -1,6 +1,7 @@
 // Runs as they go: rows of the list, or one run with its questions and the end of its log.
 import { show } from "./badge.js";
 import { parseAll as parse } from "./cards.js";
+import { changed } from "./hands.js";
 import { live } from "./inbox.js";
 import { follow } from "./stream.js";
 
@@ -20,7 +21,13 @@ function row(html) {
   document.querySelector("[data-no-runs]").hidden = true;
 }
 
-const head = (html) => document.querySelector("[data-run-head]").replaceWith(parse(html).querySelector("[data-run-head]"));
+function head(html) {
+  const old = document.querySelector("[data-run-head]");
+  const fresh = parse(html).querySelector("[data-run-head]");
+  // Other buttons stand below it once the run is over.
+  if (old.dataset.over !== fresh.dataset.over) changed();
+  old.replaceWith(fresh);
+}
 
 function write(html) {
   const fresh = parse(html);
@@ -29,7 +36,7 @@ function write(html) {
   document.querySelector("[data-no-log]").hidden = true;
   log.append(...fresh.querySelectorAll("li"));
   for (const old of [...log.querySelectorAll("li")].slice(0, -MOST_LINES)) old.remove();
-  // Whoever has scrolled back to read is left where they are.
+  // A reader who has scrolled back stays where they are.
   if (atEnd) log.scrollTop = log.scrollHeight;
 }
 

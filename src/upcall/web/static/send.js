@@ -12,6 +12,7 @@ export async function send(event) {
   const form = event.target.closest("article form");
   if (!form) return;
   event.preventDefault();
+  event.stopImmediatePropagation();
   const card = form.closest("article");
   // Pressed twice, it is sent once; the form's own key would make it one answer anyway.
   if (card.getAttribute("aria-busy") === "true") return;

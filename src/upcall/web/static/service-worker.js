@@ -21,7 +21,7 @@ self.addEventListener("fetch", (event) => {
 async function tell({ title, body, tag, quiet }) {
   const { registration, clients } = self;
   const windows = await clients.matchAll({ type: "window" });
-  // Whoever has the inbox before their eyes sees there how it ended.
+  // A visible inbox shows how the question ended.
   if (quiet && windows.some(({ visibilityState }) => visibilityState === "visible")) {
     for (const old of await registration.getNotifications({ tag })) old.close();
   } else await registration.showNotification(title, { body, tag, icon: "/static/icon.svg", silent: quiet, renotify: !quiet });

@@ -2,10 +2,10 @@
 //
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
 // tabs cannot agree on one (an address that is not secure), and for what is shown in one tab alone, each has its own,
-// and lets go of it while nobody looks.
-const KINDS = ["card", "run", "log", "item", "composer"];
+// and closes it while the tab is hidden.
+const KINDS = ["card", "run", "log", "item", "composer", "faults"];
 // What has no number of its own in the log.
-const UNNUMBERED = ["log", "composer"];
+const UNNUMBERED = ["log", "composer", "faults"];
 const PAUSES = [500, 1000, 2000, 4000];
 const { body } = document;
 
@@ -29,7 +29,7 @@ export function follow(hear) {
   channel.addEventListener("message", ({ data }) => {
     if (data.kind !== "hello") return take(data);
     if (!leading) return undefined;
-    // Somebody who knows less than we do gets what happened in between; all others have it.
+    // A tab that knows less than this one gets what happened in between; all others have it.
     if (data.since < Number(body.dataset.seq)) return source.open(data.since);
     return channel.postMessage({ kind: "state", connected: body.dataset.connected === "true" });
   });

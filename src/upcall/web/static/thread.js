@@ -1,9 +1,9 @@
 // A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
 import { parseAll } from "./cards.js";
 import { restore } from "./drafts.js";
-import { changed, isTyping } from "./hands.js";
+import { CALM, changed, isTyping } from "./hands.js";
 import { live } from "./inbox.js";
-import { watch } from "./shown.js";
+import { drawnAt, watch } from "./shown.js";
 import { follow } from "./stream.js";
 import { say } from "./words.js";
 
@@ -28,7 +28,7 @@ function note(text) {
 function put(html) {
   const fresh = parseAll(html).querySelector("li");
   if (document.getElementById(fresh.id)) return;
-  // Whoever reads something further up is not moved; whoever is at the end stays there.
+  // A reader further up is not moved; a reader at the end stays at the end.
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   list.append(fresh);
   document.querySelector("[data-none]").hidden = true;
@@ -41,9 +41,20 @@ function put(html) {
   scrollTo({ top: document.documentElement.scrollHeight });
 }
 
+/** The name of the sentence that says why these words must not answer the open question now; empty if they may. */
+function refusal() {
+  const card = document.getElementById(`i-${form.elements.prompt_id.value.replace("prm_", "")}`);
+  if (card?.matches(".approval") && performance.now() < drawnAt(card)) return "js.whole";
+  if (!hasty) return "";
+  hasty = false;
+  return "js.changed";
+}
+
 async function post(event) {
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
+  const why = refusal();
+  if (why) return note(say(why));
   form.setAttribute("aria-busy", "true");
   note("");
   try {
@@ -56,6 +67,7 @@ async function post(event) {
     const text = await reply.text();
     if (!reply.ok) return note(text);
     field.value = "";
+    begun = false;
     remember("");
     // The next message is another one.
     form.elements.key.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -68,6 +80,9 @@ async function post(event) {
 }
 
 let later = "";
+let changedAt = -CALM;
+let begun = false;
+let hasty = false;
 
 function compose(html) {
   const fresh = parseAll(html).querySelector("[data-composing]");
@@ -79,6 +94,7 @@ function compose(html) {
   later = field.value.trim() ? html : "";
   if (later) return;
   const state = form.querySelector("[data-composing-state]");
+  if (fresh.dataset.prompt && form.elements.prompt_id.value !== fresh.dataset.prompt) changedAt = performance.now();
   form.elements.prompt_id.value = fresh.dataset.prompt;
   // The same sentence is not read out again.
   if (fresh.dataset.composing === state.querySelector("[data-composing]").dataset.composing) return;
@@ -89,8 +105,11 @@ try {
   field.value ||= sessionStorage.getItem(key) ?? "";
 } catch { /* see above */ }
 form.addEventListener("submit", post);
-field.addEventListener("input", () => {
+field.addEventListener("input", ({ timeStamp }) => {
   remember(field.value);
+  // Words begun right after another question came were meant for what stood there before.
+  if (!begun) hasty = timeStamp - changedAt < CALM;
+  begun = field.value !== "";
   if (later && !field.value.trim()) compose(later);
 });
 document.addEventListener("keydown", (event) => {
@@ -105,7 +124,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 const hear = live();
-// A conversation is read from its end, unless somebody went back in it.
+// A conversation is read from its end; an address with a position is an earlier part of it.
 if (!location.search) scrollTo({ top: document.documentElement.scrollHeight });
 follow((news) => {
   if (news.kind === "item") put(news.html);

@@ -1,0 +1,104 @@
+"""A channel that another package brings: one folder and one entry point, and it is set up like those that are built in."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from upcall.channels.catalogue import channel
+from upcall.config import channels
+from upcall.config.settings import load
+from upcall.domain.errors import InvalidSetting
+from upcall.home.files import Home
+
+PACKAGE = """
+from dataclasses import dataclass, field
+
+from upcall.channels.one_way import OneWay
+from upcall.config.channels import ChannelSettings
+from upcall.config.reading import NEEDED
+
+
+class Journal(OneWay):
+    def __init__(self, file, url):
+        self.file, self.url = file, url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalSettings(ChannelSettings):
+    file: str = field(default="", metadata=NEEDED)
+
+    def channel(self, url):
+        return Journal(self.file, url)
+
+
+class Nothing:
+    pass
+"""
+
+Installed = Callable[[str], None]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    """Installs a package that has the kind `journal` at a place of its own."""
+
+    def install(place: str) -> None:
+        (tmp_path / "journal_channel.py").write_text(PACKAGE)
+        information = tmp_path / "journal_channel-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: journal-channel\nVersion: 1.0\n")
+        (information / "entry_points.txt").write_text(f"[upcall.channels]\njournal = {place}\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "journal_channel", raising=False)
+        channels.installed.cache_clear()
+
+    yield install
+    channels.installed.cache_clear()
+
+
+def read(folder: Path, settings: str) -> channels.ChannelSettings:
+    home = Home(folder / "home")
+    home.create()
+    (home.path / "upcall.toml").write_text(settings)
+    return load(home).channels["diary"]
+
+
+def test_it_is_made_of_its_own_settings(tmp_path: Path, installed: Installed) -> None:
+    installed("journal_channel:JournalSettings")
+    settings = read(tmp_path, '[channels.diary]\nkind = "journal"\nfile = "/x"\nlanguage = "de"')
+    made = channel(settings, "https://upcall.example/channels/diary")
+    assert (vars(made), settings.language) == (
+        {"file": "/x", "url": "https://upcall.example/channels/diary"},
+        "de",
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "problem"),
+    [
+        ("journal_channel:JournalSettings", "", "channels.diary.file: is needed"),
+        ("journal_channel:JournalSettings", 'file = "x"\nink = "blue"', "channels.diary.ink"),
+        (
+            "journal_channel:Nothing",
+            "",
+            "channels.diary.kind: journal_channel:Nothing is no class of settings",
+        ),
+        ("journal_channel:Missing", "", "channels.diary.kind: journal_channel:Missing cannot be loaded"),
+        ("no_such_module:X", "", "channels.diary.kind: no_such_module:X cannot be loaded"),
+    ],
+)
+def test_what_is_wrong_with_it_is_a_line_about_its_table(
+    tmp_path: Path, installed: Installed, place: str, more: str, problem: str
+) -> None:
+    installed(place)
+    with pytest.raises(InvalidSetting) as told:
+        read(tmp_path, f'[channels.diary]\nkind = "journal"\n{more}')
+    assert problem in str(told.value)
+
+
+def test_its_kind_is_named_where_an_unknown_one_is_asked_for(tmp_path: Path, installed: Installed) -> None:
+    installed("journal_channel:JournalSettings")
+    with pytest.raises(InvalidSetting, match=r"desktop, journal; got 'fax'"):
+        read(tmp_path, '[channels.diary]\nkind = "fax"')
