@@ -48,7 +48,7 @@ class FileSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
+class RunLimits:
     """How many agents may work at once."""
 
     limit: int = 4
@@ -143,7 +143,7 @@ class Config(PresetSettings):
     rates: RateSettings = RateSettings()
     caps: CapSettings = CapSettings()
     files: FileSettings = FileSettings()
-    runs: RunSettings = RunSettings()
+    runs: RunLimits = RunLimits()
     threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: ApprovalSettings = ApprovalSettings()

@@ -28,7 +28,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class PlannedChange:
     """The change of a file and of the copy beside it; None is a file that does not exist.
 
     The copy of a file that did not exist is empty.
@@ -59,7 +59,7 @@ def backup_of(path: Path) -> Path:
     return path.with_name(path.name + BACKUP)
 
 
-def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
+def additions(files: Iterable[PlannedFile]) -> list[PlannedChange]:
     """The changes that put all edits in.
 
     Raises:
@@ -68,7 +68,7 @@ def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
     return [change for file in files if (change := _addition(file)) is not None]
 
 
-def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
+def removals(files: Iterable[PlannedFile]) -> list[PlannedChange]:
     """The changes that remove all edits.
 
     Raises:
@@ -77,7 +77,7 @@ def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
     return [change for file in files if (change := _removal(file)) is not None]
 
 
-def _addition(file: PlannedFile) -> FileChange | None:
+def _addition(file: PlannedFile) -> PlannedChange | None:
     before = read_file(file.path)
     after = _edited(file, before or "", lambda edit, text: edit.put(text))
     if after == before:
@@ -86,10 +86,10 @@ def _addition(file: PlannedFile) -> FileChange | None:
     untouched = before is None or _without(file, before, None) == before
     # Where something of ours is in the file already, the copy is older than that, and the one to go back to.
     backup = (before or "") if untouched or kept is None else kept
-    return FileChange(path=file.path, before=before, after=after, backup=backup)
+    return PlannedChange(path=file.path, before=before, after=after, backup=backup)
 
 
-def _removal(file: PlannedFile) -> FileChange | None:
+def _removal(file: PlannedFile) -> PlannedChange | None:
     before, kept = read_file(file.path), read_file(backup_of(file.path))
     if before is None:
         return None
@@ -103,7 +103,7 @@ def _removal(file: PlannedFile) -> FileChange | None:
         after = None
     elif kept and file.dialect.is_same(after.removeprefix(MARK), kept.removeprefix(MARK)):
         after = kept
-    return FileChange(path=file.path, before=before, after=after, backup=None)
+    return PlannedChange(path=file.path, before=before, after=after, backup=None)
 
 
 def _without(file: PlannedFile, text: str, kept: str | None) -> str:
@@ -145,7 +145,7 @@ def read_file(path: Path) -> str | None:
         raise unusable(path, f"byte {error.start + 1} is not UTF-8") from error
 
 
-def apply(changes: Sequence[FileChange]) -> None:
+def apply(changes: Sequence[PlannedChange]) -> None:
     """Write the changes, all or none.
 
     Raises:
@@ -163,7 +163,7 @@ def apply(changes: Sequence[FileChange]) -> None:
             raise unusable(change.path, error.strerror or str(error)) from error
 
 
-def _apply(change: FileChange) -> None:
+def _apply(change: PlannedChange) -> None:
     change.path.parent.mkdir(parents=True, exist_ok=True)
     if change.backup is not None:
         _write(backup_of(change.path), change.backup, _mode(change.path))
