@@ -32,7 +32,7 @@ def reply_of(inquiry: Inquiry, inbound: Inbound, words: str, post: Post, effects
 
 
 def _verdict(text: str, words: Mapping[str, str]) -> str:
-    """A yes or a no in the language of the channel, whose hint asks for it, as the word that everything reads."""
+    """A yes or a no in the language of the channel's hint, as the word that the domain reads."""
     said = bare(text).casefold()
     for word, label, verdict in (("word.yes", "approve", "yes"), ("word.no", "deny", "no")):
         if said in {*words[word].split("|"), words[label].casefold()}:

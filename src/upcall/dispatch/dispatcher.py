@@ -1,4 +1,4 @@
-"""The channels of one daemon at work: a worker and a listener for each, and somebody who escalates.
+"""The channels of one daemon at work: a worker and a listener for each, and the escalation.
 
 Where no channel is set up there is nothing of this: no task, no job, and no reader of the log.
 """
@@ -99,7 +99,7 @@ class Dispatch:
         return list(dict.fromkeys(place.address for place in places))
 
     def spelled(self, name: str, user: str) -> str:
-        """Somebody's id or address as a channel itself would write it."""
+        """A person's id or address as the channel itself would write it."""
         post = self._posts.get(name)
         return user.casefold() if post is not None and post.channel.capabilities.caseless else user
 
