@@ -81,7 +81,7 @@ def api_routes(
     documents = Documents(
         runs.resume_state,
         dispatch.deliveries if dispatch is not None and dispatch.names else None,
-        runs.fate,
+        runs.recipient,
     )
     threads = Threads(broker)
     live = Live(broker, access, settings, documents)
