@@ -24,7 +24,7 @@ class MemoryRuns:
     said: list[str] = field(default_factory=list)
     lines: dict[int, list[str]] = field(default_factory=dict)
     resumes: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    recipient: str = "call"
+    answers_go_to: str = "call"
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     waiting: int = 0
 
@@ -57,10 +57,10 @@ class MemoryRuns:
             raise UnknownRun(number)
         return self.runs[number]
 
-    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+    async def recipient(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
         known = self.resumes.get(inquiry.id, {})
         return {
-            "to": self.recipient,
+            "to": self.answers_go_to,
             "run": inquiry.origin.run or known.get("run"),
             "command": known.get("command"),
         }

@@ -47,7 +47,7 @@ async def test_after_an_answer_the_page_says_what_happens_to_it(
     live: House, ana: Visitor, recipient: str, resume: dict[str, object], sentence: str
 ) -> None:
     inquiry = await live.asked()
-    live.runs.recipient = recipient
+    live.runs.answers_go_to = recipient
     live.runs.resumes[inquiry["id"]] = resume
     response = await ana.sends(await ana.form("/", "/answer"), ("q0", "1"), ("t0", ""))
     page = unescape(words(await ana.looks(response.headers["location"])))

@@ -112,6 +112,6 @@ class Runs(Protocol):
         """How far the delivery of an answer by resuming is; None for an answer that needs no resume."""
         ...
 
-    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+    async def recipient(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
         """Who gets an answer that was given just now; `awaited` says that a call waited for it."""
         ...

@@ -208,8 +208,8 @@ class RunService:
         """See `Runs.resume_state`."""
         return await self._recipients.resume_state(await self._book.store.get(inquiry))
 
-    async def fate(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
-        """See `Runs.fate`."""
+    async def recipient(self, inquiry: Inquiry, *, awaited: bool) -> Mapping[str, object] | None:
+        """See `Runs.recipient`."""
         return await self._recipients.of(inquiry, awaited=awaited)
 
     def _run(self, number: int, order: Order, by: Caller, secret: str) -> Run:

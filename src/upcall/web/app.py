@@ -86,7 +86,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     documents = Documents(
         runs.resume_state,
         dispatch.deliveries if dispatch is not None and dispatch.names else None,
-        runs.fate,
+        runs.recipient,
     )
     threads = Threads(broker)
     live = EventHandlers(broker, access, settings, documents)

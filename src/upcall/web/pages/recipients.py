@@ -20,8 +20,8 @@ class Recipients:
 
     async def recipient(self, inquiry: Inquiry, *, awaited: bool) -> str:
         """Which of the recipients gets the answer that was given just now; `awaited` says that a call waited for it."""
-        fate = await self._runs.fate(inquiry, awaited=awaited)
-        return CALL if fate is None else str(fate["to"])
+        found = await self._runs.recipient(inquiry, awaited=awaited)
+        return CALL if found is None else str(found["to"])
 
     async def sentence(
         self, words: Words, inquiry: Inquiry, recipient: str, *, with_command: bool = True

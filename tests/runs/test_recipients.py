@@ -21,9 +21,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def told(house: House, asked: Inquiry, *, awaited: bool = False) -> dict[str, Any]:
-    fate = await house.runs.fate(await house.answer(asked), awaited=awaited)
-    assert fate is not None
-    return dict(fate)
+    recipient = await house.runs.recipient(await house.answer(asked), awaited=awaited)
+    assert recipient is not None
+    return dict(recipient)
 
 
 async def test_a_call_that_waits_is_told(house: House) -> None:
@@ -59,9 +59,9 @@ async def test_an_asker_that_is_gone_is_said_to_be_with_how_to_go_on(house: Hous
     house.held.start_asking(asked.id)
     assert (await told(house, asked))["to"] == "agent"
     house.held.stop_asking([asked.id])
-    fate = await told(house, await house.ask_as(origin, "And now?"))
-    assert fate["to"] == "gone"
-    assert fate["command"].startswith(f"cd {house.work} && ")
+    recipient = await told(house, await house.ask_as(origin, "And now?"))
+    assert recipient["to"] == "gone"
+    assert recipient["command"].startswith(f"cd {house.work} && ")
     assert await house.store.jobs("resume", "session:plain:plain") == []
 
 
