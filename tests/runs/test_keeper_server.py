@@ -9,7 +9,7 @@ import pytest
 
 from upcall.home.files import Home
 from upcall.runs.process.keeper import ADDRESS_FILE, KEEPER, key_of, proof
-from upcall.runs.process.keeper_server import Hello, KeeperServer, Keeping, Known
+from upcall.runs.process.keeper_server import Hello, KeeperConnection, KeeperServer, KnownKeeper
 
 pytestmark = pytest.mark.anyio
 KEY = key_of("secret")
@@ -21,11 +21,11 @@ class Owner:
     def __init__(self) -> None:
         self.met: list[int] = []
 
-    async def known(self, hello: Hello) -> Known | None:
-        return Known(key=KEY, is_newest=True)
+    async def known(self, hello: Hello) -> KnownKeeper | None:
+        return KnownKeeper(key=KEY, is_newest=True)
 
-    def connected(self, keeping: Keeping) -> None:
-        self.met.append(keeping.run)
+    def connected(self, keeper: KeeperConnection) -> None:
+        self.met.append(keeper.run)
 
 
 async def test_a_keeper_that_proves_itself_is_followed(tmp_path: Path) -> None:

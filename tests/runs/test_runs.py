@@ -224,7 +224,7 @@ async def test_a_session_is_not_free_while_something_of_it_survives_its_keeper(h
     async with asyncio.timeout(30):
         while agent in house.processes():
             await house.store.events(await house.store.last_seq(), wait=0.02)
-    assert house.folder(run).is_kept()
+    assert house.folder(run).is_locked()
     assert (await house.runs.get(run.number)).alive
     os.kill(child, signal.SIGKILL)
     over = await house.until_state(run, *OVER)

@@ -320,9 +320,11 @@ class Reception:
             return
         place, now = Place(channel=self._name, address=address), self._broker.now()
 
-        def decide(kept: Record | None) -> Effects:
+        def decide(kept: Record | None) -> Effects | None:
             known = Delivery(inquiry=inquiry, place=place, at=now) if kept is None else delivery_in(kept)
-            return adopted(known, message, now)
+            # The worker may have recorded it since it was looked up.
+            recorded = any(reference.message == message for reference in known.references)
+            return None if recorded else adopted(known, message, now)
 
         await store.revise(KIND, key(inquiry, place), decide)
 

@@ -131,7 +131,7 @@ class Cleanup:
             try:
                 await self._book.get(int(path.name))
             except UnknownRun:
-                if not RunFolder(path).is_kept():
+                if not RunFolder(path).is_locked():
                     await asyncio.to_thread(_remove, path)
 
 

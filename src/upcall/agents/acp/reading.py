@@ -7,18 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from upcall.domain.run import program
 from upcall.domain.run.api_errors import api_error
-from upcall.domain.run.program import (
-    Finished,
-    Noticed,
-    Said,
-    SessionSeen,
-    Spent,
-    ToolCalled,
-    ToolReturned,
-    TurnTaken,
-    Unreadable,
-)
 
 Message = Mapping[str, object]
 
@@ -47,14 +37,14 @@ class AcpReader:
         self._told: set[str] = set()
         self._over: set[str] = set()
 
-    def notice(self, line: str) -> list[Noticed]:
+    def notice(self, line: str) -> list[program.Noticed]:
         """What a line tells."""
         if not line.strip():
             return []
         message = message_in(line)
-        return [Unreadable(line=line)] if message is None else self.read(message)
+        return [program.Unreadable(line=line)] if message is None else self.read(message)
 
-    def read(self, message: Message) -> list[Noticed]:
+    def read(self, message: Message) -> list[program.Noticed]:
         """What a message tells."""
         if message.get("method") == "session/update":
             params = _object(message.get("params"))
@@ -73,12 +63,12 @@ class AcpReader:
         """All that was told of a call so far."""
         return self._calls.get(call, {})
 
-    def _seen(self, session: object) -> Iterator[Noticed]:
+    def _seen(self, session: object) -> Iterator[program.Noticed]:
         if isinstance(session, str) and session and not self._session:
             self._session = session
-            yield SessionSeen(id=session)
+            yield program.SessionSeen(id=session)
 
-    def _update(self, update: Message) -> Iterator[Noticed]:
+    def _update(self, update: Message) -> Iterator[program.Noticed]:
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
                 yield from self._speak()
@@ -92,19 +82,19 @@ class AcpReader:
             case _:
                 pass
 
-    def _speak(self) -> Iterator[Noticed]:
+    def _speak(self) -> Iterator[program.Noticed]:
         """One turn of the model is what it says and calls until a tool has returned."""
         if not self._speaking:
             self._speaking = True
-            yield TurnTaken()
+            yield program.TurnTaken()
 
-    def _pause(self) -> Iterator[Noticed]:
+    def _pause(self) -> Iterator[program.Noticed]:
         if words := "".join(self._words).strip():
             self._last_words = words
-            yield Said(text=words)
+            yield program.Said(text=words)
         self._words.clear()
 
-    def _tool(self, update: Message, *, is_called: bool = False) -> Iterator[Noticed]:
+    def _tool(self, update: Message, *, is_called: bool = False) -> Iterator[program.Noticed]:
         name = update.get("toolCallId")
         if not isinstance(name, str) or not name or name in self._over:
             return
@@ -117,22 +107,22 @@ class AcpReader:
         # The first word of a call often comes before its input does.
         if name not in self._told and (is_called or status not in (None, "pending")):
             self._told.add(name)
-            yield ToolCalled(id=name, name=_title(call), input=_object(call.get("rawInput")))
+            yield program.ToolCalled(id=name, name=_title(call), input=_object(call.get("rawInput")))
         if status in ("completed", "failed"):
             self._speaking = False
-            yield ToolReturned(id=name, text=_returned(call), is_error=status == "failed")
+            yield program.ToolReturned(id=name, text=_returned(call), is_error=status == "failed")
             self._over.add(name)
             del self._calls[name]
 
-    def _price(self, cost: Message) -> Iterator[Noticed]:
+    def _price(self, cost: Message) -> Iterator[program.Noticed]:
         amount = cost.get("amount")
         if isinstance(amount, bool) or not isinstance(amount, int | float) or cost.get("currency") != "USD":
             return
         if self._cost is not None and amount > self._cost:
-            yield Spent(cost=amount - self._cost)
+            yield program.Spent(cost=amount - self._cost)
         self._cost = amount
 
-    def _end(self, result: Message) -> Iterator[Noticed]:
+    def _end(self, result: Message) -> Iterator[program.Noticed]:
         reason = result.get("stopReason")
         if not isinstance(reason, str):
             return
@@ -140,10 +130,12 @@ class AcpReader:
         self._speaking = False
         yield from _used(result)
         ended_well = reason == "end_turn"
-        yield Finished(ok=ended_well, text=self._last_words, reason="" if ended_well else reason or "unknown")
+        yield program.Finished(
+            ok=ended_well, text=self._last_words, reason="" if ended_well else reason or "unknown"
+        )
 
 
-def _used(result: Message) -> Iterator[Noticed]:
+def _used(result: Message) -> Iterator[program.Noticed]:
     usage = _object(result.get("usage"))
     taken, given = _count(usage.get("inputTokens")), _count(usage.get("outputTokens"))
     if not usage:
@@ -152,10 +144,10 @@ def _used(result: Message) -> Iterator[Noticed]:
         counts = _object(quota.get("token_count"))
         taken, given = _count(counts.get("input_tokens")), _count(counts.get("output_tokens"))
     if taken or given:
-        yield Spent(input_tokens=taken, output_tokens=given)
+        yield program.Spent(input_tokens=taken, output_tokens=given)
 
 
-def _failure(error: Message) -> Iterator[Noticed]:
+def _failure(error: Message) -> Iterator[program.Noticed]:
     details = _text(_object(error.get("data")).get("details"))
     text = ": ".join(part for part in (_text(error.get("message")), details) if part)
     code = error.get("code")
@@ -164,7 +156,7 @@ def _failure(error: Message) -> Iterator[Noticed]:
         reason = api_error(code)
     else:
         reason = "auth_required" if code == AUTH_REQUIRED else "protocol_error"
-    yield Finished(ok=False, text=text, reason=reason)
+    yield program.Finished(ok=False, text=text, reason=reason)
 
 
 def _title(call: Message) -> str:

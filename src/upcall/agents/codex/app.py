@@ -74,23 +74,23 @@ class AppDriver:
 
     async def _work(self, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         while not self._over:
-            if await self._talk(desk, notice):
+            if await self._converse(desk, notice):
                 return
             # It is not listening yet, or has dropped us: what it still waits for, it will ask again.
             await asyncio.sleep(PAUSE)
 
-    async def _talk(self, desk: Desk, notice: Callable[[Noticed], None]) -> bool:
+    async def _converse(self, desk: Desk, notice: Callable[[Noticed], None]) -> bool:
         """Talk over one connection; whether the work is done."""
         # Only here is a WebSocket needed, and not every daemon has a Codex to talk to.
-        from upcall.agents.codex.link import LinkLost, connected  # noqa: PLC0415
-        from upcall.agents.codex.talk import Talk  # noqa: PLC0415 - see above
+        from upcall.agents.codex.conversation import Conversation  # noqa: PLC0415 - see above
+        from upcall.agents.codex.link import LinkLost, connected  # noqa: PLC0415 - see above
 
         done = False
         try:
             async with connected(self._address()) as link:
-                talk = Talk(link, self._reader, desk, notice)
-                self._say = talk.say
-                await talk.follow(self._told, self._message, self._mark())
+                conversation = Conversation(link, self._reader, desk, notice)
+                self._say = conversation.say
+                await conversation.follow(self._told, self._message, self._mark())
                 done = True
         except* LinkLost:
             pass  # the caller comes back for as long as the process lives

@@ -1,4 +1,4 @@
-"""The part of opencode's HTTP API that we use, in its own words. It interprets nothing; `talk.py` does."""
+"""The part of opencode's HTTP API that we use, in its own words. It interprets nothing; `conversation.py` does."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,11 +15,11 @@ SILENCE_SECONDS = 60.0
 """After which the stream of events is taken for dead: there is a heartbeat every ten."""
 
 
-class Lost(Exception):
+class ServerLost(Exception):
     """The server did not reply: the connection broke, or its process has ended."""
 
 
-class Turned(Exception):
+class RequestRefused(Exception):
     """The server said no."""
 
     def __init__(self, status: int, said: str) -> None:
@@ -44,8 +44,8 @@ class Api:
         """Read something.
 
         Raises:
-            Lost: if there is no reply.
-            Turned: if there is nothing of that kind.
+            ServerLost: if there is no reply.
+            RequestRefused: if there is nothing of that kind.
         """
         return await self._call("GET", path, None)
 
@@ -53,8 +53,8 @@ class Api:
         """Send something.
 
         Raises:
-            Lost: if there is no reply.
-            Turned: if the server does not want it.
+            ServerLost: if there is no reply.
+            RequestRefused: if the server does not want it.
         """
         return await self._call("POST", path, body)
 
@@ -63,28 +63,28 @@ class Api:
         """Everything that happens from now on.
 
         Raises:
-            Lost: if the stream breaks.
+            ServerLost: if the stream breaks.
         """
         patience = httpx2.Timeout(REPLY_SECONDS, read=SILENCE_SECONDS)
         try:
             async with self._http.stream("GET", "/event", timeout=patience) as response:
                 if not response.is_success:
-                    raise Turned(response.status_code, "no events")
+                    raise RequestRefused(response.status_code, "no events")
                 yield _events(response)
         except httpx2.TransportError as problem:
-            raise Lost(repr(problem)) from problem
+            raise ServerLost(repr(problem)) from problem
 
     async def _call(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
         try:
             response = await self._http.request(method, path, json=body)
         except httpx2.TransportError as problem:
-            raise Lost(repr(problem)) from problem
+            raise ServerLost(repr(problem)) from problem
         if response.is_error:
-            raise Turned(response.status_code, response.text)
+            raise RequestRefused(response.status_code, response.text)
         try:
             return json.loads(response.content) if response.content else None
         except ValueError:
-            raise Turned(response.status_code, response.text) from None
+            raise RequestRefused(response.status_code, response.text) from None
 
 
 def objects(value: object) -> Sequence[Json]:
@@ -98,4 +98,4 @@ async def _events(response: httpx2.Response) -> AsyncIterator[Json]:
         event = loaded(line.removeprefix("data:")) if line.startswith("data:") else None
         if event is not None:
             yield event
-    raise Lost("the stream of events ended")
+    raise ServerLost("the stream of events ended")

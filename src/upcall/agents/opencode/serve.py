@@ -4,9 +4,9 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 
-from upcall.agents.opencode.api import Api, Lost
+from upcall.agents.opencode.api import Api, ServerLost
+from upcall.agents.opencode.conversation import Conversation
 from upcall.agents.opencode.settings import password
-from upcall.agents.opencode.talk import Talk
 from upcall.domain.run.program import Noticed, Session, Task
 from upcall.ports.agent import Console, Desk
 
@@ -26,7 +26,7 @@ class ServeDriver:
         self._told = told
         self._message = message
         self._prompt = prompt
-        self._talk: Talk | None = None
+        self._conversation: Conversation | None = None
 
     async def drive(self, console: Console, desk: Desk, notice: Callable[[Noticed], None]) -> None:
         """Do the work; returns when it is finished, or the process has ended."""
@@ -34,16 +34,16 @@ class ServeDriver:
         if url is None:
             return
         api = Api(url, password(self._told.door))
-        talk = Talk(api, self._told, self._message, self._prompt, desk, notice)
-        self._talk = talk
-        work = asyncio.create_task(talk.work())
+        conversation = Conversation(api, self._told, self._message, self._prompt, desk, notice)
+        self._conversation = conversation
+        work = asyncio.create_task(conversation.work())
         end = asyncio.create_task(_end(console))
         try:
             await asyncio.wait((work, end), return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 work.result()
         finally:
-            self._talk = None
+            self._conversation = None
             for task in (work, end):
                 task.cancel()
             await asyncio.gather(work, end, return_exceptions=True)
@@ -51,11 +51,11 @@ class ServeDriver:
 
     async def say(self, text: str) -> bool:
         """Add to what it was told; it reads that before its next step."""
-        if self._talk is None:
+        if self._conversation is None:
             return False
         try:
-            return await self._talk.say(text)
-        except Lost:
+            return await self._conversation.say(text)
+        except ServerLost:
             return False
 
 

@@ -24,7 +24,7 @@ def _attach(args: Namespace) -> int:
 
     command = client.post(run_path(args.run, "attach"), {})
     folder = RunFolder(client.home.path / "runs" / str(args.run))
-    with folder.kept() as lock:
+    with folder.locked() as lock:
         if lock is None:
             raise CommandFailed(
                 f"another process works in the session of run {args.run}",

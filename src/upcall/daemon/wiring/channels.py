@@ -100,7 +100,7 @@ def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions
 
 
 @asynccontextmanager
-async def channels_at_work(
+async def running_channels(
     broker: Broker,
     config: Config,
     url: str,

@@ -98,11 +98,11 @@ class RunFolder:
         for name in ("environment.json", "arguments.json"):
             (self.path / name).unlink(missing_ok=True)
 
-    def write_told(self, told: Mapping[str, object]) -> None:
+    def write_input(self, told: Mapping[str, object]) -> None:
         """Keep what the process was told, for a daemon that goes on with it."""
         self._write("told.json", told)
 
-    def read_told(self) -> dict[str, object] | None:
+    def read_input(self) -> dict[str, object] | None:
         """What a process was told, if one ever was."""
         read: dict[str, object] | None = self._read("told.json")
         return read
@@ -121,7 +121,7 @@ class RunFolder:
         return None if read is None else Exit(**read)
 
     @contextmanager
-    def kept(self) -> Iterator[int | None]:
+    def locked(self) -> Iterator[int | None]:
         """Hold the lock of the run's only process, by this descriptor; None when another process has it.
 
         A child that is given the descriptor has the lock too: if we are killed, it is free when the child has ended.
@@ -140,11 +140,11 @@ class RunFolder:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
-    def is_kept(self) -> bool:
+    def is_locked(self) -> bool:
         """Whether a keeper, or a person who took the session over, is alive."""
         if not self.path.exists():
             return False
-        with self.kept() as lock:
+        with self.locked() as lock:
             return lock is None
 
     def claim_start(self, number: int) -> bool:

@@ -10,8 +10,8 @@ from upcall.domain.answer.outcome import PARKED, Outcome
 from upcall.domain.run.program import Action, Finished, Noticed, Verdict
 from upcall.ports.agent import Desk, Driver, Reader, is_silent
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.keeper_server import Keeping
-from upcall.runs.process.transcript import Notebook
+from upcall.runs.process.keeper_server import KeeperConnection
+from upcall.runs.process.transcript import Transcript
 from upcall.runs.process.watch import Watch
 
 log = logging.getLogger("upcall.runs")
@@ -20,8 +20,8 @@ log = logging.getLogger("upcall.runs")
 class Console:
     """The lines of a process, for its driver."""
 
-    def __init__(self, keeping: Keeping) -> None:
-        self._keeping = keeping
+    def __init__(self, keeper: KeeperConnection) -> None:
+        self._keeper = keeper
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     async def read(self) -> str | None:
@@ -30,14 +30,14 @@ class Console:
 
     async def write(self, line: str) -> None:
         """Give it a line to read."""
-        self._keeping.write(line if line.endswith("\n") else f"{line}\n")
+        self._keeper.write(line if line.endswith("\n") else f"{line}\n")
 
     def feed(self, line: str | None) -> None:
         """Take in what it wrote."""
         self._lines.put_nowait(line)
 
 
-class HandingDesk:
+class ReportingDesk:
     """A desk that reports the id of each inquiry that it tells the end of to the program.
 
     That is not evidence that the program has it, but the next thing that the program says is.
@@ -63,7 +63,7 @@ class HandingDesk:
 
 
 @dataclass(slots=True, kw_only=True)
-class Following:
+class ProcessFollower:
     """One live process. The watch gets everything that is noticed, in order, and marks up to where that was all.
 
     So the next daemon begins at a mark, counts nothing twice and misses nothing. The output of the process begins at
@@ -72,7 +72,7 @@ class Following:
     everything, and counts for itself. `talks` says whether the program is one that has a driver.
     """
 
-    keeping: Keeping
+    keeper: KeeperConnection
     folder: RunFolder
     begins: int
     read: int
@@ -95,10 +95,10 @@ class Following:
             await taking
         finally:
             taking.cancel()
-        if self.keeping.exit_code is not None:
-            return self.keeping.exit_code
+        if self.keeper.exit_code is not None:
+            return self.keeper.exit_code
         ended = self.folder.read_exit()
-        return ended.code if ended is not None and ended.number == self.keeping.start else None
+        return ended.code if ended is not None and ended.number == self.keeper.start else None
 
     async def say(self, text: str) -> bool:
         """Tell the live process something, if it can be told."""
@@ -107,8 +107,8 @@ class Following:
     async def _each_line(self, heed: Callable[[str], None]) -> None:
         self.read = self.begins
         while True:
-            self.keeping.grew.clear()
-            over = self.keeping.gone or self.keeping.exit_code is not None
+            self.keeper.grew.clear()
+            over = self.keeper.gone or self.keeper.exit_code is not None
             begins, data = await asyncio.to_thread(self.folder.read_lines, self.read, cut=over)
             if data:
                 self.read = begins
@@ -118,7 +118,7 @@ class Following:
             elif over:
                 return
             else:
-                await self.keeping.grew.wait()
+                await self.keeper.grew.wait()
 
     def _notice(self, line: str, *, taken: int) -> None:
         noticed = list(self.reader.notice(line))
@@ -145,13 +145,13 @@ class Following:
                     handed = []
 
     async def _drive(self, driver: Driver) -> None:
-        console = Console(self.keeping)
-        desk = HandingDesk(self.desk, self._seen.put_nowait)
-        notebook = Notebook(self.folder) if is_silent(driver) else None
+        console = Console(self.keeper)
+        desk = ReportingDesk(self.desk, self._seen.put_nowait)
+        transcript = Transcript(self.folder) if is_silent(driver) else None
 
         def notice(noticed: Noticed) -> None:
-            if notebook is not None:
-                notebook.write(noticed)
+            if transcript is not None:
+                transcript.write(noticed)
             self._seen.put_nowait(noticed)
 
         driving = asyncio.create_task(driver.drive(console, desk, notice))
@@ -163,12 +163,12 @@ class Following:
             async with asyncio.timeout(5):
                 await asyncio.wait({driving})
         except TimeoutError:
-            log.warning("run %s: its driver goes on although the process has ended", self.keeping.run)
+            log.warning("run %s: its driver goes on although the process has ended", self.keeper.run)
         finally:
             driving.cancel()
             await asyncio.gather(driving, return_exceptions=True)
-            if notebook is not None:
-                notebook.close()
+            if transcript is not None:
+                transcript.close()
 
     def _feed(self, console: Console, line: str) -> None:
         console.feed(line)
@@ -179,7 +179,7 @@ class Following:
             return
         problem = driving.exception()
         if problem is not None:
-            log.error("run %s: talking to its program failed", self.keeping.run, exc_info=problem)
+            log.error("run %s: talking to its program failed", self.keeper.run, exc_info=problem)
             self._see([Finished(ok=False, text=str(problem), reason="protocol_error")])
         # The work is done, or cannot be: either way the process is not needed any more.
-        self.keeping.end()
+        self.keeper.end()

@@ -132,7 +132,7 @@ class RunHost:
 
     def input_of(self, run: Run) -> TurnInput:
         """What the run's latest process was started with; nothing, where the daemon did not get so far as to write that."""
-        read = self.folder(run.number).read_told()
+        read = self.folder(run.number).read_input()
         if read is None or read["number"] != run.starts:
             return TurnInput(resumes=bool(run.session))
         message = read["message"]
@@ -182,7 +182,7 @@ class RunHost:
             _place(Path(command.cwd), name, text)
         if (setup := self.folder_setup(run.agent)) is not None:
             setup.furnish(run.cwd, token)
-        folder.write_told(given.as_json(run.starts))
+        folder.write_input(given.as_json(run.starts))
         talking = agent.driver(subject, given.message) is not None
         folder.write_start(self._start(run, command, token, talking=talking))
 

@@ -247,7 +247,7 @@ def start_keeper(home: Path, folder: RunFolder) -> int:
 def main(path: str) -> int:
     """Start what the folder says, unless another process has the run or a later start was claimed."""
     folder = RunFolder(Path(path))
-    with folder.kept() as lock:
+    with folder.locked() as lock:
         if lock is None:
             return BUSY
         try:

@@ -15,7 +15,7 @@ log = logging.getLogger("upcall.runs")
 
 
 @dataclass(slots=True, kw_only=True)
-class Keeping:
+class KeeperConnection:
     """One keeper, connected or gone. `grew` is set whenever there is more to read, and once it is over."""
 
     run: int
@@ -53,7 +53,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownKeeper:
     """The run of a keeper: its key, and whether this is the keeper of its newest process."""
 
     key: str
@@ -63,11 +63,11 @@ class Known:
 class KeeperOwner(Protocol):
     """The supervisor of the runs that keepers belong to."""
 
-    async def known(self, hello: Hello) -> Known | None:
+    async def known(self, hello: Hello) -> KnownKeeper | None:
         """Look up the run of a keeper; None if there is none."""
         ...
 
-    def connected(self, keeping: Keeping) -> None:
+    def connected(self, keeper: KeeperConnection) -> None:
         """Follow a keeper that has proved itself."""
         ...
 
@@ -107,7 +107,7 @@ class KeeperServer:
         task = asyncio.current_task()
         assert task is not None  # a callback of a server runs in a task of its own
         self._serving[task] = writer
-        keeping: Keeping | None = None
+        keeper: KeeperConnection | None = None
         try:
             with suppress(OSError, ValueError, KeyError, TypeError):
                 told = json.loads(await reader.readline())
@@ -131,21 +131,21 @@ class KeeperServer:
                 if not known.is_newest:
                     log.warning("an outdated keeper of run %s was told to end", hello.run)
                     return
-                keeping = Keeping(run=hello.run, start=hello.start, writer=writer)
-                keeping.grew.set()
-                self._owner.connected(keeping)
-                await _hear(reader, keeping)
+                keeper = KeeperConnection(run=hello.run, start=hello.start, writer=writer)
+                keeper.grew.set()
+                self._owner.connected(keeper)
+                await _hear(reader, keeper)
         finally:
             del self._serving[task]
-            if keeping is not None:
-                keeping.gone = True
-                keeping.grew.set()
+            if keeper is not None:
+                keeper.gone = True
+                keeper.grew.set()
             writer.close()
 
 
-async def _hear(reader: asyncio.StreamReader, keeping: Keeping) -> None:
+async def _hear(reader: asyncio.StreamReader, keeper: KeeperConnection) -> None:
     while line := await reader.readline():
         told = json.loads(line)
         if "ended" in told:
-            keeping.exit_code = int(told["ended"])
-        keeping.grew.set()
+            keeper.exit_code = int(told["ended"])
+        keeper.grew.set()

@@ -19,10 +19,10 @@ from upcall.ports.background import Background
 from upcall.runs.book import Book, Step, with_a_process
 from upcall.runs.deliveries import Deliveries
 from upcall.runs.process.folder import RunFolder
-from upcall.runs.process.follow import Following
+from upcall.runs.process.follow import ProcessFollower
 from upcall.runs.process.host import RunHost, TurnInput
 from upcall.runs.process.keeper import BUSY, CANNOT_START, STALE, start_keeper
-from upcall.runs.process.keeper_server import Hello, KeeperServer, Keeping, Known
+from upcall.runs.process.keeper_server import Hello, KeeperConnection, KeeperServer, KnownKeeper
 from upcall.runs.process.settle import Ending, ask_text_question, put_back, settled
 from upcall.runs.process.watch import Watch
 from upcall.runs.tasks import Tasks
@@ -56,7 +56,7 @@ class Supervisor:
         self._deliveries = deliveries
         self._ended = ended
         self._keepers = KeeperServer(host.home, self)
-        self._followed: dict[int, tuple[Following, Watch]] = {}
+        self._followed: dict[int, tuple[ProcessFollower, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
         self._starting: set[int] = set()
@@ -79,7 +79,7 @@ class Supervisor:
             else:
                 self._lend_token(run)
             self._alive.add(run.number)
-            if not self._host.folder(run.number).is_kept():
+            if not self._host.folder(run.number).is_locked():
                 self._follow_gone(run)
         self._checking.start()
 
@@ -88,7 +88,7 @@ class Supervisor:
         self._going_down = end
         if end:
             for following, _ in self._followed.values():
-                following.keeping.end()
+                following.keeper.end()
             if self._following:
                 await asyncio.wait(set(self._following.values()), timeout=2 * self._host.settings.kill_grace)
         await self._checking.close()
@@ -112,7 +112,7 @@ class Supervisor:
 
     def is_taken(self, run: Run) -> bool:
         """Whether a person has taken over the session of a run, or a pipe speaks for it."""
-        return self._host.folder(run.number).is_kept() or self.is_connected(run.agent, run.session)
+        return self._host.folder(run.number).is_locked() or self.is_connected(run.agent, run.session)
 
     def is_connected(self, program: str, session: str) -> bool:
         """Whether a pipe speaks for a session."""
@@ -191,7 +191,7 @@ class Supervisor:
     def end(self, number: int) -> None:
         """End a run's process; if its keeper is not connected yet, it is ended when it connects."""
         if number in self._followed:
-            self._followed[number][0].keeping.end()
+            self._followed[number][0].keeper.end()
 
     async def say(self, number: int, text: str) -> bool:
         """Tell a live process something; False where it cannot be told now."""
@@ -209,7 +209,7 @@ class Supervisor:
         await asyncio.sleep(CHECK_EVERY)
         for number in self._alive - self._following.keys() - self._starting:
             try:
-                if not self._host.folder(number).is_kept():
+                if not self._host.folder(number).is_locked():
                     self._follow_gone(await self._book.get(number))
             except UpcallError as problem:
                 log.warning("run %s cannot be looked after: %s", number, problem.message)
@@ -219,37 +219,37 @@ class Supervisor:
     def _follow_gone(self, run: Run) -> None:
         """Follow a process that is gone to its end, unless a task does so already."""
         if run.number not in self._following:
-            self.connected(Keeping(run=run.number, start=run.starts, gone=True))
+            self.connected(KeeperConnection(run=run.number, start=run.starts, gone=True))
 
-    async def known(self, hello: Hello) -> Known | None:
+    async def known(self, hello: Hello) -> KnownKeeper | None:
         """See `KeeperOwner.known`."""
         try:
             run = await self._book.get(hello.run)
         except UnknownRun:
             return None
-        return Known(key=run.token, is_newest=run.alive and run.starts == hello.start)
+        return KnownKeeper(key=run.token, is_newest=run.alive and run.starts == hello.start)
 
-    def connected(self, keeping: Keeping) -> None:
+    def connected(self, keeper: KeeperConnection) -> None:
         """See `KeeperOwner.connected`."""
-        earlier = self._following.get(keeping.run)
-        task = self._tasks.add(self._follow(keeping, earlier), f"follow run {keeping.run}")
-        self._following[keeping.run] = task
-        task.add_done_callback(partial(self._forget, keeping.run))
+        earlier = self._following.get(keeper.run)
+        task = self._tasks.add(self._follow(keeper, earlier), f"follow run {keeper.run}")
+        self._following[keeper.run] = task
+        task.add_done_callback(partial(self._forget, keeper.run))
 
     def _forget(self, number: int, task: "asyncio.Task[None]") -> None:
         if self._following.get(number) is task:
             del self._following[number]
 
-    async def _follow(self, keeping: Keeping, earlier: "asyncio.Task[None] | None") -> None:
+    async def _follow(self, keeper: KeeperConnection, earlier: "asyncio.Task[None] | None") -> None:
         if earlier is not None:
             # Its keeper lost us and is back; what was read so far is noted first.
             await asyncio.wait({earlier})
-        run = await self._book.get(keeping.run)
+        run = await self._book.get(keeper.run)
         folder = self._host.folder(run.number)
-        if not run.alive or run.starts != keeping.start:
+        if not run.alive or run.starts != keeper.start:
             self._alive.discard(run.number)
             return
-        if keeping.gone and folder.latest_start() < run.starts and not run.ending:
+        if keeper.gone and folder.latest_start() < run.starts and not run.ending:
             # Nothing was ever started under this number, so nothing is lost: it is as if we had not tried. While a person
             # has the session, it is tried again after a pause.
             self._new.discard((run.number, run.starts))
@@ -259,26 +259,26 @@ class Supervisor:
                 # Cancelled in this moment, and so it ends.
                 await self._never_began(run)
                 return
-            asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_kept() else 0, self._ended, after)
+            asyncio.get_running_loop().call_later(BUSY_AGAIN if folder.is_locked() else 0, self._ended, after)
             return
         try:
-            following, watch = self._follower(run, folder, keeping)
+            following, watch = self._follower(run, folder, keeper)
         except UpcallError as problem:
             # Its agent is not in the settings any more, so no adapter can read its output.
             log.warning("run %s cannot be followed: %s", run.number, problem.message)
-            keeping.end()
+            keeper.end()
             await self._settle(run, Ending(code=CANNOT_START, waits=await self._deliveries.waits(run)))
             return
         self._followed[run.number] = following, watch
         if await self._is_ending(run.number):
-            keeping.end()
+            keeper.end()
         try:
             code = await following.until_over()
             await watch.close()
         finally:
             watch.stop()
             del self._followed[run.number]
-        if code is None and folder.is_kept():
+        if code is None and folder.is_locked():
             return  # The keeper lost us and will be back.
         words = watch.live.words
         if code == 0 and (words.finished is None or words.finished.ok):
@@ -300,7 +300,9 @@ class Supervisor:
         waits = await self._deliveries.waits(run)
         await self._settle(run, replace(ending, waits=waits, unanswered=unanswered))
 
-    def _follower(self, run: Run, folder: RunFolder, keeping: Keeping) -> tuple[Following, Watch]:
+    def _follower(
+        self, run: Run, folder: RunFolder, keeper: KeeperConnection
+    ) -> tuple[ProcessFollower, Watch]:
         given = self._host.input_of(run)
         is_new = (run.number, run.starts) in self._new
         self._new.discard((run.number, run.starts))
@@ -308,12 +310,12 @@ class Supervisor:
         driver: Driver | None = None
         if talks and run.words.finished is not None:
             # It has said its last word to a daemon that did not get to end it.
-            keeping.end()
-        elif not keeping.gone:
+            keeper.end()
+        elif not keeper.gone:
             driver = self._host.driver_of(run, given, is_new=is_new)
         watch = Watch(run, self._book, self._deliveries, given.delivers)
-        following = Following(
-            keeping=keeping,
+        following = ProcessFollower(
+            keeper=keeper,
             folder=folder,
             begins=begins,
             read=run.read,

@@ -5,20 +5,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 
-from upcall.domain.run.program import (
-    ActionRefused,
-    Asked,
-    Deferred,
-    Finished,
-    Noticed,
-    Said,
-    SessionSeen,
-    Spent,
-    ToolCalled,
-    ToolReturned,
-    TurnTaken,
-    Unreadable,
-)
+from upcall.domain.run import program
 from upcall.ports.agent import Reader
 from upcall.ports.runs import LogLine
 from upcall.runs.process.folder import ERRORS, NOTICED, OUTPUT, Output, RunFolder
@@ -50,7 +37,7 @@ def readable(reader: Reader, begins: int, data: bytes, *, raw: bool) -> list[Log
     return made
 
 
-class Notebook:
+class Transcript:
     """Writes down what is noticed of a process that is talked to, since its output does not tell it.
 
     A daemon that takes such a process over may be told its history again, from the beginning: that is not written twice.
@@ -61,7 +48,7 @@ class Notebook:
         self._told_before = known.splitlines(keepends=True)
         self._output = Output(folder, NOTICED)
 
-    def write(self, noticed: Noticed) -> None:
+    def write(self, noticed: program.Noticed) -> None:
         """Add it. A log that cannot be written is no reason to stop a run."""
         for kind, text in _told([noticed]):
             line = json.dumps({"kind": kind, "text": text}).encode() + b"\n"
@@ -103,26 +90,26 @@ def complaints(folder: RunFolder, at: int) -> list[LogLine]:
     return [LogLine(at=at, kind="stderr", text=line) for line in lines]
 
 
-def _told(noticed: Iterable[Noticed]) -> Iterable[tuple[str, str]]:
+def _told(noticed: Iterable[program.Noticed]) -> Iterable[tuple[str, str]]:
     for each in noticed:
         match each:
-            case Said(text=text):
+            case program.Said(text=text):
                 yield "said", text
-            case ToolCalled(name=name, input=given):
+            case program.ToolCalled(name=name, input=given):
                 yield "tool", f"{name} {json.dumps(dict(given), ensure_ascii=False)}" if given else name
-            case ToolReturned(text=text, is_error=is_error):
+            case program.ToolReturned(text=text, is_error=is_error):
                 yield ("error" if is_error else "result"), text
-            case ActionRefused(tool=tool, reason=reason):
+            case program.ActionRefused(tool=tool, reason=reason):
                 yield "refused", f"{tool}: {reason}" if reason else tool
-            case Asked(fields=fields):
+            case program.Asked(fields=fields):
                 yield "asked", json.dumps(dict(fields), ensure_ascii=False)
-            case Deferred(name=name):
+            case program.Deferred(name=name):
                 yield "waiting", name
-            case Finished(ok=ok, text=text, reason=reason):
+            case program.Finished(ok=ok, text=text, reason=reason):
                 yield ("finished" if ok else "failed"), text or reason
-            case SessionSeen(id=session):
+            case program.SessionSeen(id=session):
                 yield "session", session
-            case Unreadable(line=line):
+            case program.Unreadable(line=line):
                 yield "raw", line
-            case TurnTaken() | Spent():
+            case program.TurnTaken() | program.Spent():
                 pass

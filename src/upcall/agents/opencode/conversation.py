@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from upcall.agents.opencode.api import Api, Lost, Turned, objects
+from upcall.agents.opencode.api import Api, RequestRefused, ServerLost, objects
 from upcall.agents.opencode.parts import Json, Parts, failure, mapping, text, words
 from upcall.agents.opencode.rules import tightened
 from upcall.agents.prompt import advice_of
@@ -32,7 +32,7 @@ MARK = "upcall"
 SHELL = "bash"
 
 
-class Talk:
+class Conversation:
     """One session. It can be joined at any time: what is pending is listed, and asked under its own id."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Talk:
                 end = await self._follow()
                 for task in self._pending.values():
                     task.cancel()
-        except* Turned as problems:
+        except* RequestRefused as problems:
             end = Finished(ok=False, text=str(problems.exceptions[0]), reason="protocol_error")
         self._notice(end)
 
@@ -73,7 +73,7 @@ class Talk:
         """Tell the session something more.
 
         Raises:
-            Lost: if there is no reply.
+            ServerLost: if there is no reply.
         """
         if not self._session:
             return False
@@ -89,7 +89,7 @@ class Talk:
                     async for event in events:
                         if end := await self._hear(event):
                             return end
-            except Lost:
+            except ServerLost:
                 # The end of the process is noticed by the reader of its output, and this task is cancelled.
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -99,7 +99,7 @@ class Talk:
         if not known:
             try:
                 self._session = await self._find() or await self._create()
-            except Turned as problem:
+            except RequestRefused as problem:
                 if problem.status not in (400, 404):
                     raise
                 return Finished(ok=False, text=f"there is no session {self._told_id!r}", reason=SESSION_GONE)
@@ -139,7 +139,7 @@ class Talk:
         wanted = self._prompt.get("agent", default)
         agent = next((each for each in agents if each.get("name") == wanted), None)
         if agent is None:
-            raise Turned(400, f"there is no agent {wanted!r}")
+            raise RequestRefused(400, f"there is no agent {wanted!r}")
         made = await self._api.post(
             "/session",
             {
@@ -204,10 +204,10 @@ class Talk:
     async def _settle(self, name: str, settling: Coroutine[Any, Any, None]) -> None:
         try:
             await settling
-        except Lost:
+        except ServerLost:
             # Listed as pending when we are connected again, if it still is.
             self._pending.pop(name, None)
-        except Turned as problem:
+        except RequestRefused as problem:
             if problem.status != 404:
                 raise
             # Not open any more, which is an event of its own.

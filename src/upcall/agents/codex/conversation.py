@@ -16,7 +16,7 @@ from upcall.ports.agent import Desk
 Notice = Callable[[Noticed], None]
 
 
-class Talk:
+class Conversation:
     """What is said over one connection.
 
     A message to the model is sent under a name, the mark, so that a later connection finds out that it was. Without a
