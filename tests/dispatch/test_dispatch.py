@@ -15,9 +15,9 @@ from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch import messages, worker
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel import degrading
 from upcall.domain.channel.routing import DEAL, Place, Route, Routing
 from upcall.domain.channel.showing import Reference, View
@@ -77,7 +77,7 @@ async def a_hall(
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
-        Post(name=name, channel=channel, words=sentences(language), link=no_link)
+        ConfiguredChannel(name=name, channel=channel, words=sentences(language), link=no_link)
         for name, channel in (("one", one), ("two", two))
     ]
     dispatch = Dispatch(broker, People(store, broker.now), posts, routing)
@@ -374,7 +374,7 @@ async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_pat
     store = await SqliteStore.open(tmp_path / "upcall.db")
     routing = Routing(routes=(Route(places=(ONE,)),), channels=("one",))
     broker, channel = Broker(store, follow_up=routing.consequences), Stubborn()
-    post = Post(name="one", channel=channel, words=sentences("en"), link=no_link)
+    post = ConfiguredChannel(name="one", channel=channel, words=sentences("en"), link=no_link)
     at_work = worker.Worker(store, post, routing, broker.now, pauses=(0.0,))
     inquiry = await Hall(
         broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel

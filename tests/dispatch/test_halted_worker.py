@@ -9,8 +9,8 @@ import pytest
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall, no_link
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.messages import CALL_SECONDS, LEASE
-from upcall.dispatch.post import Post
 from upcall.dispatch.worker import Worker
 from upcall.domain.channel.routing import Route, Routing
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -182,7 +182,7 @@ async def test_what_a_slow_vendor_is_still_at_is_not_shown_again_by_a_daemon_tha
         # The call takes its whole time. Only the clock of the store moves.
         clock.now += CALL_SECONDS
         other = ScriptedChannel()
-        post = Post(name=ONE.channel, channel=other, words=sentences("en"), link=no_link)
+        post = ConfiguredChannel(name=ONE.channel, channel=other, words=sentences("en"), link=no_link)
         routing = Routing(routes=(), channels=(ONE.channel,))
         idle = Idle(hall.broker.store, f"show:{ONE.channel}", monkeypatch)
         started = Worker(hall.broker.store, post, routing, clock, alone=False)

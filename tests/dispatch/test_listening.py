@@ -11,9 +11,9 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import no_link
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import Health
 from upcall.dispatch.listening import Listener
-from upcall.dispatch.post import Post
 from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.records import Job
 from upcall.ports.channel import Inbox, Line, Unavailable
@@ -88,7 +88,7 @@ class Daemon:
 
     def __init__(self, store: SqliteStore, lease: float | None) -> None:
         self.ear, self.desk = Ear(), Desk()
-        post = Post(name="one", channel=self.ear, words=sentences("en"), link=no_link)
+        post = ConfiguredChannel(name="one", channel=self.ear, words=sentences("en"), link=no_link)
         # Who cannot hear stays away for longer than any test takes.
         health = Health(store, "one", store.now, lambda: None)
         self._listener = Listener(store, post, self.desk, health, lease=lease, pauses=(60.0,))

@@ -10,11 +10,11 @@ from functools import partial
 from types import MappingProxyType
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.escalating import Escalation
 from upcall.dispatch.health import Fault, faults
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.dispatch.reception import Reception
 from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
@@ -52,11 +52,11 @@ class Dispatch:
         self,
         broker: Broker,
         people: People,
-        posts: Sequence[Post],
+        posts: Sequence[ConfiguredChannel],
         routing: Routing,
         *,
         listening_lease: float | None = None,
-        notifications: Mapping[Place, Post] = MappingProxyType({}),
+        notifications: Mapping[Place, ConfiguredChannel] = MappingProxyType({}),
     ) -> None:
         self._broker = broker
         self._notifications = notifications
@@ -206,7 +206,7 @@ def _if_none(effects: Effects, kept: Record | None) -> Effects | None:
     return effects if kept is None else None
 
 
-async def _closed(post: Post) -> None:
+async def _closed(post: ConfiguredChannel) -> None:
     """Close a channel; one that fails or hangs does not keep the daemon."""
     try:
         async with asyncio.timeout(CLOSE_WITHIN):

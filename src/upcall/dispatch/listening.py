@@ -8,9 +8,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import LISTENING, Health
 from upcall.dispatch.outage import PAUSES
-from upcall.dispatch.post import Post
 from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
@@ -33,7 +33,7 @@ class Listener:
     def __init__(
         self,
         store: Ledger,
-        post: Post,
+        post: ConfiguredChannel,
         inbox: Inbox,
         health: Health,
         *,
@@ -136,7 +136,7 @@ class Listener:
 class _Turn:
     """The inbox of a channel for as long as it is our turn."""
 
-    def __init__(self, store: Ledger, held: Job, lease: float, post: Post, inbox: Inbox) -> None:
+    def __init__(self, store: Ledger, held: Job, lease: float, post: ConfiguredChannel, inbox: Inbox) -> None:
         self._store = store
         self._held = held
         self._lease = lease

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.deliveries import begun, contents, deliveries_in, delivery_at, recorded, shown_with
 from upcall.dispatch.failing import noticed
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked
-from upcall.dispatch.post import Post
 from upcall.dispatch.reception import adopted
 from upcall.dispatch.vendor_calls import VendorCalls
 from upcall.domain.channel import degrading
@@ -63,7 +63,7 @@ class Messages:
     def __init__(
         self,
         store: Store,
-        post: Post,
+        post: ConfiguredChannel,
         routing: Routing,
         clock: Callable[[], float],
         calls: VendorCalls,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from upcall.broker.broker import Broker, Settled
 from upcall.dispatch.answering import reply_of
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
-from upcall.dispatch.post import Post
 from upcall.dispatch.telling import Teller
 from upcall.domain.channel import degrading
 from upcall.domain.channel.delivery import (
@@ -62,7 +62,13 @@ class Reception:
     """One per channel."""
 
     def __init__(
-        self, broker: Broker, people: People, post: Post, routing: Routing, health: Health, teller: Teller
+        self,
+        broker: Broker,
+        people: People,
+        post: ConfiguredChannel,
+        routing: Routing,
+        health: Health,
+        teller: Teller,
     ) -> None:
         self._broker = broker
         self._health = health

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from upcall.dispatch import messages
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import Health
 from upcall.dispatch.messages import Messages, TakenOver
 from upcall.dispatch.outage import PAUSES, Hurry
-from upcall.dispatch.post import Post
 from upcall.dispatch.vendor_calls import VendorCalls
 from upcall.domain.channel.routing import Routing
 from upcall.domain.errors import UnknownInquiry
@@ -37,7 +37,7 @@ class Worker:
     def __init__(
         self,
         store: Store,
-        post: Post,
+        post: ConfiguredChannel,
         routing: Routing,
         clock: Callable[[], float],
         *,

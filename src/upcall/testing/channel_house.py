@@ -13,9 +13,9 @@ from starlette.applications import Starlette
 
 from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin
@@ -147,7 +147,7 @@ async def a_house(
     routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
     broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
     people = People(store, broker.now)
-    post = Post(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
+    post = ConfiguredChannel(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
     dispatch = Dispatch(broker, people, [post], routing)
     async with AsyncExitStack() as leaving:
         leaving.push_async_callback(store.close)

@@ -10,7 +10,7 @@ from upcall.ports.channel import Channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class ConfiguredChannel:
     """A channel of the settings; `link` is where the people at an address can see all of an inquiry."""
 
     name: str
