@@ -149,7 +149,7 @@ async def test_what_every_place_refuses_fails_at_once_where_the_inbox_is_no_rout
         inquiry = await hall.ask()
         failed = await hall.broker.wait(inquiry, SECONDS)
         assert isinstance(failed.state, Failed)
-        reason = "nobody could be asked: one:C1: no such place; two:C2: cannot ask there"
+        reason = "no person could be asked: one:C1: no such place; two:C2: cannot ask there"
         assert failed.state.closing.reason == reason
 
 
@@ -165,7 +165,7 @@ async def test_what_did_not_arrive_after_all_takes_the_next_route_and_fails_afte
             assert await channel.inbox.failed("m1", reason)
         failed = await hall.broker.wait(inquiry, SECONDS)
         assert isinstance(failed.state, Failed)
-        assert failed.state.closing.reason == "nobody could be asked: one:C1: no phone; two:C2: no room"
+        assert failed.state.closing.reason == "no person could be asked: one:C1: no phone; two:C2: no room"
         assert (len(hall.one.shown), len(hall.two.shown)) == (1, 1)
 
 
@@ -181,7 +181,7 @@ async def test_a_question_without_a_route_fails_at_once_where_the_inbox_is_no_ro
     async with a_hall(tmp_path, Route(places=(ONE,), agent="another"), inbox=False) as hall:
         failed = await hall.broker.wait(await hall.ask(), SECONDS)
         assert isinstance(failed.state, Failed)
-        assert failed.state.closing.reason == "nobody could be asked: no route leads anywhere"
+        assert failed.state.closing.reason == "no person could be asked: no route leads anywhere"
 
 
 @pytest.mark.promise("spec/91")

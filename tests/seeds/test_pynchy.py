@@ -300,7 +300,7 @@ async def test_where_no_channel_can_ask_the_agent_is_told_at_once(room: Room) ->
     put_task(room.group, "r1", questions=[CACHE])
     told = await anyio.to_thread.run_sync(response, room.group, "r1")
     assert (told["status"], told["answers"]) == ("failed", None)
-    assert "nobody could be asked: slack:C1" in told["text"]
+    assert "no person could be asked: slack:C1" in told["text"]
 
 
 @pytest.mark.promise(

@@ -227,9 +227,9 @@ class Broker:
         name: str,
         caller: Caller,
         *,
-        reason: str | None = None,
-        via: str = "api",
         key: str | None = None,
+        via: str = "api",
+        reason: str | None = None,
     ) -> Settled:
         """Withdraw a question: the asker its own, an admin any.
 

@@ -112,7 +112,7 @@ class Escalation:
         if all(_hopeless(route, deliveries) for route in routes):
             errors = [f"{name}: {each.error}" for name, each in sorted(deliveries.items())]
             reason = "; ".join(errors) or "no route leads anywhere"
-            await self._broker.fail(inquiry.id, via="routes", reason=f"nobody could be asked: {reason}")
+            await self._broker.fail(inquiry.id, via="routes", reason=f"no person could be asked: {reason}")
         return NOTHING
 
 

@@ -62,19 +62,19 @@ class Messages:
 
     def __init__(
         self,
+        calls: VendorCalls,
+        hurry: Hurry,
         store: Store,
         post: ConfiguredChannel,
         routing: Routing,
         clock: Callable[[], float],
-        calls: VendorCalls,
-        hurry: Hurry,
     ) -> None:
+        self._calls = calls
+        self._hurry = hurry
         self._store = store
         self._post = post
         self._routing = routing
         self._clock = clock
-        self._calls = calls
-        self._hurry = hurry
         self.pause = 0.0
 
     async def show(self, job: Job, inquiry: Inquiry) -> None:

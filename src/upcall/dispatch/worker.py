@@ -45,15 +45,15 @@ class Worker:
         pauses: Sequence[float] = PAUSES,
         alone: bool = True,
     ) -> None:
+        self.health = Health(store, post.name, clock, self.recover)
         self._store = store
         self._post = post
         self._clock = clock
-        self.health = Health(store, post.name, clock, self.recover)
         self._woken = asyncio.Event()
         # Where no other daemon can be at it, what an earlier one left unfinished is ours at once.
         self._hurry = Hurry(clock() + (messages.LEASE if alone else messages.CALL_SECONDS))
         self._calls = VendorCalls(post.name, clock, self.health, seconds=call_seconds, pauses=pauses)
-        shown = self._messages = Messages(store, post, routing, clock, self._calls, self._hurry)
+        shown = self._messages = Messages(self._calls, self._hurry, store, post, routing, clock)
         self._stopped = asyncio.Event()
         self._working = Background(f"the worker of {post.name}", self._turn, log)
         self._duties: dict[str, Duty] = {
