@@ -12,7 +12,7 @@ import uvloop
 
 from benchmarks.bench import Bench, allow_many_files, child, finish, median, percentile, resident, told
 from benchmarks.client import Connection, Person, connect, tool_call
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.peer import Peer
 from benchmarks.probe import Probe
 from benchmarks.report import Figure, Target

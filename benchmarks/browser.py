@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from benchmarks.bench import Bench, median
 from benchmarks.client import tool_call
+from benchmarks.daemon import Daemon
 from benchmarks.history import fill
-from benchmarks.house import Daemon
 from benchmarks.report import Figure, Target
 from tests.browser.chromium import launched
 from upcall.web.pages.assets import assets

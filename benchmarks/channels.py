@@ -13,9 +13,9 @@ from benchmarks.bench import PAUSE, Bench, collecting_as_the_daemon, median
 from benchmarks.report import Figure, Target
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
 from upcall.domain.inquiry.asking import draft
@@ -161,7 +161,7 @@ async def _house(folder: Path, channels: Sequence[Channel]) -> AsyncIterator[Bro
     routing = Routing(routes=(Route(places=places, remind=0),), channels=tuple(names))
     broker = Broker(store, follow_up=routing.consequences)
     posts = [
-        Post(name=name, channel=channel, words=sentences("en"), link=_link)
+        ConfiguredChannel(name=name, channel=channel, words=sentences("en"), link=_link)
         for name, channel in zip(names, channels, strict=True)
     ]
     dispatch = Dispatch(broker, People(store, broker.now), posts, routing)

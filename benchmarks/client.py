@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 
 MODERN = "2026-07-28"
 _META = "io.modelcontextprotocol/"

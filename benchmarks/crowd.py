@@ -10,8 +10,8 @@ import psycopg
 import uvloop
 
 from benchmarks.bench import Bench, collecting_as_the_daemon, median
+from benchmarks.daemon import Daemon
 from benchmarks.history import fill
-from benchmarks.house import Daemon
 from benchmarks.postgres import a_server
 from benchmarks.report import Figure, Target
 from benchmarks.store_wake import wake

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.bench import PAUSE, Bench, child, environment, finish, percentile, told
 from benchmarks.client import Person
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.probe import Probe, Sample
 from benchmarks.report import Figure, Target
 from benchmarks.store_wake import wake_figure

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.bench import Bench, child, cpu_seconds, finish, median, told
 from benchmarks.client import Json
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.report import Figure, Target
 
 CONCURRENT = 64

@@ -8,7 +8,7 @@ from typing import cast
 from typing_extensions import override
 
 from benchmarks.client import Json, asking
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from upcall.home.files import PIPE_PROTOCOL
 
 _CALL = 2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.bench import Bench, environment, median, resident
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.report import Figure, Target
 
 BARE_LOOP = (sys.executable, str(Path(__file__).parent / "scripts" / "bare_loop.py"))

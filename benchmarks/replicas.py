@@ -20,7 +20,7 @@ from benchmarks.blocked import (
     through_a_pipe,
 )
 from benchmarks.client import Person
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.postgres import a_server
 from benchmarks.probe import Probe
 from benchmarks.report import Figure

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from benchmarks.bench import Bench, median
+from benchmarks.daemon import Daemon
 from benchmarks.history import fill
-from benchmarks.house import Daemon
 from benchmarks.report import Figure, Target
 
 

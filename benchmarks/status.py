@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.bench import Bench, median, timed
+from benchmarks.daemon import Daemon
 from benchmarks.history import fill
-from benchmarks.house import Daemon
 from benchmarks.report import Figure, Target
 
 BARE_INTERPRETER = (sys.executable, "-c", "pass")

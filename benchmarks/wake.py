@@ -8,7 +8,7 @@ import uvloop
 
 from benchmarks.bench import PAUSE, Bench
 from benchmarks.client import Person, connect, tool_call
-from benchmarks.house import Daemon
+from benchmarks.daemon import Daemon
 from benchmarks.peer import Peer
 from benchmarks.probe import Probe, Sample
 from benchmarks.report import Figure, Target

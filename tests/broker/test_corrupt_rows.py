@@ -126,7 +126,7 @@ async def test_a_thread_that_cannot_be_read_holds_up_no_other_thread(
         waiting[thread] = await database.asked(broker, thread=thread, request_key=f"{thread}-2")
         assert first.is_open
         assert waiting[thread].is_queued
-        # The turn is free, and nobody has been told.
+        # The turn is free, and no prompt has been called up.
         database.execute(
             f"UPDATE upcall.record SET body = replace(body, '{first.id}', '') WHERE kind = '{THREAD}'"
         )

@@ -1,4 +1,4 @@
-"""Daemons that share a store: when one is gone, its own questions are ended and nobody else's."""
+"""Daemons that share a store: when one is gone, its own questions are ended, and no other daemon's."""
 
 import asyncio
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ async def test_what_was_settled_is_not_remembered_and_what_is_kept_never_was(sto
     assert {record.key for record in (await store.records(ASKED)).items} == {first.id, second.id}
     await here.broker.receive(first.id, Reply(text="Redis"), ANA)
     assert [record.key for record in (await store.records(ASKED)).items] == [second.id]
-    # Whoever keeps no records forgets none; they go with their daemon, and their inquiry stays as it was.
+    # A daemon that keeps no records forgets none; they go with their daemon, and their inquiry stays as it was.
     await keeping.broker.receive(second.id, Reply(text="Redis"), ANA)
     await arrived(store, "here")
     assert (await store.get(second.id)).state_name == "answered"

@@ -1,6 +1,7 @@
 """What is over is forgotten after the time that was set, and not before."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from upcall.broker.retention import Retention
 from upcall.config.settings import load
 from upcall.daemon.wiring.assembly import assembled
-from upcall.domain.errors import InvalidSetting, StorageError
+from upcall.domain.errors import InvalidSetting, StorageError, UnknownInquiry
+from upcall.domain.inquiry.inquiry import Attachment
 from upcall.domain.records import Happening
 from upcall.home.files import Home
 from upcall.ports.store import Query
@@ -63,7 +65,40 @@ async def test_what_fails_is_tried_again_later(
     assert said in caplog.text
 
 
-async def test_no_question_is_forgotten_while_its_ref_still_means_it(tmp_path: Path) -> None:
+async def test_what_was_closed_before_that_goes_and_everything_else_stays(
+    store: SqliteStore, clock: Clock
+) -> None:
+    asked = clock.now
+    old, young, still_open = [an_inquiry(asked_at=asked) for _ in range(3)]
+    note = Attachment(name="plan.md", media_type="text/markdown", size=4, digest="4d0")
+    old = replace(old, attachments=(note,))
+    old = (await store.add(old, [b"plan"])).inquiry
+    young, still_open = [(await store.add(each)).inquiry for each in (young, still_open)]
+    await store.update(old.id, answering(at=asked))
+    await store.update(young.id, answering(at=asked + 1))
+    clock.now = asked + 30 * DAY + 0.5
+    cutoffs: list[float] = []
+
+    async def forget(before: float) -> int:
+        cutoffs.append(before)
+        return 7
+
+    # Three questions and the first answer were written before the cutoff; the second answer was not.
+    assert await Retention(store, 30 * DAY, forget).sweep() == 1 + 4 + 7
+    assert cutoffs == [asked + 0.5]
+    for name in (old.id, old.ref):
+        with pytest.raises(UnknownInquiry):
+            await store.get(name)
+    with pytest.raises(UnknownInquiry):
+        await store.attachment(old.id, 0)
+    for kept in (young, still_open):
+        assert (await store.get(kept.ref)).id == kept.id
+    (last,) = await store.events(4)
+    assert (last.type, last.inquiry) == ("answered", young.id)
+    assert await Retention(store, 30 * DAY).sweep() == 0
+
+
+async def test_no_fewer_days_can_be_set_than_a_ref_means_its_question(tmp_path: Path) -> None:
     home = Home(tmp_path)
     config = load(home, {"UPCALL_RETENTION_DAYS": "7"})
     with pytest.raises(InvalidSetting, match=r"retention\.days"):

@@ -1,4 +1,4 @@
-"""Whoever waits is woken, whatever happens to the storage in between."""
+"""A waiting call is woken, even if the storage fails in between."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -17,7 +17,7 @@ from upcall.testing.examples import Clock, an_inquiry, answering
 
 
 class Unsteady(SqliteStore):
-    """A store whose events do not bring what they are about, and whose next reads fail as they are told to."""
+    """A store with events that do not bring their inquiry, and with reads that fail as they are told to."""
 
     failures: list[Exception]
     looked: asyncio.Event
@@ -52,7 +52,7 @@ async def waiters(store: Unsteady) -> AsyncIterator[Waiters]:
 
 
 async def begun(waiters: Waiters, store: Unsteady, inquiry: Inquiry) -> "asyncio.Task[Inquiry]":
-    """Somebody who waits, and has looked already."""
+    """A call that waits, and has looked already."""
     store.looked.clear()
     waiting = asyncio.create_task(waiters.wait(inquiry, None))
     await store.looked.wait()

@@ -10,7 +10,7 @@ from tests.dispatch.test_dispatch import ONE, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.deliveries import deliveries_in
 from upcall.dispatch.reception import adopted
-from upcall.domain.channel.delivery import KIND, Delivery, delivery_in, key
+from upcall.domain.channel.delivery import KIND, MESSAGE, Delivery, delivery_in, key
 from upcall.domain.channel.routing import Route
 from upcall.domain.channel.showing import Capabilities, Reference, View
 from upcall.domain.records import Effects, Record
@@ -89,6 +89,26 @@ async def test_a_message_that_another_daemon_learns_of_during_the_repetition_say
         await channel.until(lambda: channel.outcomes == [REPLACED, None])
         await hall.answer(inquiry)
         await channel.until(lambda: channel.outcomes == ["✓ Answered: Redis — by ana"] * 2)
+
+
+async def test_a_message_that_is_recorded_right_after_it_was_looked_up_is_not_adopted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
+        store = hall.broker.store
+        inquiry = await hall.ask()
+        await hall.said("shown", 0)
+        before = await store.look_up(KIND, key(inquiry.id, ONE))
+        look_up = store.look_up
+
+        async def too_early(kind: str, name: str) -> Record | None:
+            return None if kind == MESSAGE else await look_up(kind, name)
+
+        monkeypatch.setattr(store, "look_up", too_early)
+        await hall.one.until(lambda: hall.one.inbox is not None)
+        assert hall.one.inbox is not None
+        await hall.one.inbox.found(inquiry.id, ONE.address, "m1")
+        assert await look_up(KIND, key(inquiry.id, ONE)) == before
 
 
 class TwoPhase(ScriptedChannel):

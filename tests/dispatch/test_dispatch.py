@@ -14,10 +14,10 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
-from upcall.dispatch import worker
+from upcall.dispatch import messages, worker
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel import degrading
 from upcall.domain.channel.routing import DEAL, Place, Route, Routing
 from upcall.domain.channel.showing import Reference, View
@@ -77,7 +77,7 @@ async def a_hall(
     broker = Broker(store, follow_up=routing.consequences)
     one, two = ScriptedChannel(), ScriptedChannel()
     posts = [
-        Post(name=name, channel=channel, words=sentences(language), link=no_link)
+        ConfiguredChannel(name=name, channel=channel, words=sentences(language), link=no_link)
         for name, channel in (("one", one), ("two", two))
     ]
     dispatch = Dispatch(broker, People(store, broker.now), posts, routing)
@@ -178,7 +178,7 @@ async def test_one_place_that_takes_it_is_enough(tmp_path: Path) -> None:
 
 
 async def test_a_question_without_a_route_fails_at_once_where_the_inbox_is_no_route(tmp_path: Path) -> None:
-    async with a_hall(tmp_path, Route(places=(ONE,), agent="somebody-else"), inbox=False) as hall:
+    async with a_hall(tmp_path, Route(places=(ONE,), agent="another"), inbox=False) as hall:
         failed = await hall.broker.wait(await hall.ask(), SECONDS)
         assert isinstance(failed.state, Failed)
         assert failed.state.closing.reason == "nobody could be asked: no route leads anywhere"
@@ -259,7 +259,7 @@ async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_pat
         hall.one.hold.clear()
         inquiry = await hall.ask()
         await hall.one.until(lambda: hall.one.attempts == 1)
-        # Its lease ran out, and somebody else took it over while the message was on its way.
+        # Its lease ran out, and another daemon took it over while the message was on its way.
         (held,) = await hall.broker.store.jobs("show:one", inquiry.id)
         store = hall.broker.store
         (stolen,) = await store.claim(["show:one"], runner="", now=held.due + 1e6, lease=1, limit=1)
@@ -348,7 +348,7 @@ async def test_a_fault_that_nobody_thought_of_ends_no_work(
 async def test_a_channel_that_is_busy_for_long_is_waited_for_while_the_next_route_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "PATIENCE", 0.025)
+    monkeypatch.setattr(messages, "PATIENCE", 0.025)
     async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
         hall.one.failures = [Unavailable("busy", after=0.01) for _ in range(3)]
         inquiry = await hall.ask()
@@ -374,7 +374,7 @@ async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_pat
     store = await SqliteStore.open(tmp_path / "upcall.db")
     routing = Routing(routes=(Route(places=(ONE,)),), channels=("one",))
     broker, channel = Broker(store, follow_up=routing.consequences), Stubborn()
-    post = Post(name="one", channel=channel, words=sentences("en"), link=no_link)
+    post = ConfiguredChannel(name="one", channel=channel, words=sentences("en"), link=no_link)
     at_work = worker.Worker(store, post, routing, broker.now, pauses=(0.0,))
     inquiry = await Hall(
         broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel

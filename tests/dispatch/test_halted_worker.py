@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.dispatch.scripted_channel import SECONDS
-from tests.dispatch.test_dispatch import ONE, Hall, a_hall
-from upcall.dispatch.worker import CALL_SECONDS, LEASE
-from upcall.domain.channel.routing import Route
+from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
+from tests.dispatch.test_dispatch import ONE, Hall, a_hall, no_link
+from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.messages import CALL_SECONDS, LEASE
+from upcall.dispatch.worker import Worker
+from upcall.domain.channel.routing import Route, Routing
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening, Job
+from upcall.ports.store import Store
 from upcall.testing.examples import Clock
 
 OVER = "held up past its lease"
@@ -60,6 +64,23 @@ class Halt:
         self._patch.setattr(self._store, "get", self._get)
         self._patch.setattr(self._store, "claim", self._claim)
         self._on.set()
+
+
+class Idle:
+    """Notices when a worker has found nothing to do, and asks when there will be something."""
+
+    def __init__(self, store: Store, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._next_due, self._kind, self._asked = store.next_due, kind, asyncio.Event()
+        monkeypatch.setattr(store, "next_due", self._noticed)
+
+    async def _noticed(self, kinds: Sequence[str], runner: str) -> float | None:
+        if self._kind in kinds:
+            self._asked.set()
+        return await self._next_due(kinds, runner)
+
+    async def reached(self) -> None:
+        async with asyncio.timeout(SECONDS):
+            await self._asked.wait()
 
 
 async def shown(hall: Hall) -> Inquiry:
@@ -123,7 +144,7 @@ async def test_nobody_is_reminded_twice(
         halt = Halt(hall, monkeypatch)
         halt.begin()
         clock.now += 60.0
-        # Whatever happens makes workers look what is due.
+        # Any event of the dispatcher makes workers look for what is due.
         await hall.broker.store.record(Happening(type="tick", at=clock.now, data={}))
         theirs = await halt.taken("remind:one", clock)
         halt.end()
@@ -147,3 +168,27 @@ async def test_whoever_was_held_up_and_still_has_the_job_does_it(
         await hall.answer(inquiry)
         await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
         assert OVER not in caplog.text
+
+
+async def test_what_a_slow_vendor_is_still_at_is_not_shown_again_by_a_daemon_that_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A daemon that starts claims early what was put off; a job in the middle of a call is not among that."""
+    clock = Clock()
+    async with a_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:
+        hall.one.hold.clear()
+        await hall.ask()
+        await hall.one.until(lambda: hall.one.attempts == 1)
+        # The call takes its whole time. Only the clock of the store moves.
+        clock.now += CALL_SECONDS
+        other = ScriptedChannel()
+        post = ConfiguredChannel(name=ONE.channel, channel=other, words=sentences("en"), link=no_link)
+        routing = Routing(routes=(), channels=(ONE.channel,))
+        idle = Idle(hall.broker.store, f"show:{ONE.channel}", monkeypatch)
+        started = Worker(hall.broker.store, post, routing, clock, alone=False)
+        started.start()
+        await idle.reached()
+        hall.one.hold.set()
+        await hall.one.until(lambda: hall.one.questions == ["Which cache?"])
+        await started.close()
+        assert other.attempts == 0

@@ -1,4 +1,4 @@
-"""Whose turn it is to listen: one daemon's at a time, and another's as soon as that one is gone, halted or deaf."""
+"""One daemon at a time listens to a channel, and another as soon as that one is gone, halted or deaf."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,9 +11,9 @@ from typing_extensions import override
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import no_link
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import Health
 from upcall.dispatch.listening import Listener
-from upcall.dispatch.post import Post
 from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.records import Job
 from upcall.ports.channel import Inbox, Line, Unavailable
@@ -25,7 +25,7 @@ PRESS = Inbound(id="press-1", user="U1", place="C1")
 
 
 class Ear(ScriptedChannel):
-    """A channel whose inbox the test can reach while it listens."""
+    """A channel with an inbox that the test can reach while it listens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Ear(ScriptedChannel):
 
 
 class Desk:
-    """Takes whatever it is handed."""
+    """Takes all that it is handed."""
 
     def __init__(self) -> None:
         self.taken: list[str] = []
@@ -59,10 +59,10 @@ class Desk:
         return Heard(line="", accepted=True)
 
     async def view(self, inquiry: str) -> View | None:
-        raise AssertionError(f"nobody opened a form of {inquiry}")
+        raise AssertionError(f"no form of {inquiry} was opened")
 
     async def knows(self, user: str) -> bool:
-        raise AssertionError(f"nobody asked for {user}")
+        raise AssertionError(f"{user} was not asked for")
 
     async def failed(self, message: str, reason: str) -> bool:
         return True
@@ -88,7 +88,7 @@ class Daemon:
 
     def __init__(self, store: SqliteStore, lease: float | None) -> None:
         self.ear, self.desk = Ear(), Desk()
-        post = Post(name="one", channel=self.ear, words=sentences("en"), link=no_link)
+        post = ConfiguredChannel(name="one", channel=self.ear, words=sentences("en"), link=no_link)
         # Who cannot hear stays away for longer than any test takes.
         health = Health(store, "one", store.now, lambda: None)
         self._listener = Listener(store, post, self.desk, health, lease=lease, pauses=(60.0,))
@@ -128,7 +128,7 @@ async def test_one_listens_and_the_other_when_it_ends(tmp_path: Path) -> None:
         (job,) = await store.jobs(JOB, "one")
         assert job.due > store.now() + 3000
         await first.end()
-        # Given back: nobody has to wait for the lease to run out.
+        # Given back: the other daemon does not wait for the lease to run out.
         (job,) = await store.jobs(JOB, "one")
         assert job.due <= store.now()
         assert (first.desk.taken, second.ear.tried) == (["press-1"], 0)
@@ -160,7 +160,7 @@ async def test_whoever_was_halted_takes_nothing_and_listens_no_more(
 ) -> None:
     async with daemons(tmp_path) as (first, second, store):
         inbox = await first.listens()
-        # As if it had been halted until its lease was over, and somebody else was quicker.
+        # As if it had been halted until its lease was over, and another daemon was quicker.
         (job,) = await store.claim([JOB], runner="", now=store.now() + 1e6, lease=LEASE - 1e6, limit=1)
         heard = await inbox.receive(PRESS)
         assert (heard.accepted, heard.again, heard.line) == (False, True, sentences("en")["unavailable"])
@@ -171,7 +171,7 @@ async def test_whoever_was_halted_takes_nothing_and_listens_no_more(
         assert first.desk.taken == second.desk.taken == []
         assert "another daemon listens by now" in caplog.text
         assert "its turn is over" in caplog.text
-        # Nor has it taken the turn from whoever has it.
+        # Nor has it taken the turn from the daemon that has it.
         assert await store.renew(job, store.now())
 
 

@@ -14,9 +14,9 @@ from aiohttp import web
 from upcall.broker.broker import Broker
 from upcall.channels.notifications.channel import Notice, Notification, Notifier, webhook
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel.notification import PREFIX, Notifications
 from upcall.domain.channel.routing import Place, Routing
 from upcall.domain.inquiry.asking import draft
@@ -38,9 +38,9 @@ def a_place(name: str) -> Place:
     return Place(channel=f"{PREFIX}{name}", address="ana")
 
 
-def posts(notifiers: Mapping[str, Notifier], language: str = "en") -> dict[Place, Post]:
+def posts(notifiers: Mapping[str, Notifier], language: str = "en") -> dict[Place, ConfiguredChannel]:
     return {
-        a_place(name): Post(
+        a_place(name): ConfiguredChannel(
             name=a_place(name).channel,
             channel=Notification(notify, title="upcall", language=language),
             words=sentences(language),

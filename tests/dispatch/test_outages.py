@@ -11,14 +11,14 @@ from typing_extensions import override
 
 from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import ANA, ONE, TWO, Hall, a_hall
+from upcall.dispatch.messages import LONGEST_PAUSE
 from upcall.dispatch.outage import PAUSES
-from upcall.dispatch.worker import LONGEST_PAUSE
 from upcall.domain.channel.routing import Route
 from upcall.domain.channel.showing import Reference, View
 from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.examples import Clock
 
-DOWN = "nobody answers"
+DOWN = "no reply"
 
 
 class Vendor:
@@ -57,7 +57,7 @@ class Vendor:
 
 @asynccontextmanager
 async def a_stopped_hall(folder: Path, *routes: Route, clock: Clock) -> AsyncIterator[Hall]:
-    """A hall in which no time passes: whatever is put off is done only if something else than time says so."""
+    """A hall in which no time passes: what is put off is done only if something else than time says so."""
     async with a_hall(folder, *routes, clock=clock) as hall:
         await hall.one.until(lambda: hall.one.inbox is not None)
         yield hall

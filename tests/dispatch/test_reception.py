@@ -148,7 +148,7 @@ async def test_words_that_come_again_after_a_restart_answer_no_other_question(tm
         await desk.ask("Which disk?")
     async with a_desk(tmp_path) as desk:
         assert await desk.deliver(BARE) == Heard(line="", accepted=True), (
-            "and nobody is asked which they mean"
+            "and no person is asked which one they mean"
         )
 
 
@@ -235,7 +235,7 @@ async def test_words_that_were_held_up_on_their_way_approve_nothing_that_was_sho
     assert (heard.accepted, await desk.is_open(second)) == (False, True)
     asked = sentences("en")["which.one"]
     assert heard.line == asked.format(ref=second.ref, questions=f"{second.ref}: remove the database")
-    assert (await desk.write(f"{second.ref} yes", at=written)).accepted, "whoever names it means it"
+    assert (await desk.write(f"{second.ref} yes", at=written)).accepted, "a person who names it means it"
 
 
 async def test_words_approve_what_was_shown_before_they_were_written(desk: Desk) -> None:

@@ -79,7 +79,7 @@ class House:
         self._leave(end=end, gracefully=True)
 
     def crash(self) -> None:
-        """Every connection breaks and nobody is told anything."""
+        """Every connection breaks without a last message."""
         self._leave(end=False, gracefully=False)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:

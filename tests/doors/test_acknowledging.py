@@ -17,12 +17,12 @@ REPLY = {"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"status": "
 
 @pytest.fixture
 def output(tmp_path: Path) -> Iterator[int]:
-    """Somewhere to write to of which nobody can tell whether it was read."""
+    """An output of which the system does not report whether it was read."""
     with (tmp_path / "out").open("wb") as file:
         yield file.fileno()
 
 
-def test_an_answer_is_not_acknowledged_where_nobody_can_tell_that_it_was_read(
+def test_an_answer_is_not_acknowledged_where_the_system_does_not_report_reads(
     output: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe, told = Pipe(output), list[str]()

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
 from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
-from upcall.doors.hooks import SAME_TURN, Turns
+from upcall.doors.hooks import SAME_TURN, DeferrableCalls
 
 RUN_TOKEN = "upcall_agent_of_a_run"
 QUESTION = {
@@ -85,7 +85,7 @@ async def hook(tmp_path: Path) -> AsyncIterator[Hook]:
 
 @pytest.fixture
 async def hasty(tmp_path: Path) -> AsyncIterator[Hook]:
-    """One whose daemon hardly waits for anybody."""
+    """A hook of a daemon that hardly waits."""
     house = House(tmp_path / "home")
     house.hook_wait = 0.01
     async with at_home(house) as hook:
@@ -153,7 +153,7 @@ async def test_a_person_who_declines_is_a_no_with_their_reason(hook: Hook) -> No
     assert "Not now" in said["permissionDecisionReason"]
 
 
-async def test_a_run_whose_question_nobody_answers_is_deferred_and_rejoins_it(hasty: Hook) -> None:
+async def test_a_run_without_an_answer_in_time_is_deferred_and_rejoins_its_question(hasty: Hook) -> None:
     assert (await hasty.decided(asking()))["permissionDecision"] == "defer"
     assert (await hasty.decided(asking()))["permissionDecision"] == "defer"
     (inquiry,) = await asyncio.to_thread(hasty.house.opened)
@@ -173,7 +173,7 @@ async def test_one_turn_defers_one_question_and_no_other(hasty: Hook) -> None:
 
 
 def test_a_call_that_is_made_again_keeps_its_turn_when_the_first_hangs_up() -> None:
-    turns = Turns(lambda: 0.0)
+    turns = DeferrableCalls(lambda: 0.0)
     with turns.taken("s", "call-1") as again:
         with turns.taken("s", "call-1") as first:
             assert (first.is_first, again.is_first) == (True, True)
@@ -183,7 +183,7 @@ def test_a_call_that_is_made_again_keeps_its_turn_when_the_first_hangs_up() -> N
 
 def test_a_turn_is_over_when_its_process_must_have_ended() -> None:
     now = [0.0]
-    turns = Turns(lambda: now[0])
+    turns = DeferrableCalls(lambda: now[0])
     with turns.taken("s", "one") as turn:
         turn.defer()
     assert not turns.taken("s", "two").is_first
@@ -310,7 +310,7 @@ async def test_what_is_unclear_is_a_no_with_a_reason(hasty: Hook) -> None:
         assert said["permissionDecisionReason"]
 
 
-async def test_whatever_is_sent_nothing_is_allowed_unasked(hasty: Hook) -> None:
+async def test_no_body_is_allowed_unasked(hasty: Hook) -> None:
     anything = st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=9),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
@@ -337,7 +337,7 @@ async def test_events_that_are_none_of_ours_are_refused_with_what_to_do(hook: Ho
 
 
 async def test_strangers_and_other_methods_get_nothing(hook: Hook) -> None:
-    assert (await hook.send(asking(), "somebody's")).status_code == 401
+    assert (await hook.send(asking(), "a stranger's")).status_code == 401
     async with httpx2.AsyncClient() as client:
         headers = {"authorization": f"Bearer {RUN_TOKEN}"}
         response = await client.get(f"{hook.house.url}/hooks/claude", headers=headers)

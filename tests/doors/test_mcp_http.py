@@ -158,7 +158,7 @@ async def test_a_client_that_goes_away_leaves_its_question_open(house: House, do
 
 @pytest.mark.promise("spec/41")
 @pytest.mark.parametrize("door", ["modern", "legacy"])
-async def test_when_upcall_closes_whoever_waits_is_parked(house: House, door: str) -> None:
+async def test_when_upcall_closes_every_waiting_call_is_parked(house: House, door: str) -> None:
     async with connected(house, door) as agent:
         call = asyncio.create_task(agent.call_tool("ask_human", QUESTION))
         await opened(house)

@@ -88,7 +88,7 @@ class Street:
             assert (await client.delete("/mcp")).status_code == 200
 
     async def over_mcp_as_a_run(self) -> None:
-        """A run whose process ends without a word: only its token tells that its session is over."""
+        """A run that ends without closing its session: only its token tells that the session is over."""
         secret = f"upcall_run_{self.count:040}"
         hashed = hashlib.sha256(secret.encode()).hexdigest()
         caller = Caller(name="claude", role=Role.AGENT, run=self.count + 1, runner="here")

@@ -74,7 +74,7 @@ async def test_silence_is_a_no(tools: Tools) -> None:
 
 
 async def test_its_question_tool_is_answered_here_as_at_the_hook(broker: Broker, tools: Tools) -> None:
-    # A model may write answers of its own into the call; they are nobody's.
+    # A model may write answers of its own into the call; no person gave them.
     sent = {"questions": QUESTIONS, "answers": {"Which database?": "Postgres"}}
     prompt = {"tool_name": "AskUserQuestion", "input": sent, "tool_use_id": "toolu_2"}
     said = await answered(broker, tools, prompt, "2")
@@ -109,7 +109,7 @@ async def test_a_desk_that_fails_is_a_no(broker: Broker) -> None:
     assert "log" in said["message"]
 
 
-async def test_it_is_offered_to_runs_and_exists_for_nobody_else(broker: Broker, tools: Tools) -> None:
+async def test_it_is_offered_to_runs_alone(broker: Broker, tools: Tools) -> None:
     stranger = Caller(name="local", role=Role.AGENT)
     assert [tool.name for tool in tools.offered(RUN)][-1] == PERMIT
     assert PERMIT not in [tool.name for tool in tools.offered(stranger)]

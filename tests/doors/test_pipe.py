@@ -540,7 +540,7 @@ def test_the_pipe_sends_nothing_of_its_environment(house: House) -> None:
     ],
     ids=["half a character", "half a character in names", "deep", "deeper than any reader follows"],
 )
-def test_an_agent_gets_a_reply_to_every_call_whatever_its_metadata_holds(house: House, meta: bytes) -> None:
+def test_an_agent_gets_a_reply_to_a_call_with_odd_metadata(house: House, meta: bytes) -> None:
     with agent(house.home) as speaking:
         speaking.initialize()
         params = b'{"name": "notify_human", "arguments": {"message": "Done."}, "_meta": %b}' % meta

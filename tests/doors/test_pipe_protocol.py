@@ -1,4 +1,4 @@
-"""What a pipe's connection says to whatever it is told: always something, and what the official SDK would say."""
+"""The replies of a pipe's connection: there is one to every line, and it is that of the official SDK."""
 
 import asyncio
 import json
@@ -200,7 +200,7 @@ class Line:
         (b"GET / HTTP/1.1", "invalid_request"),
     ],
 )
-async def test_whoever_does_not_introduce_itself_is_told_why_and_hung_up_on(
+async def test_a_client_without_a_hello_is_told_why_and_hung_up_on(
     server: PipeServer, hello: bytes, code: str
 ) -> None:
     line = await Line.to(server, greet=False)
@@ -262,7 +262,7 @@ ODD_META = {
 
 @pytest.mark.promise("trust/33")
 @pytest.mark.parametrize("meta", ODD_META.values(), ids=ODD_META.keys())
-async def test_a_call_is_answered_whatever_its_metadata_holds(server: PipeServer, meta: bytes) -> None:
+async def test_a_call_with_odd_metadata_is_answered(server: PipeServer, meta: bytes) -> None:
     line = await Line.to(server)
     for message in starting("2025-11-25"):
         line.say(message)

@@ -15,7 +15,7 @@ from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import definitions
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import ToolResult, Tools, Watching
@@ -220,7 +220,7 @@ async def test_a_late_yes_to_a_call_without_a_key_is_used_once(broker: Broker) -
 
 
 @pytest.mark.parametrize("asker", [NAMELESS, Asker.of(AGENT, door="mcp", session="s-1", client_id="c1")])
-async def test_a_question_whose_answer_was_delivered_is_asked_again(broker: Broker, asker: Asker) -> None:
+async def test_a_question_is_asked_again_once_its_answer_was_delivered(broker: Broker, asker: Asker) -> None:
     door, question = tools(broker), {"question": "Go on?"}
     hasty = replace(asker, wait=0.001)
     parked = await door.call("ask_human", question, hasty)
@@ -302,7 +302,7 @@ async def test_notifying_returns_at_once_and_masks_secrets(broker: Broker) -> No
     assert secret not in str(event.data)
 
 
-async def test_a_broker_that_closes_parks_whoever_waits(broker: Broker) -> None:
+async def test_a_broker_that_closes_parks_the_waiting_call(broker: Broker) -> None:
     call = asyncio.create_task(tools(broker).call("ask_human", {"question": "Name?"}, ASKER))
     await asked(broker)
     await broker.close()
@@ -344,7 +344,7 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
         if inquiry == "broken":
             raise OSError
 
-    handed = Handed(collect)
+    handed = HandedAnswers(collect)
     for call, inquiry in enumerate(["broken", "given-up", "good"]):
         handed.handed("here", call, inquiry, AGENT)
     handed.handed("elsewhere", 0, "unheard", AGENT)
@@ -421,7 +421,7 @@ FIELDS = st.dictionaries(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arguments=JSON | FIELDS, name=st.sampled_from(["ask_human", "confirm_action", "wait_for_answer"]))
-async def test_whatever_is_sent_there_is_a_result(broker: Broker, arguments: object, name: str) -> None:
+async def test_there_is_a_result_for_all_arguments(broker: Broker, arguments: object, name: str) -> None:
     result = await tools(broker).call(name, arguments, HASTY)
     assert result.text
     assert ("status" in result.structured) is not result.is_error

@@ -68,7 +68,7 @@ def test_what_needs_no_human_is_answered_without_a_daemon_in_both_eras(yard: Yar
     assert yard.home.running() is None
 
 
-def test_an_invalid_question_is_refused_at_once_though_nobody_is_there(yard: Yard) -> None:
+def test_an_invalid_question_is_refused_at_once_without_a_daemon(yard: Yard) -> None:
     stop_running(yard.home)
     agent = yard.container("--wait", "block")
     agent.initialize()
@@ -188,7 +188,7 @@ def test_a_later_message_is_the_evidence_that_the_answer_arrived(yard: Yard) -> 
     assert yard.show(inquiry["id"])["answer"]["collected_at"]
 
 
-def test_a_call_taken_back_before_anybody_took_it_leaves_nothing(yard: Yard) -> None:
+def test_a_call_cancelled_before_a_daemon_took_it_leaves_nothing(yard: Yard) -> None:
     stop_running(yard.home)
     agent = yard.container("--wait", "block")
     agent.initialize()
@@ -216,7 +216,7 @@ def test_a_call_taken_back_after_it_was_asked_leaves_the_question_open_and_no_re
     until(yard.group / "taken", lambda: yard.files() == [] or None)
 
 
-def test_ending_the_container_withdraws_what_nobody_took(yard: Yard) -> None:
+def test_ending_the_container_withdraws_tasks_that_no_daemon_took(yard: Yard) -> None:
     stop_running(yard.home)
     for end in (signal.SIGTERM, signal.SIGINT, None):
         agent = yard.container("--wait", "block")

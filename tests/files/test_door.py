@@ -67,7 +67,7 @@ async def test_a_block_that_ends_is_told_as_parked_and_the_question_stays_open(s
 
 
 @pytest.mark.promise("spec/168")
-async def test_a_question_whose_time_is_over_is_told_as_expired_and_an_approval_as_denied(
+async def test_after_its_ttl_a_question_is_told_as_expired_and_an_approval_as_denied(
     served: Served,
 ) -> None:
     put_task(served.group, "r1", ttl=0.05)
@@ -266,7 +266,7 @@ async def test_that_an_answer_was_collected_is_recorded_and_gets_no_response(ser
     assert sorted(path.name for path in (served.group / "responses").iterdir()) == ["r1.json", "r4.json"]
 
 
-async def test_what_nobody_fetches_is_removed_after_a_day(served: Served) -> None:
+async def test_a_response_that_is_not_fetched_is_removed_after_a_day(served: Served) -> None:
     await served.door.close()
     for folder in ("responses", "staging"):
         for name, age in (("old", file_group.LEFT_FOR + 60), ("new", 0.0)):
@@ -290,7 +290,7 @@ async def test_what_nobody_fetches_is_removed_after_a_day(served: Served) -> Non
         (0o777, 0o777, 0o666),
     ],
 )
-async def test_what_is_made_in_a_group_is_open_to_whoever_can_write_to_the_group(
+async def test_what_is_made_in_a_group_is_open_to_users_that_can_write_to_the_group(
     tmp_path: Path, mode: int, folder: int, file: int
 ) -> None:
     async with serving(tmp_path) as served:

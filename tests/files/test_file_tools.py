@@ -108,19 +108,21 @@ async def test_a_task_has_the_form_that_is_documented(tmp_path: Path) -> None:
         assert container.files() == [f"taken/{path.name}"]
 
 
-async def test_when_nobody_takes_it_in_time_nothing_was_asked_and_nothing_is_left(tmp_path: Path) -> None:
+async def test_a_task_that_is_not_taken_in_time_was_not_asked_and_leaves_nothing(tmp_path: Path) -> None:
     async with contained(tmp_path / "ipc", slice_seconds=0.05) as container:
         result = await container.begin()
         assert result.is_error
         assert result.structured["error"] == {
             "code": "not_picked_up",
             "message": "no Upcall picked this up, so nothing was asked",
-            "hint": "report that nobody can be reached; ask again later",
+            "hint": "report that no human can be reached; ask again later",
         }
         assert container.files() == []
 
 
-async def test_a_call_whose_daemon_went_silent_is_parked_and_can_be_waited_for_again(tmp_path: Path) -> None:
+async def test_a_call_to_a_daemon_that_went_silent_is_parked_and_can_be_waited_for_again(
+    tmp_path: Path,
+) -> None:
     async with contained(tmp_path / "ipc", slice_seconds=0.2) as container:
         call = container.begin()
         request = container.take(await container.task())
@@ -172,7 +174,7 @@ async def test_a_response_that_is_a_link_is_not_read(tmp_path: Path) -> None:
         assert "cannot be read here" in result.text
 
 
-async def test_signs_of_life_say_whether_anybody_took_it(tmp_path: Path) -> None:
+async def test_signs_of_life_say_whether_a_daemon_took_the_task(tmp_path: Path) -> None:
     said: asyncio.Queue[str] = asyncio.Queue()
     async with contained(tmp_path / "ipc", beat=0.1) as container:
         call = container.begin(watching=Watching(progress=lambda count, sentence: said.put_nowait(sentence)))
@@ -194,7 +196,7 @@ async def test_a_folder_that_cannot_be_written_to_is_an_error_that_says_so(tmp_p
         assert "mounted, writable, and not full" in result.text
 
 
-async def test_a_notice_that_nobody_takes_is_an_error_and_an_unknown_tool_too(
+async def test_a_notice_that_no_daemon_takes_is_an_error_and_an_unknown_tool_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("upcall.doors.files.tools.NOTIFY_WITHIN", 0.05)

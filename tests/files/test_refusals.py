@@ -1,4 +1,4 @@
-"""Whatever lies in a group's folder: what is no task is set aside with a reason, and nothing leads out of there."""
+"""Files in a group's folder that are no tasks: each is set aside with a reason, and none leads out of the folder."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ TASK = b'{"type": "ask_user", "request_id": "r1", "questions": [{"question": "Wh
 
 
 def in_quarantine(group: Path) -> dict[str, str]:
-    """Whatever was set aside, each with its reason."""
+    """The files that were set aside, each with its reason."""
     kept = sorted(path.name for path in (group / "quarantine").glob("*"))
     return {
         name: (group / "quarantine" / f"{name}.reason").read_text()
@@ -75,7 +75,7 @@ async def test_a_name_that_is_no_id_is_set_aside(served: Served, name: str, kept
         (b'{"type": "ask_user", "request_id": 1}', "got 1"),
     ],
 )
-async def test_what_is_no_task_is_set_aside_and_told_to_whoever_waits(
+async def test_what_is_no_task_is_set_aside_and_told_to_its_writer(
     served: Served, content: bytes, why: str
 ) -> None:
     before = set(served.root.parent.rglob("*"))
@@ -209,7 +209,7 @@ async def test_two_groups_do_not_see_each_other(served: Served) -> None:
     assert told["error"]["code"] == "unknown_inquiry"
 
 
-async def test_a_folder_whose_name_is_no_groups_is_not_touched(served: Served) -> None:
+async def test_a_folder_without_a_name_for_a_group_is_not_touched(served: Served) -> None:
     for name in (".git", "a b", "..."):
         (served.root / name).mkdir()
     (served.root / "last").mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from upcall.domain.errors import StorageError
-from upcall.stores.sqlite.errors import in_our_words
+from upcall.stores.sqlite.errors import storage_error
 from upcall.stores.sqlite.writer import Work, Writer
 from upcall.stores.tail import Logged
 
@@ -36,7 +36,7 @@ class Notes:
 
     def start(self, max_group: int = 1000) -> Writer:
         return Writer(
-            self.db, self, lambda _: None, lambda error: in_our_words(error, self.path), max_group=max_group
+            self.db, self, lambda _: None, lambda error: storage_error(error, self.path), max_group=max_group
         )
 
     def write(self, word: str) -> Work[str]:

@@ -34,12 +34,12 @@ def main() -> int:
     time.time = lambda: right() + wrong_by
     from upcall.broker import heartbeat
     from upcall.cli.app import run
-    from upcall.dispatch import escalating, listening, worker
+    from upcall.dispatch import escalating, listening, messages
     from upcall.runs import resume as resuming
 
     lease = float(os.environ["LEASE"])
     if lease:
-        worker.LEASE, worker.CALL_SECONDS = lease, lease / 2
+        messages.LEASE, messages.CALL_SECONDS = lease, lease / 3
         # Modules that copy these constants have to be imported later.
         assert "upcall.daemon.wiring.channels" not in sys.modules
         escalating.LEASE = listening.LEASE = lease
@@ -48,7 +48,7 @@ def main() -> int:
         assert defaults is not None
         defaults["lease"] = lease
     kinds = os.environ.get("HALT", "").split()
-    for owner, name in ((worker.Worker, "_is_ours"), (resuming.ResumeWorker, "_resume")):
+    for owner, name in ((messages.Messages, "_fence"), (resuming.ResumeWorker, "_resume")):
         setattr(owner, name, halting(getattr(owner, name), kinds))
     return run(sys.argv[1:])
 

@@ -10,8 +10,8 @@ from tests.dispatch.scripted_channel import ScriptedChannel
 from tests.web.house import House, serving
 from tests.web.visitor import Visitor, words
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import LISTENING, SENDING, Health
-from upcall.dispatch.post import Post
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.channel import SignedOut
 from upcall.web.pages.locales import LANGUAGES
@@ -71,7 +71,7 @@ async def no_link(_inquiry: Inquiry, _address: str) -> str:
 @pytest.fixture
 async def with_slack(tmp_path: Path) -> AsyncIterator[House]:
     """An installation with one channel."""
-    post = Post(name="slack", channel=ScriptedChannel(), words=sentences("en"), link=no_link)
+    post = ConfiguredChannel(name="slack", channel=ScriptedChannel(), words=sentences("en"), link=no_link)
     async with House.open(tmp_path, posts=[post]) as house, serving(house):
         yield house
 

@@ -18,7 +18,7 @@ from upcall.domain.roles import Caller, Role
 from upcall.web.api.endpoint import Endpoint, Resource
 from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
-from upcall.web.app import WebSettings, api_routes
+from upcall.web.app import Backend, WebSettings, api_routes
 
 DOCUMENT = cast("dict[str, Any]", openapi("1.2.3"))
 ENDPOINTS = tuple(chain.from_iterable(TABLE.values()))
@@ -45,13 +45,14 @@ def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
     public: set[tuple[str, str]] = set()
-    for route in api_routes(
-        house.broker,
-        house.access,
-        house.runs,
-        WebSettings(version="1"),
-        AnswerLinks(house.broker, house.access),
-    ):
+    backend = Backend(
+        broker=house.broker,
+        access=house.access,
+        runs=house.runs,
+        settings=WebSettings(version="1"),
+        links=AnswerLinks(house.broker, house.access),
+    )
+    for route in api_routes(backend):
         assert isinstance(route, Route)
         assert isinstance(route.endpoint, Resource)
         for method, (_, allowed, _) in route.endpoint.served.items():

@@ -1,7 +1,7 @@
 """Between those who ask and those who answer: ask, wait, receive, withdraw, expire.
 
 The broker knows neither HTTP nor MCP nor SQL. It builds inquiries, hands the domain's decisions to the store,
-and wakes whoever waits when the store's log says that something was settled.
+and wakes the waiting calls when the store's log says that something was settled.
 """
 
 import asyncio
@@ -251,12 +251,12 @@ class Broker:
         return settled(await self._update(name, decide), closing, Cancelled)
 
     async def deny(self, name: str, *, via: str, reason: str) -> Settled:
-        """Deny an approval in nobody's name, because nothing could come of a yes any more."""
+        """Deny an approval by policy, because nothing could come of a yes any more."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
         return settled(await self._update(name, partial(lifecycle.deny, closing=closing)), closing, Answered)
 
     async def fail(self, name: str, *, via: str, reason: str) -> Settled:
-        """End a question that can be put to nobody."""
+        """End a question that no person can be asked."""
         closing = Closing(by=lifecycle.POLICY, via=via, at=self._clock(), reason=reason)
         return settled(await self._update(name, partial(lifecycle.fail, closing=closing)), closing, Failed)
 
@@ -294,7 +294,7 @@ class Broker:
         return await self._adjust(name, decide)
 
     def spend(self, name: str) -> None:
-        """Count something that somebody wrote, as a question would be.
+        """Count what an agent or a person wrote against its rate, as a question is counted.
 
         Raises:
             RateLimited: if there is too much of it.
@@ -309,7 +309,7 @@ class Broker:
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
     async def _asker(self, name: str) -> str:
-        """On whose behalf something is asked: who started the run, or else who asked."""
+        """The name behind a question: the person who started the run, or else the agent that asked."""
         origin = (await self.store.get(name)).origin
         if origin.run is not None:
             record = await self.store.look_up(RUN, str(origin.run))

@@ -1,4 +1,4 @@
-"""Letting inquiries end when their time has come: one timer, whatever their number."""
+"""Expires inquiries at their deadline, with one timer for all of them."""
 
 import asyncio
 import logging

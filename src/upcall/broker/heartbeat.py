@@ -1,7 +1,7 @@
-"""Which daemons on a shared store are alive, and what becomes of the questions of one that is not.
+"""The heartbeat of a daemon on a shared store, and the end of the questions of a daemon that is dead.
 
-A daemon that is to be missed has a job that falls due when nobody puts it off any more. Whoever is alive then takes up
-that job, and ends what the dead one had asked. So a daemon that was only halted learns of it as soon as it goes on.
+Each daemon has a job, and puts it off with every beat. The job of a dead daemon falls due: another one claims it, and ends
+what the dead one had asked. A daemon that was only halted loses its job, and learns of it with its next beat.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class Heartbeat:
         await self._bury_the_dead()
 
     async def close(self) -> None:
-        """Be gone; what was asked here is ended by whoever looks next."""
+        """Stop; the next daemon that looks ends what was asked here."""
         await self._looking.close()
         if self._job is not None:
             try:
@@ -152,7 +152,7 @@ class Heartbeat:
         closing = Closing(by=lifecycle.POLICY, via="restart", at=self._store.now(), reason="worker_restart")
         name, ended = job.id.removeprefix(f"{JOB}:"), 0
         while page := (await self._store.records(ASKED, state=name, limit=AT_ONCE)).items:
-            # Whoever is halted in between may find that another has done it, and that the dead one lives.
+            # After a halt in between, another daemon may have done it, and the dead one may live again.
             if not await self._store.renew(job, self._store.now() + self._lease):
                 log.warning("a daemon that is gone was left to another: ending its questions took too long")
                 return

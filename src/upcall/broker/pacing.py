@@ -26,7 +26,7 @@ class _Repeats:
 
 
 class Pacing:
-    """Counts asks in memory: a restart forgives everybody."""
+    """Counts questions in memory: a restart begins at zero."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Whether somebody's resolution stands, or their vote counts, and the inquiry with the one that does."""
+    """The inquiry after a request, and whether that request's resolution stands or its vote counts."""
 
     accepted: bool
     inquiry: Inquiry

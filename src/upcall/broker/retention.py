@@ -1,4 +1,4 @@
-"""Forgetting what is old, a little at a time, where the settings say so."""
+"""Prunes what is older than the settings keep, a little at a time."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from upcall.ports.store import Store
 
 EVERY = 3600.0
 AT_ONCE = 500
-"""How many inquiries, and events, are forgotten in one step; everybody else's writes go on in between."""
+"""How many inquiries, and events, are pruned in one step; other writes go on between two steps."""
 
 log = logging.getLogger("upcall.retention")
 
@@ -25,15 +25,15 @@ class Retention:
         self._sweeping = Background("forgetting what is old", self._turn, log, pauses=(EVERY,))
 
     async def start(self) -> None:
-        """Begin to forget."""
+        """Begin to prune."""
         self._sweeping.start()
 
     async def close(self) -> None:
-        """Forget nothing more."""
+        """Prune nothing more."""
         await self._sweeping.close()
 
     async def sweep(self) -> int:
-        """Forget all that is too old now; how much that was."""
+        """Prune all that is too old now; returns the number removed."""
         before, forgotten = self._store.now() - self._seconds, 0
         while some := await self._store.prune(before, AT_ONCE):
             forgotten += some

@@ -1,7 +1,7 @@
-"""Whose turn it is in a thread: one prompt at a time, the others in the order of asking.
+"""The queue of a thread: one prompt at a time is put to people, the others follow in the order of asking.
 
-Who is next is decided in two steps that may be far apart, if a process ends in between: the thread gives its turn to an
-inquiry, and the inquiry is put to people. Each step is taken once, whoever takes it, and looking again does no harm.
+A thread advances in two steps, and a process may end between them: the thread gives its turn to an inquiry, and the inquiry
+is put to people. Each step is taken once, by any daemon on the store, and taking it again changes nothing.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from upcall.ports.paging import each_record
 from upcall.ports.store import Decide, Store, Updated
 
 LOOK_EVERY = 5.0
-"""Seconds after which somebody's turn is called that was left uncalled, or that an answer was in the way of."""
+"""Seconds between two looks for a turn that was given but not called up, or that an answer without evidence holds."""
 
 Update = Callable[[str, Decide], Awaitable[Updated]]
 """Takes a step of an inquiry, with everything that follows from it."""
@@ -28,7 +28,7 @@ log = logging.getLogger("upcall.turns")
 
 
 class ThreadQueue:
-    """Of all threads in a store. `expect` is told the deadline of whatever begins."""
+    """Of all threads in a store. `expect` is told the deadline of each inquiry that gets its turn."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class ThreadQueue:
             log.exception("cannot call up who is next in %s", name)
 
     async def advance_all(self) -> None:
-        """Call up whoever is next in every thread that has somebody waiting."""
+        """Call up the next inquiry of every thread that has one in its queue."""
         for name in {record.state async for record in each_record(self._store, QUEUE)}:
             await self._advance_alone(name)
 
@@ -130,7 +130,7 @@ class ThreadQueue:
     async def _is_over(self, name: str, *, waited_for: bool = False) -> bool:
         """Whether the one that has the turn is resolved; if it was never called up, it is now.
 
-        Where others wait for it, an answer that nobody has collected is not waited for without end.
+        Where others wait for it, an answer without evidence is released after a while.
         """
         try:
             inquiry = await self._store.get(name)

@@ -38,10 +38,10 @@ Permissions = Literal["", "approval", "autonomous"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What somebody posts. A person may name the prompt that they answer, and give `answers` as they stand.
+    """What an agent or a person posts. A person may name the prompt that they answer, and give `answers` as they stand.
 
-    `seen` is the prompt that was open before their eyes, empty if there was none: whatever else is open by now was not
-    what they meant. Where nobody knows what they saw, it is None.
+    `seen` is the prompt that was open before their eyes, empty if there was none: another prompt that is open by now was not
+    what they meant. Where it is not known what they saw, it is None.
     """
 
     type: str = ItemType.TEXT
@@ -142,7 +142,7 @@ class Threads:
         return known if record is None else thread_in(record)
 
     async def prompt(self, known: Thread) -> Inquiry | None:
-        """The prompt whose turn it is, until it is resolved."""
+        """The prompt that has the turn, until it is resolved."""
         inquiry = await self._last_prompt(known)
         return None if inquiry is None or prompts.is_resolved(inquiry) else inquiry
 
@@ -189,7 +189,7 @@ class Threads:
         known = await self.get(name, caller)
         if known.agent != caller.name:
             raise UnknownThread(name)
-        # Nobody has what is not there yet.
+        # An item that is not there yet cannot have been received.
         taken = max(known.taken, min(after, await self._store.last_seq()))
         if taken > known.taken:
             await self._store.revise(THREAD, name, partial(thread.take_up, upto=taken))
@@ -206,7 +206,7 @@ class Threads:
         return left
 
     async def resolve(self, name: str, caller: Caller, prompt: str, reply: Reply) -> Settled | None:
-        """Answer the prompt whose turn it is; None if that is not the one meant, which is then left alone.
+        """Answer the prompt that has the turn; None if that is not the one meant, which is then left alone.
 
         `prompt` is its id, or the id of the tool call that asked it.
         """
@@ -217,7 +217,7 @@ class Threads:
     async def reject(
         self, name: str, caller: Caller, prompt: str, *, reason: str | None = None, key: str | None = None
     ) -> Settled | None:
-        """Decline to answer the prompt whose turn it is; None if that is not the one meant."""
+        """Decline to answer the prompt that has the turn; None if that is not the one meant."""
         require_person(caller, "reject")
         inquiry = await self._meant(await self.get(name, caller), prompt)
         if inquiry is None:
@@ -271,8 +271,8 @@ class Threads:
             if settled.accepted:
                 item = await self._find(known.id, prompts.message_id(settled.inquiry))
                 return Posted(item=item, answered=prompts.prompt_id(inquiry))
-            # Somebody else was first, or they have approved already and others still have to. It is a message then:
-            # whatever is asked next, these words were not written for it.
+            # Another person was first, or this one has approved already and others still have to. It is a message then:
+            # the words were not written for the next question.
             inquiry = settled.inquiry
         return await self._leave(known, caller, words, inquiry)
 

@@ -1,4 +1,4 @@
-"""Whoever waits for an inquiry, and the log that wakes them. A waiter costs a future and a dictionary entry."""
+"""Calls that wait for an inquiry, woken by the log. A waiting call costs a future and a dictionary entry."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ log = logging.getLogger("upcall.waiting")
 
 
 class Waiters:
-    """Follows the store's log and wakes those who wait for what it says was settled."""
+    """Follows the store's log, and wakes the calls that wait for an inquiry which was settled."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -26,7 +26,7 @@ class Waiters:
         await self._following.start()
 
     async def close(self) -> None:
-        """Release everybody with the inquiry as it stands."""
+        """Release every waiting call with the inquiry as it stands."""
         self._closed = True
         for waiting in self._waiting.values():
             for waiter in waiting:
@@ -59,7 +59,7 @@ class Waiters:
                 return current
             return await waiter or await self._store.get(inquiry.id)
         except StorageError:
-            # It is asked, and on people's screens: whoever waits hears that it is open, not that asking has failed.
+            # It is asked, and on people's screens: the call returns that it is open, not that asking has failed.
             log.exception("what became of %s cannot be read just now", inquiry.ref)
             return inquiry
         finally:
@@ -79,10 +79,11 @@ class Waiters:
             inquiry = event.subject or await self._store.get(event.inquiry or "")
         except StorageError:
             raise
-        # Nobody else may wait for ever because of one that cannot be read.
+        # One that cannot be read keeps no other call waiting for ever.
         except Exception:
             log.exception(
-                "what became of %s cannot be read; whoever waits for it looks for itself", event.inquiry
+                "what became of %s cannot be read; the calls that wait for it read it themselves",
+                event.inquiry,
             )
             for waiter in waiting:
                 _release(waiter, None)

@@ -31,7 +31,7 @@ _CHANNEL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """What every channel has, by a name of its owner's. A name that is a kind is of that kind."""
+    """The settings of every channel. A channel that is named like a kind has that kind."""
 
     needs_public_url: ClassVar[bool] = False
     """Whether it is of use only where people or vendors can reach the daemon from outside."""
@@ -132,7 +132,7 @@ class EmailSettings(ChannelSettings):
 
     @override
     def problem(self) -> str:
-        """Signed addresses are made from the address, and passwords do not travel in the open."""
+        """Signed addresses are made from the address, and passwords travel encrypted."""
         if self.address and not _MAIL_ADDRESS.fullmatch(self.address):
             return "address: an address in small letters with at most 20 before the @, without a plus sign"
         for name, host, security in (
@@ -146,14 +146,14 @@ class EmailSettings(ChannelSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSettings(ChannelSettings):
-    """A program of one's own."""
+    """A program of the owner."""
 
     url: str = field(default="", metadata=NEEDED)
     secret: str = field(default="", metadata=SECRET | NEEDED)
 
     @override
     def problem(self) -> str:
-        """What is sent goes to one address, and its secret is worth its name."""
+        """The address has to be one of HTTP, and the secret long enough."""
         parts = urlsplit(self.url)
         if self.url and (parts.scheme not in {"http", "https"} or not parts.hostname):
             return f"url: an address such as https://example.org/hook, got {self.url!r}"
@@ -213,7 +213,7 @@ GROUP = "upcall.channels"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteSettings:
-    """Where questions go that fit: places such as `slack:C0123456789`, all at once."""
+    """The places of matching questions, such as `slack:C0123456789`, all at once."""
 
     to: tuple[str, ...] = field(default=(), metadata=EXACT)
     agent: str = ""

@@ -23,7 +23,7 @@ EXACT = {"list": "exact"}
 SECRET = {"secret": True}
 NEEDED = {"needed": True}
 HIDDEN = "(hidden)"
-"""What is printed in the place of a secret."""
+"""Printed in the place of a secret."""
 
 
 def fill(
@@ -92,7 +92,7 @@ def presentable(settings: object) -> object:
 
 
 def as_table(given: object, key: str, problems: list[str]) -> Table:
-    """What must be a table."""
+    """A value that has to be a table; an empty one with a problem otherwise."""
     if isinstance(given, Mapping):
         return cast("Table", given)
     problems.append(f"{key}: a table [{key}], got {given!r}")

@@ -24,15 +24,15 @@ TEMPLATED = ("acp", "command")
 """Adapters that know no program of their own."""
 
 ALIASES = ("ask_user", "question")
-"""What else `ask_human` may be called."""
+"""Other names that `ask_human` can have."""
 
 REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-"""What a daemon can be called among others: what a host can be called."""
+"""The name of a daemon among others has the form of a host name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateSettings:
-    """How much one token may ask, and how often the same thing."""
+    """How often one token may ask, and how often the same question."""
 
     per_second: float = 100.0
     burst: float = 5000.0
@@ -42,13 +42,13 @@ class RateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettings:
-    """Where containers without network leave their questions; empty is `ipc` in the home."""
+    """The folders of containers without network; empty is `ipc` in the home."""
 
     roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
+class RunLimits:
     """How many agents may work at once."""
 
     limit: int = 4
@@ -76,7 +76,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapSettings:
-    """How much one token may take up: calls that wait on one pipe, MCP sessions, bytes of attachments in an hour."""
+    """Limits of one token: waiting calls on one pipe, MCP sessions, bytes of attachments in an hour."""
 
     waits: int = 1000
     mcp_sessions: int = 500
@@ -143,7 +143,7 @@ class Config(PresetSettings):
     rates: RateSettings = RateSettings()
     caps: CapSettings = CapSettings()
     files: FileSettings = FileSettings()
-    runs: RunSettings = RunSettings()
+    runs: RunLimits = RunLimits()
     threads: ThreadRules = ThreadRules()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
     approvals: ApprovalSettings = ApprovalSettings()

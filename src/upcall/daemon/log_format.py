@@ -1,4 +1,4 @@
-"""How the daemon writes its log: one event is one line, and nothing that a caller sent can begin another or move the cursor."""
+"""The format of the daemon's log: one line for each event. Text from callers can neither begin a line nor move the cursor."""
 
 import logging
 import re
@@ -8,7 +8,7 @@ from typing_extensions import override
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 INDENT = "    | "
-"""What every further line of an event begins with, such as those of a traceback."""
+"""Begins every further line of an event, such as those of a traceback."""
 
 _CLEAN = re.compile(r"[ -~]*")
 
@@ -34,7 +34,7 @@ class SafeFormatter(logging.Formatter):
 
 
 def escaped(text: str) -> str:
-    """Text on one line, in which what a terminal or an editor would act on is written out."""
+    """Text on one line, with control characters written as escapes."""
     if _CLEAN.fullmatch(text):
         return text
     return "".join(_shown(character) for character in text)
@@ -49,7 +49,7 @@ def _shown(character: str) -> str:
 
 
 def install(level: str) -> None:
-    """Write the log to standard error, whichever library has something to say."""
+    """Write the logs of all libraries to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(SafeFormatter())
     root = logging.getLogger()

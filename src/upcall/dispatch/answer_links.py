@@ -1,7 +1,7 @@
 """Signed links with which one person answers one inquiry, without signing in.
 
 A link is valid for one answer, and for as long as its person may answer. Nothing is kept of it: the first answer, or
-somebody's vote, is in the inquiry itself, and whether there is one already is decided where the next would be written.
+the person's vote, is in the inquiry itself, and the step that would write the next one decides whether there is one already.
 """
 
 from dataclasses import dataclass, replace
@@ -26,19 +26,19 @@ from upcall.domain.roles import Caller, Role
 PURPOSE = "answer-link"
 LINK_SECONDS = 7 * 86400.0
 VIA = "link"
-"""How an answer came whose link was made by hand; otherwise it is the channel that carried it."""
+"""The `via` of an answer through a link that was made by hand; otherwise it is the channel that carried the link."""
 
 PER_SECOND = 10.0
 BURST = 100.0
-SOMEBODY = "somebody"
-"""Who is counted when a link is nobody's."""
+UNKNOWN = "unknown"
+"""The name under which calls with a bad link are counted."""
 
 _PERSON, _TOKEN = "person", "token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A link that is good: whose it is, what it is about, and which way it came."""
+    """A good link: its person, its inquiry, and the way it came."""
 
     caller: Caller
     inquiry: Inquiry
@@ -63,10 +63,10 @@ class AnswerLinks:
         self._pacing = Pacing(per_second=PER_SECOND, burst=BURST)
 
     async def path(self, inquiry: Inquiry, person: str, via: str = VIA) -> str:
-        """Where somebody can answer an inquiry.
+        """Where a person can answer an inquiry.
 
         Raises:
-            UnknownPerson: if nobody of that name may answer.
+            UnknownPerson: if no person of that name may answer.
         """
         for ground in (_PERSON, _TOKEN):
             if await self._since(ground, person) is not None:
@@ -75,7 +75,7 @@ class AnswerLinks:
         raise UnknownPerson(person)
 
     async def path_in(self, inquiry: Inquiry, channel: str, address: str) -> str | None:
-        """Where the person who has an address in a channel can answer; None if it is nobody's."""
+        """Where the person who has an address in a channel can answer; None if no person has it."""
         person = await self._people.holder(channel, address)
         return None if person is None else await self.path(inquiry, person, via=channel)
 
@@ -91,14 +91,14 @@ class AnswerLinks:
         try:
             signed = await self.signing.read(PURPOSE, token, LINK_SECONDS)
         except Forged:
-            self._pacing.spend(SOMEBODY, self._broker.now())
+            self._pacing.spend(UNKNOWN, self._broker.now())
             raise UnknownLink from None
         except TooOld:
             raise LinkExpired from None
         name, person, via, ground = signed.values
         self._pacing.spend(person, self._broker.now())
         since = await self._since(ground, person)
-        # Whoever was removed and came back is not the one it was made for. Signatures know whole seconds only.
+        # A person who was removed and added again is not the one it was made for. Signatures know whole seconds only.
         if since is None or since >= signed.at + 1:
             raise LinkRevoked
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from upcall.broker.broker import Reply
-from upcall.dispatch.post import Post
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.domain.answer.matching import bare
 from upcall.domain.answer.reading import strip_quoted
 from upcall.domain.channel import degrading
@@ -12,7 +12,9 @@ from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.domain.records import Effects
 
 
-def reply_of(inquiry: Inquiry, inbound: Inbound, words: str, post: Post, effects: Effects) -> Reply:
+def reply_of(
+    inquiry: Inquiry, inbound: Inbound, words: str, post: ConfiguredChannel, effects: Effects
+) -> Reply:
     """What was written, or what was pressed and typed as an answer for each question."""
     key = f"{post.name}:{inbound.id}"
     given = inbound.given
@@ -32,7 +34,7 @@ def reply_of(inquiry: Inquiry, inbound: Inbound, words: str, post: Post, effects
 
 
 def _verdict(text: str, words: Mapping[str, str]) -> str:
-    """A yes or a no in the language of the channel, whose hint asks for it, as the word that everything reads."""
+    """A yes or a no in the language of the channel's hint, as the word that the domain reads."""
     said = bare(text).casefold()
     for word, label, verdict in (("word.yes", "approve", "yes"), ("word.no", "deny", "no")):
         if said in {*words[word].split("|"), words[label].casefold()}:

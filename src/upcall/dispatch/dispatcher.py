@@ -1,4 +1,4 @@
-"""The channels of one daemon at work: a worker and a listener for each, and somebody who escalates.
+"""The channels of one daemon at work: a worker and a listener for each, and the escalation.
 
 Where no channel is set up there is nothing of this: no task, no job, and no reader of the log.
 """
@@ -10,11 +10,11 @@ from functools import partial
 from types import MappingProxyType
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.escalating import Escalation
 from upcall.dispatch.health import Fault, faults
 from upcall.dispatch.listening import Listener
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.dispatch.reception import Reception
 from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
@@ -52,11 +52,11 @@ class Dispatch:
         self,
         broker: Broker,
         people: People,
-        posts: Sequence[Post],
+        posts: Sequence[ConfiguredChannel],
         routing: Routing,
         *,
         listening_lease: float | None = None,
-        notifications: Mapping[Place, Post] = MappingProxyType({}),
+        notifications: Mapping[Place, ConfiguredChannel] = MappingProxyType({}),
     ) -> None:
         self._broker = broker
         self._notifications = notifications
@@ -99,7 +99,7 @@ class Dispatch:
         return list(dict.fromkeys(place.address for place in places))
 
     def spelled(self, name: str, user: str) -> str:
-        """Somebody's id or address as a channel itself would write it."""
+        """A person's id or address as the channel itself would write it."""
         post = self._posts.get(name)
         return user.casefold() if post is not None and post.channel.capabilities.caseless else user
 
@@ -206,7 +206,7 @@ def _if_none(effects: Effects, kept: Record | None) -> Effects | None:
     return effects if kept is None else None
 
 
-async def _closed(post: Post) -> None:
+async def _closed(post: ConfiguredChannel) -> None:
     """Close a channel; one that fails or hangs does not keep the daemon."""
     try:
         async with asyncio.timeout(CLOSE_WITHIN):

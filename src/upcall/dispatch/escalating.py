@@ -1,4 +1,4 @@
-"""Decides where a question goes next: to the one whose turn it is, to the next route, or to nobody, which ends it."""
+"""Decides where a question goes next: to the next person of a route in turn, to the next route, or to its end."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from upcall.domain.records import NOTHING, Effects, Job, Record
 from upcall.ports.background import Background
 
 TURN = "turn"
-"""The records of whose turn it is."""
+"""The records of the next place of each route in turn."""
 
 LEASE = 30.0
 LONGEST_NAP = 30.0
@@ -85,14 +85,14 @@ class Escalation:
         return await self._duties[job.kind](job, inquiry, now) if inquiry.is_open else NOTHING
 
     async def _escalated(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
-        """Nobody has answered in time: take the next route too."""
+        """No answer came in time: take the next route too."""
         later = rested(inquiry, now)
         if later > now:
             return Effects(jobs=(replace(job, due=later),))
         return self._routing.take(inquiry, route_of(job) + 1, now)
 
     async def _dealt(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
-        """Show it to the one whose turn it is; with several daemons at once somebody may get two in a row."""
+        """Show it in the next place of its route; with several daemons at once a place may get two in a row."""
         number = route_of(job)
         routes = self._routing.of(inquiry)
         if number >= len(routes):
@@ -117,7 +117,7 @@ class Escalation:
 
 
 def _hopeless(route: Route, deliveries: dict[str, Delivery]) -> bool:
-    """Whether nobody on a route will ever see it. Of those who take turns, only one was tried."""
+    """Whether every place of a route has refused it. Of those in turn, only one was tried."""
     tried = [deliveries[place.name] for place in route.places if place.name in deliveries]
     complete = bool(tried) if route.in_turn else len(tried) == len(route.places)
     return complete and all(delivery.refused for delivery in tried)

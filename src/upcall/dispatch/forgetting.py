@@ -24,7 +24,7 @@ async def forget(ledger: Ledger, before: float) -> int:
 
 
 def _gone(before: float, kept: Record | None) -> Effects | None:
-    # Somebody may have been wrong once more meanwhile.
+    # Another wrong code may have come meanwhile.
     if kept is None or kept.at >= before:
         return None
     return Effects(forgotten=((kept.kind, kept.key),))

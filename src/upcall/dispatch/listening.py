@@ -1,16 +1,16 @@
 """Listens to a channel; where daemons share a store, at one of them at a time.
 
-The connection belongs to whoever holds the channel's job, for as long as it renews its lease. A daemon that dies, hangs or
-cannot hear gives its turn to another within seconds. One that was halted asks the store before it takes what it hears.
+The connection belongs to the daemon that holds the channel's job, for as long as it renews the lease. A daemon that dies,
+hangs or cannot hear loses its turn to another within seconds. One that was halted asks the store before it takes what it hears.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import LISTENING, Health
 from upcall.dispatch.outage import PAUSES
-from upcall.dispatch.post import Post
 from upcall.domain.channel.showing import Heard, Inbound, View
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job, Record
@@ -28,12 +28,12 @@ log = logging.getLogger("upcall.dispatch")
 
 
 class Listener:
-    """Of one channel at one daemon. Without a lease there is no other daemon, and nobody has to be asked."""
+    """Of one channel at one daemon. Without a lease there is no other daemon, and the store is not asked."""
 
     def __init__(
         self,
         store: Ledger,
-        post: Post,
+        post: ConfiguredChannel,
         inbox: Inbox,
         health: Health,
         *,
@@ -88,7 +88,7 @@ class Listener:
         first = Job(id=kind, kind=kind, subject=name, due=store.now())
 
         def begin(kept: Record | None) -> Effects | None:
-            # Put a second time, the job would be taken from whoever holds it.
+            # Put a second time, the job would be taken from the daemon that holds it.
             known = Record(kind=KIND, key=name, at=first.due)
             return Effects(records=(known,), jobs=(first,)) if kept is None else None
 
@@ -136,7 +136,7 @@ class Listener:
 class _Turn:
     """The inbox of a channel for as long as it is our turn."""
 
-    def __init__(self, store: Ledger, held: Job, lease: float, post: Post, inbox: Inbox) -> None:
+    def __init__(self, store: Ledger, held: Job, lease: float, post: ConfiguredChannel, inbox: Inbox) -> None:
         self._store = store
         self._held = held
         self._lease = lease
@@ -144,7 +144,7 @@ class _Turn:
         self._inbox = inbox
 
     async def hold(self) -> None:
-        """Renew the lease until it is lost, or nobody can say for its whole length whether it is."""
+        """Renew the lease until it is lost, or the store cannot be asked for its whole length."""
         time = asyncio.get_running_loop().time
         sure = time()
         while True:
@@ -165,7 +165,7 @@ class _Turn:
                 return
 
     async def receive(self, inbound: Inbound) -> Heard:
-        """Take what somebody did. Whoever was halted cannot know that it is another's turn by now, so the store is asked."""
+        """Take what a person did. A daemon that was halted does not know that it has lost its turn, so the store is asked."""
         if not await self._is_ours():
             log.warning("what came through %s was not taken: another daemon listens by now", self._post.name)
             return Heard(line=self._post.words["unavailable"], accepted=False, again=True)
@@ -176,7 +176,7 @@ class _Turn:
         return await self._inbox.view(inquiry)
 
     async def knows(self, user: str) -> bool:
-        """Whether somebody may answer."""
+        """Whether a person may answer."""
         return await self._inbox.knows(user)
 
     async def failed(self, message: str, reason: str) -> bool:

@@ -24,7 +24,7 @@ CODE_LENGTH = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who may answer; identities are (channel, id there)."""
+    """A person who may answer; identities are (channel, id there)."""
 
     name: str
     added_at: float
@@ -47,10 +47,10 @@ class People:
         self._clock = clock
 
     async def add(self, name: str, identities: Sequence[tuple[str, str]] = ()) -> str:
-        """Let somebody answer, or add identities to them, and return a code with which they can add another.
+        """Let a person answer, or add identities to them, and return a code with which they can add another.
 
         Raises:
-            InvalidRequest: if the name cannot be one, or an identity is somebody else's.
+            InvalidRequest: if the name cannot be one, or an identity belongs to another person.
         """
         if not NAME.fullmatch(name):
             raise InvalidRequest(
@@ -76,20 +76,20 @@ class People:
         return code
 
     async def all(self) -> Sequence[Person]:
-        """Everybody, by name."""
+        """Every person, by name."""
         people = [_person(record) async for record in each_record(self._store, PERSON)]
         return sorted(people, key=lambda person: person.name)
 
     async def find(self, name: str) -> Person | None:
-        """Somebody by their name."""
+        """A person by their name."""
         kept = await self._store.look_up(PERSON, name)
         return None if kept is None else _person(kept)
 
     async def remove(self, name: str) -> None:
-        """Let somebody answer no more, at once.
+        """Let a person answer no more, at once.
 
         Raises:
-            UnknownPerson: if there is nobody of that name.
+            UnknownPerson: if there is no person of that name.
         """
 
         def decide(kept: Record | None) -> Effects:
@@ -101,17 +101,17 @@ class People:
         await self._store.revise(PERSON, name, decide)
 
     async def holder(self, channel: str, user: str) -> str | None:
-        """Who it is that has this id in a channel."""
+        """The name of the person who has this id in a channel."""
         found = await self._store.look_up(IDENTITY, _identity(channel, user))
         return None if found is None else str(found.body["person"])
 
     async def is_code(self, words: str) -> bool:
-        """Whether words are a code that somebody can still join with."""
+        """Whether words are a code that is still good."""
         issued = await self._store.look_up(CODE, digest(words.strip().upper()))
         return issued is not None and self._clock() - issued.at < CODE_SECONDS
 
     async def enrol(self, code: str, channel: str, user: str) -> str:
-        """Make this id in a channel one of the person's whose code it is, and return their name.
+        """Add this id in a channel to the person who has the code, and return their name.
 
         Raises:
             WrongCode: if there is no such code any more.
@@ -140,7 +140,7 @@ class People:
         return name
 
     async def _join(self, name: str, channel: str, user: str, now: float) -> bool:
-        """Whether somebody has got this identity: not if they were removed since they got their code."""
+        """Whether the person has this identity now: not if they were removed since they got their code."""
         joined = False
         earlier = await self.holder(channel, user)
 
@@ -153,7 +153,7 @@ class People:
 
         await self._store.revise(PERSON, name, decide)
         if joined and earlier not in {None, name}:
-            # In this order an identity is never without a holder whose removal removes it.
+            # In this order an identity always has a holder, and goes with the holder's removal.
             await self._store.revise(PERSON, str(earlier), lambda kept: _without(kept, channel, user))
         return joined
 
@@ -168,7 +168,7 @@ def _with(person: Person, channel: str, user: str) -> Person:
 
 
 def _without(kept: Record | None, channel: str, user: str) -> Effects | None:
-    """Somebody who has lost an identity to somebody else."""
+    """A person who has lost an identity to another."""
     if kept is None:
         return None
     person = _person(kept)

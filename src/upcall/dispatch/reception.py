@@ -1,6 +1,6 @@
 """Takes what people do in a channel: says who it was, finds what it is about, and has the broker read and settle it.
 
-Whether somebody may answer is looked up each time, so whoever was removed is refused at once.
+Each time the store is asked whether the person may answer, so a person who was removed is refused at once.
 """
 
 import logging
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from upcall.broker.broker import Broker, Settled
 from upcall.dispatch.answering import reply_of
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
-from upcall.dispatch.post import Post
 from upcall.dispatch.telling import Teller
 from upcall.domain.channel import degrading
 from upcall.domain.channel.delivery import (
@@ -48,7 +48,7 @@ BOOKMARK = "bookmark"
 """The records of up to where a channel has been read."""
 
 EARLY = 2.0
-"""By how many seconds words may seem older than the question they answer: channels count whole ones, and somebody may be
+"""By how many seconds words may seem older than the question they answer: channels count whole ones, and a person may be
 quicker than our own record. Nothing is approved by such words."""
 
 MOST_HERE = 20
@@ -62,7 +62,13 @@ class Reception:
     """One per channel."""
 
     def __init__(
-        self, broker: Broker, people: People, post: Post, routing: Routing, health: Health, teller: Teller
+        self,
+        broker: Broker,
+        people: People,
+        post: ConfiguredChannel,
+        routing: Routing,
+        health: Health,
+        teller: Teller,
     ) -> None:
         self._broker = broker
         self._health = health
@@ -75,7 +81,7 @@ class Reception:
         self._heard: OrderedDict[str, Heard] = OrderedDict()
 
     async def receive(self, inbound: Inbound) -> Heard:
-        """Take what somebody did; the same thing again is not done again, and hears the same."""
+        """Take what a person did; the same thing again is not done again, and hears the same."""
         known = self._heard.get(inbound.id)
         if known is not None:
             return Heard(line="", accepted=known.accepted)
@@ -102,7 +108,7 @@ class Reception:
             return None
 
     async def knows(self, user: str) -> bool:
-        """Whether somebody may answer."""
+        """Whether a person may answer."""
         return await self._people.holder(self._name, user) is not None
 
     async def failed(self, message: str, reason: str) -> bool:
@@ -155,7 +161,7 @@ class Reception:
         if inbound.odd is not None:
             return await self._not_understood(inbound, inquiry, person)
         if inquiry is None and inbound.message is not None:
-            # Somebody else's conversation, or a message that is older than our memory.
+            # A conversation between other people, or a message that is older than our memory.
             return self._no("" if inbound.given is None else self._words["no_question"])
         if person is None:
             return self._no(self._words["unknown_person"])
@@ -186,11 +192,11 @@ class Reception:
         inquiry, words = await self._by_ref(inbound.words)
         here: list[_Here] = []
         if inquiry is None:
-            # Somebody may be quicker than our own record of what they answer, and then mean another one.
+            # A person may be quicker than our own record of what they answer, and then mean another one.
             async with self._post.showing:
                 here = await self._open_here(inbound)
             inquiry = here[0].inquiry if len(here) == 1 and _may_mean(inbound, here[0]) else None
-        # Only now: whatever these words have closed is on record together with them.
+        # Only now: an inquiry that these words have closed is on record together with them.
         known = await self._broker.store.look_up(HEARD, heard_key(self._name, inbound.id))
         if known is not None:
             return Heard(line="", accepted=known.body["accepted"] is True)
@@ -235,11 +241,11 @@ class Reception:
         if inquiry.is_open:
             votes = self._words["votes"].format(given=len(inquiry.votes), needed=inquiry.quorum)
             return Heard(line=self._words["counted"].format(progress=votes), accepted=True)
-        # The message itself says so in a moment, to everybody.
+        # The message itself says so in a moment, to all who see it.
         return Heard(line="", accepted=True)
 
     async def _is_code(self, inbound: Inbound, person: str | None) -> bool:
-        """Whether words are to be taken for a code. From somebody we know, only what is one."""
+        """Whether words are to be taken for a code. From a person we know, only what is one."""
         if not _is_bare(inbound) or not _CODE.fullmatch(inbound.words.strip()):
             return False
         return person is None or await self._people.is_code(inbound.words)
@@ -251,7 +257,7 @@ class Reception:
             return self._no(self._words["wrong_code"])
         except Locked:
             return self._no(self._words["locked"])
-        # By now they are somebody whose words are answers.
+        # By now this is a person who may answer.
         await self._remember(inbound, "", accepted=True)
         return Heard(line=self._words["joined"].format(name=name), accepted=True)
 
@@ -273,13 +279,13 @@ class Reception:
         look_up, name = self._broker.store.look_up, message_key(self._name, message)
         found = await look_up(MESSAGE, name)
         if found is None:
-            # Somebody may be quicker than our own record of what they reply to.
+            # A person may be quicker than our own record of what they reply to.
             async with self._post.showing:
                 found = await look_up(MESSAGE, name)
         return None if found is None else found.state
 
     async def _by_ref(self, words: str) -> tuple[Inquiry | None, str]:
-        """The open inquiry whose ref the words begin with, and the rest of them."""
+        """The open inquiry with the ref that the words begin with, and the rest of them."""
         name, _, rest = words.strip().partition(" ")
         try:
             inquiry = await self._broker.store.get(name.rstrip(":").casefold())
@@ -288,7 +294,7 @@ class Reception:
         return (inquiry, rest) if inquiry.is_open and rest.strip() else (None, words)
 
     async def _open_here(self, inbound: Inbound) -> list["_Here"]:
-        """What is open where somebody wrote, or in the place that is theirs alone; the oldest first."""
+        """What is open where a person wrote, or in the place that is theirs alone; the oldest first."""
         found: dict[str, _Here] = {}
         for address in {inbound.place, inbound.user, f"@{inbound.user}"}:
             place = Place(channel=self._name, address=address)
@@ -314,9 +320,11 @@ class Reception:
             return
         place, now = Place(channel=self._name, address=address), self._broker.now()
 
-        def decide(kept: Record | None) -> Effects:
+        def decide(kept: Record | None) -> Effects | None:
             known = Delivery(inquiry=inquiry, place=place, at=now) if kept is None else delivery_in(kept)
-            return adopted(known, message, now)
+            # The worker may have recorded it since it was looked up.
+            recorded = any(reference.message == message for reference in known.references)
+            return None if recorded else adopted(known, message, now)
 
         await store.revise(KIND, key(inquiry, place), decide)
 
@@ -333,7 +341,7 @@ class _Here:
 
 
 def adopted(known: Delivery, message: str, now: float) -> Effects:
-    """A delivery that has one more message than anybody thought; what it shows is not known."""
+    """A delivery with one message more than its record had; what it shows is not known."""
     delivery = Delivery(
         inquiry=known.inquiry,
         place=known.place,

@@ -1,4 +1,4 @@
-"""Whose browsers want to be told by push, and the key with which the daemon proves who it is.
+"""The browsers that are told by push, and the key by which push services know the daemon.
 
 A subscription belongs to the session in which it was made: once that is over, nothing is sent to it any more.
 """

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import SENDING, Health
 from upcall.dispatch.outage import PAUSES, Hurry
-from upcall.dispatch.post import Post
 from upcall.domain.errors import StorageError
 from upcall.domain.records import Effects, Job
 from upcall.ports.background import Background
@@ -35,7 +35,7 @@ class Teller:
     def __init__(
         self,
         store: Ledger,
-        post: Post,
+        post: ConfiguredChannel,
         clock: Callable[[], float],
         health: Health,
         *,

@@ -1,7 +1,7 @@
 """`POST /hooks/claude`: Claude Code's http hooks, decided by people.
 
-A `PreToolUse` hook holds the call. Where nobody decides in time, a run of ours is told to defer, which ends its process
-without losing the call; anybody else is told no. Only a clear yes becomes an `allow`.
+A `PreToolUse` hook holds the call. Where no person decides in time, a supervised run is told to defer, which ends its process
+without losing the call; every other session is told no. Only a clear yes becomes an `allow`.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ ONE_AT_A_TIME = (
 )
 
 SAME_TURN = 30.0
-"""Seconds in which a process that was told to defer has ended: what its session asks later belongs to another turn."""
+"""Seconds in which a process that was told to defer has ended. A later call of its session belongs to another turn."""
 
 Reply = Mapping[str, object]
 
 
 class HookDoor:
-    """Where hooks of Claude Code come in. `wait` is for how long they are held, unless the policy says less."""
+    """The door for hooks of Claude Code. `wait` is how many seconds a call is held, unless the policy says less."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class HookDoor:
         self._access = access
         self._desk_for = desk_for
         self._wait = broker.policy.block_timeout if wait is None else wait
-        self._turns = Turns(clock)
+        self._calls = DeferrableCalls(clock)
         self._unnamed = UnnamedCalls(broker.store)
 
     def routes(self) -> list[Route]:
@@ -85,13 +85,13 @@ class HookDoor:
                 reply = self._still_known(scope, deciding.result(), sent)
                 await Json(reply)(scope, receive, send)
         finally:
-            # Whoever hung up only leaves: the question stays, and is rejoined under the same key.
+            # A client that hangs up only detaches: the question stays open, and the same key rejoins it.
             deciding.cancel()
             gone.cancel()
             await asyncio.gather(deciding, gone, return_exceptions=True)
 
     async def _decided(self, sent: Fields, caller: Caller) -> Reply:
-        """What is said about a call, which Claude Code names by an id only before the tool is used."""
+        """The reply to a call. A `PermissionRequest` has no id of its call and gets one here."""
         if sent.get("hook_event_name") != PERMISSION_REQUEST or sent.get("tool_use_id") is not None:
             return await self._said(sent, caller)
         async with self._unnamed.named(sent, caller) as call:
@@ -101,7 +101,7 @@ class HookDoor:
             return reply
 
     async def _said(self, sent: Fields, caller: Caller) -> Reply:
-        """What is said about a call; nothing at all about calls of our own tools."""
+        """The reply to a call; empty for a call of our own tools."""
         call = call_in(sent, "tool_input", sent.get("cwd"))
         session = sent.get("session_id")
         if isinstance(call, Call) and not (isinstance(session, str) and 0 < len(session) <= 1000):
@@ -109,7 +109,7 @@ class HookDoor:
         if isinstance(call, Verdict):
             return _told(sent, call)
         if call.tool.startswith(OURS):
-            # Asking is what it is for; whether it may is Claude Code's own business.
+            # Our tools ask a person themselves; Claude Code's own rules decide whether they may be called.
             return {}
         return await self._put(sent, call, cast("str", session), caller)
 
@@ -118,7 +118,7 @@ class HookDoor:
         wait = min(self._wait, self._broker.policy.block_timeout)
         if not _may_defer(sent, caller):
             return _told(sent, await decide(call, desk, wait))
-        with self._turns.taken(session, call.key) as turn:
+        with self._calls.taken(session, call.key) as turn:
             if not turn.is_first:
                 return _told(sent, Verdict(allowed=False, reason=ONE_AT_A_TIME))
             verdict = await decide(call, desk, wait)
@@ -128,7 +128,7 @@ class HookDoor:
             return _output(PRE_TOOL_USE, {"permissionDecision": "defer"})
 
     def _still_known(self, scope: Scope, reply: Reply, sent: Fields) -> Reply:
-        """Hours later the token may not be good any more."""
+        """The reply, or a denial if the token was revoked while the call waited."""
         try:
             self._access.identify(token_of(scope))
         except Unauthenticated as error:
@@ -136,29 +136,29 @@ class HookDoor:
         return reply
 
 
-class Turns:
-    """Which call each session has in our hands: a turn can have only one of them deferred, the others are lost."""
+class DeferrableCalls:
+    """The calls that sessions have waiting here. Claude Code can defer one call in a turn; it loses any other."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._waiting: dict[str, list[Turn]] = {}
+        self._waiting: dict[str, list[DeferrableCall]] = {}
         self._deferred: dict[str, tuple[str, float]] = {}
 
-    def taken(self, session: str, key: str) -> "Turn":
-        """Take the turn for a call, if no other has it."""
+    def taken(self, session: str, key: str) -> "DeferrableCall":
+        """Register a call. It is the first if no other call of its session waits or was deferred."""
         now = self._clock()
         self._deferred = {name: entry for name, entry in self._deferred.items() if now < entry[1] + SAME_TURN}
         waiting = self._waiting.get(session)
         holder = waiting[0].key if waiting else self._deferred.get(session, ("", 0.0))[0]
-        return Turn(self, session, key, is_first=holder in ("", key))
+        return DeferrableCall(self, session, key, is_first=holder in ("", key))
 
-    def begin(self, session: str, turn: "Turn") -> None:
+    def begin(self, session: str, turn: "DeferrableCall") -> None:
         """A call waits; if it was deferred, this is the next process."""
         self._waiting.setdefault(session, []).append(turn)
         self._deferred.pop(session, None)
 
-    def end(self, session: str, turn: "Turn", *, deferred: bool) -> None:
-        """A call was decided, or deferred, or whoever made it hung up; the same call may be here once more."""
+    def end(self, session: str, turn: "DeferrableCall", *, deferred: bool) -> None:
+        """A call was decided or deferred, or its client hung up; the same call may wait here a second time."""
         waiting = self._waiting[session]
         waiting.remove(turn)
         if not waiting:
@@ -167,32 +167,32 @@ class Turns:
             self._deferred[session] = (turn.key, self._clock())
 
 
-class Turn:
-    """One call's part in it."""
+class DeferrableCall:
+    """One call while it waits."""
 
-    def __init__(self, turns: Turns, session: str, key: str, *, is_first: bool) -> None:
+    def __init__(self, calls: DeferrableCalls, session: str, key: str, *, is_first: bool) -> None:
         self.is_first = is_first
         self.key = key
-        self._turns = turns
+        self._calls = calls
         self._session = session
         self._deferred = False
 
     def __enter__(self) -> Self:
         if self.is_first:
-            self._turns.begin(self._session, self)
+            self._calls.begin(self._session, self)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.is_first:
-            self._turns.end(self._session, self, deferred=self._deferred)
+            self._calls.end(self._session, self, deferred=self._deferred)
 
     def defer(self) -> None:
-        """The process was told to end."""
+        """Remember that the call was deferred, which ends the process."""
         self._deferred = True
 
 
 def _may_defer(sent: Fields, caller: Caller) -> bool:
-    """Only what we started ourselves is brought back by us, and a subagent's call would vanish."""
+    """Whether a call may be deferred: only runs are resumed, and the call of a subagent would be lost."""
     return (
         sent.get("hook_event_name") != PERMISSION_REQUEST
         and caller.run is not None

@@ -1,6 +1,6 @@
 """What Claude Code asks on its own account: its question tool and its permission prompts, put to a desk.
 
-Whoever carries them, a hook or a tool, gets a verdict. Whatever is unclear is decided with no.
+The hook or the tool that carries them gets a verdict. An unclear request is denied.
 """
 
 import json
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 
 
 class DeskFor(Protocol):
-    """Finds the desk where the questions and actions of a session are decided, of a run of ours or of anybody else."""
+    """Finds the desk that decides the questions and actions of a session, of a supervised run or of a person's own."""
 
     def __call__(self, *, caller: Caller, session: str, door: str, workspace: str | None) -> Desk:
-        """The desk for whoever asks."""
+        """The desk for an asker."""
         ...
 
 
@@ -81,7 +81,7 @@ async def decide(call: Call, desk: Desk, wait: float) -> Verdict:
 
 
 def permission_text(verdict: Verdict) -> str:
-    """A verdict in the words of a permission prompt tool, whose only result is one text."""
+    """A verdict as the one text that a permission prompt tool returns."""
     if verdict.allowed:
         return json.dumps({"behavior": "allow", "updatedInput": verdict.input})
     return json.dumps({"behavior": "deny", "message": verdict.reason})

@@ -1,6 +1,6 @@
-"""One HTTP connection on uvicorn, with limits that it has not by itself: of the head's size, and of time.
+"""One HTTP connection on uvicorn, with limits that uvicorn lacks: of the size of the head, and of time.
 
-Fields of a trailer are dropped: what a request is allowed was decided by its head.
+Fields of a trailer are dropped: permissions were decided by the head.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large", 503:
 
 
 class HttpConnection(HttpToolsProtocol):
-    """A connection that has to make progress."""
+    """A connection that is closed when it makes no progress."""
 
     def __init__(self, gate: Gate, **given: Any) -> None:
         super().__init__(**given)
@@ -48,7 +48,7 @@ class HttpConnection(HttpToolsProtocol):
         return not self.is_idle and bool(self.cycle.scope.get(KNOWN))
 
     def give_way(self) -> None:
-        """End at once: there are too many."""
+        """Close at once: there are too many connections."""
         self.transport.abort()
 
     @override
@@ -140,7 +140,7 @@ class HttpConnection(HttpToolsProtocol):
         )
 
     def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
-        """Say why, unless a response is under way, and hang up."""
+        """Reply with an error, unless a response is under way, and close."""
         if self.is_idle and not self.transport.is_closing():
             body = error_body(code, message, hint)
             self.transport.write(
@@ -148,5 +148,5 @@ class HttpConnection(HttpToolsProtocol):
                 % (status, _REASONS[status].encode(), len(body), body)
             )
         self.transport.close()
-        # What is not taken by then is not wanted.
+        # A client that has not read the reply by then will not.
         self.loop.call_later(LAST_WORDS_WITHIN, self.transport.abort)

@@ -65,7 +65,7 @@ _CODES = {
 
 
 class NotFound(UpcallError):
-    """Nothing lives at that path."""
+    """There is no route for that path."""
 
     code = "not_found"
 
@@ -87,7 +87,7 @@ class UnknownToken(UpcallError):
 
 
 class ForeignHost(UpcallError):
-    """The request was meant for somebody else, or a name was rebound to us."""
+    """The request was meant for another host, or a name was rebound to this one."""
 
     code = "foreign_host"
 
@@ -99,7 +99,7 @@ class ForeignOrigin(UpcallError):
 
 
 class TooLarge(UpcallError):
-    """The body is larger than is taken in."""
+    """The body is larger than the limit."""
 
     code = "too_large"
 
@@ -125,7 +125,7 @@ def http_failure(error: HTTPException) -> Response:
 
 
 def internal_failure() -> Response:
-    """The response when it is our fault; what happened is in the log and nowhere else."""
+    """The response to a bug of ours; only the log has the details."""
     return _response(
         500, "internal", "something went wrong inside Upcall", "the daemon's log says what", None
     )

@@ -1,4 +1,4 @@
-"""How many connections there may be, of all listeners together, and which one gives way when there are too many."""
+"""The limit of connections of all listeners together, and the choice of the one that is closed for a new one."""
 
 import logging
 import resource
@@ -7,41 +7,41 @@ from collections.abc import Callable
 from typing import Protocol
 
 RESERVED = 200
-"""Descriptors that are kept for the database, files and processes."""
+"""Descriptors that are reserved for the database, files and processes."""
 
 MOST_FILES = 2**16
-"""Descriptors that are asked for: programs that are started here inherit the limit, and some go through all of them."""
+"""The highest limit that is asked for: started programs inherit it, and some close every descriptor up to it."""
 
 FEWEST = 50
 KNOWN = "upcall.known"
 """Set in the scope of a request once its credentials were found to be valid."""
 
 TOLD_EVERY = 60.0
-"""Seconds in which the same is told once."""
+"""Seconds in which the same sentence is logged once."""
 
 log = logging.getLogger(__name__)
 
 
 class Guest(Protocol):
-    """A connection, as far as it matters here."""
+    """A connection, as the gate sees it."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way on it."""
+        """Whether no request is under way on it."""
         ...
 
     @property
     def is_known(self) -> bool:
-        """Whether what is under way on it is of a caller with valid credentials."""
+        """Whether the request under way has valid credentials."""
         ...
 
     def give_way(self) -> None:
-        """End at once."""
+        """Close at once."""
         ...
 
 
 class Gate:
-    """Lets connections in. One that is idle gives way to a new one, or else one that has shown no credentials."""
+    """Admits connections. Beyond the limit the oldest idle one is closed for a new one, or else the oldest without credentials."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -53,7 +53,7 @@ class Gate:
         return len(self._guests)
 
     def enter(self, guest: Guest) -> bool:
-        """Let a connection in, the oldest that can give way for it; False if none can."""
+        """Admit a connection; False if the limit is reached and no other can be closed for it."""
         if len(self._guests) >= self.most:
             leaving = next((each for each in self._guests if each.is_idle), None)
             leaving = leaving or next((each for each in self._guests if not each.is_known), None)
@@ -67,11 +67,11 @@ class Gate:
         return True
 
     def leave(self, guest: Guest) -> None:
-        """A connection is over."""
+        """A connection has ended."""
         self._guests.pop(guest, None)
 
     def tell(self, what: str) -> None:
-        """Write something to the log, at most once a minute, with how often it happened since."""
+        """Log a sentence at most once a minute, with the number of times since."""
         now = self._clock()
         at, times = self._told.get(what, (now - TOLD_EVERY, 0))
         if now - at < TOLD_EVERY:
@@ -82,7 +82,7 @@ class Gate:
 
 
 def most_connections(chosen: int) -> int:
-    """How many connections there may be: what was chosen, or what the limit of open files leaves."""
+    """The limit of connections: the setting, or what the limit of open files leaves."""
     if chosen:
         return chosen
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -90,7 +90,7 @@ def most_connections(chosen: int) -> int:
 
 
 def allow_many_files() -> None:
-    """Raise the limit of open files as far as the system lets this process: usually it begins at 1024."""
+    """Raise the limit of open files as far as the system allows; usually it is 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _bounded(hard)
     if _bounded(soft) < wanted:

@@ -1,6 +1,6 @@
-"""The gate in front of every route: who may call, how much may be sent, and how errors leave.
+"""The guard in front of every route: it checks host, origin and the size of bodies, and turns errors into replies.
 
-It knows nothing of inquiries or tokens. It is written as plain ASGI, since it runs for every request.
+It knows neither inquiries nor tokens. It is plain ASGI, since it runs for every request.
 """
 
 import logging
@@ -26,7 +26,7 @@ SECURITY = [
 ]
 POLICY_VIOLATION = 1008
 ANSWER_LINKS = "/a/"
-"""Pages whose address is all that it takes: they tell nobody where they are, so browsers call their origin `null`."""
+"""Pages that need no sign-in beside their address. They send no referrer, so browsers call their origin `null`."""
 
 
 class Guard:
@@ -39,11 +39,11 @@ class Guard:
         self._limit = body_limit
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
-        # The same few names come with every request.
+        # Nearly all requests have one of a few names.
         self._is_ours = lru_cache(maxsize=64)(self._host_is_ours)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Serve one request, or reply with an error."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -55,12 +55,12 @@ class Guard:
             await self._app(scope, receive if meter is None else meter.receive, outgoing.send)
             if meter is not None and meter.exceeded and not outgoing.started:
                 raise TooLarge(self._limit)
-        # The last place where an error can still become an answer.
+        # The last place where an error can become a reply.
         except Exception as error:  # noqa: BLE001
             await _report(error, scope, receive, outgoing)
 
     def _admit(self, scope: Scope, receive: Receive, outgoing: "_Outgoing") -> "_Meter | None":
-        """Check the headers; a body of unannounced size gets a meter."""
+        """Check the headers; a body without `Content-Length` gets a meter."""
         hosts: list[bytes] = []
         origins: list[bytes] = []
         length: bytes | None = None
@@ -103,13 +103,13 @@ class Guard:
     def _check_length(self, length: bytes) -> None:
         if not length.isdigit():
             raise InvalidRequest(f"Content-Length {length.decode('latin-1')!r} is not a number")
-        # So many digits are too large in any case, and expensive to read.
+        # More digits are too large in any case, and slow to convert.
         if len(length) > 18 or int(length) > self._limit:
             raise TooLarge(self._limit)
 
 
 class _Outgoing:
-    """Adds the security headers that are missing, and knows whether it is too late for an error."""
+    """Adds missing security headers, and notes whether the response has started."""
 
     __slots__ = ("_send", "meter", "started")
 
@@ -120,21 +120,21 @@ class _Outgoing:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            # Whatever a mounted application made of a body that was cut off, it was cut off.
+            # A mounted application may have made a reply of a body that was cut off; the error goes out instead.
             if self.meter is not None and self.meter.exceeded and not self.meter.told:
                 self.meter.told = True
                 raise TooLarge(self.meter.limit)
             self.started = True
             headers = [*message.get("headers", ())]
             given = {name for name, _ in headers}
-            # A page has a policy of its own: told nothing at all, a browser hides even from us whose form it sends.
+            # A page has a referrer policy of its own: without one a browser hides the origin of our own forms, too.
             headers += [each for each in SECURITY if each[0] not in given]
             message["headers"] = headers
         await self._send(message)
 
 
 class _Meter:
-    """Counts a body whose size nobody announced."""
+    """Counts the bytes of a body without `Content-Length`."""
 
     __slots__ = ("_count", "_receive", "exceeded", "limit", "told")
 
@@ -161,7 +161,7 @@ async def _report(error: Exception, scope: Scope, receive: Receive, outgoing: _O
         if isinstance(error, UpcallError) and not outgoing.started:
             await outgoing.send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": error.code})
             return
-        # Too late to tell: the server cuts the connection, so that nobody takes a part for the whole.
+        # Too late for a reply: the server cuts the connection, so that no client takes a part for the whole.
         raise error
     if outgoing.meter is not None:
         outgoing.meter.told = True
@@ -180,7 +180,7 @@ def _response(error: Exception) -> Response:
 
 
 def _foreign_host(hosts: list[bytes]) -> ForeignHost:
-    named = ", ".join(repr(host.decode("latin-1")) for host in hosts) or "nobody"
+    named = ", ".join(repr(host.decode("latin-1")) for host in hosts) or "no host"
     return ForeignHost(
         f"this request is addressed to {named}, which is not a name of this daemon",
         hint="use 127.0.0.1 or localhost, or set `public_url` to the address people reach it by",

@@ -28,7 +28,7 @@ class Console(Protocol):
 
 
 class Desk(Protocol):
-    """Where a program's own questions go. It knows which run is asking; whoever asks again under a key rejoins."""
+    """Where a program's own questions go. It knows which run is asking; a program that asks again under a key rejoins its question."""
 
     async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
         """Put questions as the program's own tool has them; after `wait` seconds without an answer, it is parked.

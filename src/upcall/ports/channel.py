@@ -49,7 +49,7 @@ class Inbox(Protocol):
     """Where a channel hands over what people do."""
 
     async def receive(self, inbound: Inbound) -> Heard:
-        """Take what somebody did. The line that comes back is for that person alone."""
+        """Take what a person did. The line that comes back is for that person alone."""
         ...
 
     async def view(self, inquiry: str) -> View | None:
@@ -57,7 +57,7 @@ class Inbox(Protocol):
         ...
 
     async def knows(self, user: str) -> bool:
-        """Whether somebody may answer."""
+        """Whether a person may answer."""
         ...
 
     async def failed(self, message: str, reason: str) -> bool:
@@ -102,7 +102,7 @@ class Inbox(Protocol):
 
 
 class Stamps(Protocol):
-    """Short signatures of this installation, for a channel whose vendor vouches for nobody."""
+    """Short signatures of this installation, for a channel with a vendor that vouches for no sender."""
 
     async def stamp(self, purpose: str, text: str) -> str:
         """Sixteen small letters and digits that only we can make, for this purpose and text."""
@@ -136,7 +136,7 @@ class Channel(Protocol):
         ...
 
     async def listen(self, inbox: Inbox) -> None:
-        """Hand over whatever people do, until cancelled.
+        """Hand over what people do, until cancelled.
 
         Raises:
             Unavailable: if it has lost the connection for good; it is called again after a pause.
@@ -196,7 +196,7 @@ class CallbackReply:
 
 @runtime_checkable
 class Called(Protocol):
-    """A channel whose vendor calls us, at `/channels/NAME`. Its `listen` may have nothing to do but to wait."""
+    """A channel that its vendor calls, at `/channels/NAME`. Its `listen` may have nothing to do but to wait."""
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
         """Check over the raw bytes who it is from, hand over what it says, and only then reply; never raises."""

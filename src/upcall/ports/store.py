@@ -1,6 +1,6 @@
-"""The seams: what the broker needs of a store, and the values that cross over.
+"""The store protocol: what the broker needs of a store, and the values that cross over.
 
-A store knows how to run a decision inside a transaction and how to wake whoever reads its log. It does not know
+A store knows how to run a decision inside a transaction and how to wake the readers of its log. It does not know
 what an answer is, who may give one or when an inquiry ends: those rules are handed to it as functions.
 """
 
@@ -51,7 +51,7 @@ class Updated:
 class Query:
     """Which inquiries to list. Open ones come oldest first, everything else newest first.
 
-    `text` is what somebody searches for: every word of it begins a word of the inquiry (see `domain/searching`).
+    `text` is searched for: every word of it begins a word of the inquiry (see `domain/searching`).
     """
 
     state: str | None = None
@@ -88,7 +88,7 @@ class Ledger(Protocol):
     """
 
     def now(self) -> float:
-        """The time by the clock of everybody who shares this store; deadlines and leases are measured by it."""
+        """The time by the clock of all daemons on this store; deadlines and leases are measured by it."""
         ...
 
     async def look_up(self, kind: str, key: str) -> Record | None:
@@ -115,7 +115,7 @@ class Ledger(Protocol):
     async def claim(
         self, kinds: Sequence[str], *, runner: str, now: float, lease: float, limit: int
     ) -> Sequence[Job]:
-        """Take jobs that are due, the longest due first; nobody else gets them for `lease` seconds."""
+        """Take jobs that are due, the longest due first; no other daemon gets them for `lease` seconds."""
         ...
 
     async def settle(self, job: Job, effects: Effects = NOTHING) -> bool:
@@ -190,7 +190,7 @@ class Store(Ledger, Protocol):
         ...
 
     async def due(self, now: float, limit: int) -> Sequence[str]:
-        """The ids of open inquiries whose time has passed."""
+        """The ids of open inquiries past their deadline."""
         ...
 
     async def next_expiry(self) -> float | None:
@@ -229,7 +229,8 @@ class Store(Ledger, Protocol):
     async def prune(self, before: float, limit: int) -> int:
         """Forget some inquiries that were closed before then, and events from the beginning of the log that are older.
 
-        What channels have on record about an inquiry goes with it. At most so many of either; how many it were. The last event stays, and numbers are never given again.
+        What channels have on record about an inquiry goes with it. The last event stays, and numbers are never given again.
+        Returns the number removed, at most `limit` of each kind.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Work whose length an agent decides: what is long goes to a thread, so that the event loop serves the others."""
+"""Work on text that an agent wrote: long text goes to a thread, so that the event loop serves the others."""
 
 import asyncio
 from collections.abc import Callable

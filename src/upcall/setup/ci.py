@@ -14,7 +14,7 @@ from upcall.setup.clients import CLIENTS, REMOTE, SERVER, ServerCommand, opencod
 
 PIPE = ("upcall", "mcp", "--wait", "block")
 OF_RUNS = ("--session-id", "--permission-prompt-tool", "--settings")
-"""What Claude Code is told only in runs of ours: the session's id, and where its prompts and own questions go."""
+"""Options of Claude Code that only supervised runs have: the session's id, and the receiver of its prompts and questions."""
 
 TASK = "Say here what is to be done."
 

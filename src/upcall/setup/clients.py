@@ -32,7 +32,7 @@ guess where you should ask. A result that says "parked" is not an answer: call w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCommand:
-    """How our server is started, and which installation it leads to."""
+    """The command that starts our MCP server, with the variables that choose the installation."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -55,7 +55,7 @@ class UserFolders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What belongs into the files of a program; `memory` is where it keeps what it shall always know."""
+    """The settings files of a program with their edits; `memory` is its file of standing instructions."""
 
     files: list[PlannedFile]
     memory: Path
@@ -74,7 +74,7 @@ def own_server(environment: Mapping[str, str]) -> ServerCommand:
 
 
 def files_for(name: str, place: UserFolders, door: ServerCommand, *, prompt: bool) -> list[PlannedFile]:
-    """What belongs into which file; with `prompt`, also when to ask.
+    """The files of a program with their edits; with `prompt`, also the instructions on when to ask.
 
     Raises:
         UnknownProgram: if we know no such program.

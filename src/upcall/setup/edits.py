@@ -90,7 +90,7 @@ def _pruned(text: str, path: tuple[str, ...], before: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MarkedLines:
-    """Words between two marks, in a file of prose."""
+    """Lines between two marks, in a file of prose."""
 
     words: str
     begin: str = "<!-- upcall: begin -->"
@@ -114,7 +114,7 @@ class MarkedLines:
 
 
 class Dialect(Protocol):
-    """What a file is written in."""
+    """The format of a file."""
 
     def check(self, text: str) -> None:
         """Read it.
@@ -158,10 +158,10 @@ class JsonDialect:
 
 @dataclass(frozen=True, slots=True)
 class ProseDialect:
-    """Words."""
+    """Plain text or Markdown."""
 
     def check(self, text: str) -> None:
-        """Anything is prose."""
+        """Every text is valid."""
 
     def is_same(self, text: str, before: str) -> bool:
         """See `Dialect`."""

@@ -1,4 +1,4 @@
-"""What keeps a file from being changed."""
+"""Errors of files that cannot be changed."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from upcall.domain.errors import UpcallError
 
 
 class UnusableFile(UpcallError):
-    """A program's settings are not as they have to be, and are left alone."""
+    """A settings file of a program cannot be changed, and stays as it is."""
 
     code = "unusable_file"
 
 
 class MalformedError(Exception):
-    """A text that cannot be read, and where."""
+    """A text that cannot be parsed, with the line of the problem."""
 
     def __init__(self, problem: str, text: str, place: int) -> None:
         super().__init__(problem)
@@ -21,7 +21,7 @@ class MalformedError(Exception):
 
 
 def unusable(path: Path, problem: str, *, line: int | None = None) -> UnusableFile:
-    """The complaint about a file."""
+    """The error about a file, with its line."""
     place = f"{path}, line {line}" if line else str(path)
     return UnusableFile(
         f"{place}: {problem}; nothing was changed",

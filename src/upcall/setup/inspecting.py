@@ -141,7 +141,7 @@ _EXCLUSIONS: Mapping[str, Callable[[UserFolders, Path, Path], Iterator[Exclusion
 
 
 def _server(path: Path, server: _Fields, name: str, lists: tuple[str, str]) -> Iterator[Exclusion]:
-    """What the entry of our server itself turns off."""
+    """Exclusions in the entry of our server itself."""
     without, only = lists
     if server.get("enabled") is False:
         yield Exclusion(path=path, says=f"{name}.enabled is false", next="set it to true")

@@ -15,7 +15,7 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def find(text: str, path: Path) -> Node | None:
-    """What stands at a path."""
+    """The value at a path."""
     node: Node | None = read(text)
     for name in path:
         node = None if node is None else node.members.get(name)
@@ -129,7 +129,7 @@ def _rendered(value: object, indent: str | None, unit: str) -> str:
 
 
 def _lead(text: str, holder: Node) -> str | None:
-    """What the first entry is indented by; None if it stands beside its bracket."""
+    """The indentation of the first entry; None if it is on the line of its bracket."""
     first = holder.children[0][0]
     line = text.rfind("\n", 0, first) + 1
     return text[line:first] if line > holder.start and not text[line:first].strip() else None

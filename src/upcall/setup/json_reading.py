@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from upcall.setup.errors import MalformedError
 
 GAP = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-"""What may stand between two things; it always matches."""
+"""White space and comments between two tokens; it always matches."""
 
 DEEPEST = 200
 
@@ -44,7 +44,7 @@ class _Scanner:
         self._text = text
 
     def gap(self, at: int) -> int:
-        """Where the next thing begins."""
+        """The position of the next token."""
         found = GAP.match(self._text, at)
         assert found is not None  # it matches nothing, too
         return found.end()
@@ -93,7 +93,7 @@ class _Scanner:
         return node
 
     def _after(self, at: int, closing: str) -> int:
-        """Where the next entry begins, or the container ends."""
+        """The position of the next entry, or of the end of the container."""
         at = self.gap(at)
         if self._text[at : at + 1] == ",":
             return self.gap(at + 1)

@@ -1,4 +1,4 @@
-"""Which files change and how, worked out before anything is written; then written so that nothing is half done."""
+"""Plans the changes of files before anything is written, and applies all of them or none."""
 
 import difflib
 import os
@@ -12,7 +12,7 @@ from upcall.setup.errors import MalformedError, unusable
 
 BACKUP = ".before-upcall"
 MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
-"""What some editors begin a file with."""
+"""The byte order mark with which some editors begin a file."""
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of settings; Claude Code keeps its history in one, which has several million."""
@@ -28,10 +28,10 @@ class PlannedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
-    """What becomes of a file, and of the copy beside it; None is a file that is not there.
+class PlannedChange:
+    """The change of a file and of the copy beside it; None is a file that does not exist.
 
-    The copy of a file that was not there is empty.
+    The copy of a file that did not exist is empty.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class FileChange:
     backup: str | None
 
     def diff(self) -> Iterator[str]:
-        """The change, as people are used to reading it."""
+        """The change as a unified diff."""
         old, new = ("" if text is None else text for text in (self.before, self.after))
         lines = difflib.unified_diff(
             old.splitlines(keepends=True),
@@ -55,12 +55,12 @@ class FileChange:
 
 
 def backup_of(path: Path) -> Path:
-    """Where the copy of a file is kept."""
+    """The path of the copy of a file."""
     return path.with_name(path.name + BACKUP)
 
 
-def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
-    """What has to change so that everything is in place.
+def additions(files: Iterable[PlannedFile]) -> list[PlannedChange]:
+    """The changes that put all edits in.
 
     Raises:
         UnusableFile: if one of the files cannot be read, or not be changed.
@@ -68,8 +68,8 @@ def additions(files: Iterable[PlannedFile]) -> list[FileChange]:
     return [change for file in files if (change := _addition(file)) is not None]
 
 
-def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
-    """What has to change so that nothing of ours is left.
+def removals(files: Iterable[PlannedFile]) -> list[PlannedChange]:
+    """The changes that remove all edits.
 
     Raises:
         UnusableFile: as above.
@@ -77,7 +77,7 @@ def removals(files: Iterable[PlannedFile]) -> list[FileChange]:
     return [change for file in files if (change := _removal(file)) is not None]
 
 
-def _addition(file: PlannedFile) -> FileChange | None:
+def _addition(file: PlannedFile) -> PlannedChange | None:
     before = read_file(file.path)
     after = _edited(file, before or "", lambda edit, text: edit.put(text))
     if after == before:
@@ -86,10 +86,10 @@ def _addition(file: PlannedFile) -> FileChange | None:
     untouched = before is None or _without(file, before, None) == before
     # Where something of ours is in the file already, the copy is older than that, and the one to go back to.
     backup = (before or "") if untouched or kept is None else kept
-    return FileChange(path=file.path, before=before, after=after, backup=backup)
+    return PlannedChange(path=file.path, before=before, after=after, backup=backup)
 
 
-def _removal(file: PlannedFile) -> FileChange | None:
+def _removal(file: PlannedFile) -> PlannedChange | None:
     before, kept = read_file(file.path), read_file(backup_of(file.path))
     if before is None:
         return None
@@ -103,7 +103,7 @@ def _removal(file: PlannedFile) -> FileChange | None:
         after = None
     elif kept and file.dialect.is_same(after.removeprefix(MARK), kept.removeprefix(MARK)):
         after = kept
-    return FileChange(path=file.path, before=before, after=after, backup=None)
+    return PlannedChange(path=file.path, before=before, after=after, backup=None)
 
 
 def _without(file: PlannedFile, text: str, kept: str | None) -> str:
@@ -145,8 +145,8 @@ def read_file(path: Path) -> str | None:
         raise unusable(path, f"byte {error.start + 1} is not UTF-8") from error
 
 
-def apply(changes: Sequence[FileChange]) -> None:
-    """Write what was worked out, all of it or nothing.
+def apply(changes: Sequence[PlannedChange]) -> None:
+    """Write the changes, all or none.
 
     Raises:
         UnusableFile: if a file has changed meanwhile, or cannot be written.
@@ -163,7 +163,7 @@ def apply(changes: Sequence[FileChange]) -> None:
             raise unusable(change.path, error.strerror or str(error)) from error
 
 
-def _apply(change: FileChange) -> None:
+def _apply(change: PlannedChange) -> None:
     change.path.parent.mkdir(parents=True, exist_ok=True)
     if change.backup is not None:
         _write(backup_of(change.path), change.backup, _mode(change.path))
@@ -181,7 +181,7 @@ def _replace(path: Path, text: str | None) -> None:
 
 
 def _mode(path: Path) -> int:
-    """Who may read a file; one that we make is for its owner."""
+    """The mode of a file; that of a new one is for its owner only."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from tomlkit.toml_document import TOMLDocument
 from upcall.setup.errors import MalformedError
 
 MAY_BE_TABLES = ("env",)
-"""What can be a table inside ours; any other was added later."""
+"""Keys of ours that can be a table; any other table was added later."""
 
 
 @dataclass(frozen=True, slots=True)

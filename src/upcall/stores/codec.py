@@ -35,16 +35,16 @@ from upcall.domain.thread.thread import ITEM
 from upcall.stores.damage import DAMAGE
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
-"""What `decode` reads, in its order."""
+"""The columns that `decode` reads, in its order."""
 
 STATE = 2
-"""Where among them the state is."""
+"""The position of the state among them."""
 
 ITEM_FIELDS = ("id", "thread", "role", "by", "content", "metadata")
-"""What every item of a thread has."""
+"""The fields of every item of a thread."""
 
 QUEUED = "queued"
-"""What the column says of an open inquiry that waits for its turn."""
+"""The value of the column for an open inquiry that waits for its turn."""
 
 Json = dict[str, Any]
 
@@ -78,7 +78,7 @@ def refuse_broken_text(inquiry: Inquiry) -> None:
 
 
 def body(inquiry: Inquiry) -> str:
-    """What was asked, as far as it has no column of its own."""
+    """The body: everything that was asked and has no column of its own."""
     origin = inquiry.origin
     made: Json = {
         "questions": [_question_out(question) for question in inquiry.questions],
@@ -189,7 +189,7 @@ def data_in(text: str, what: str) -> Json:
 
 
 def event_data(seq: int, kind: str, text: str) -> Json:
-    """What the log keeps about an event.
+    """The data of an event of the log.
 
     Raises:
         DamagedRow: if it is nothing of that kind.

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from upcall.domain.errors import DamagedRow
 
 MOST_TOLD = 10_000
-"""Rows that are remembered as told of."""
+"""Rows that are remembered as logged."""
 
 T = TypeVar("T")
 
@@ -16,22 +16,22 @@ _told: set[str] = set()
 
 
 DAMAGE = (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError)
-"""What reading a damaged row raises."""
+"""The exceptions of reading a damaged row."""
 
 
 def readable(rows: Iterable[Sequence[Any]], read: Callable[[Sequence[Any]], T]) -> list[T]:
-    """What the rows hold that can be read."""
+    """The values of the rows that can be read."""
     found: list[T] = []
     for row in rows:
         try:
             found.append(read(row))
         except DamagedRow as problem:
-            tell(problem)
+            log_once(problem)
     return found
 
 
-def tell(problem: DamagedRow) -> None:
-    """Name a row that is left out."""
+def log_once(problem: DamagedRow) -> None:
+    """Log a row that is left out, once."""
     if problem.message not in _told and len(_told) < MOST_TOLD:
         _told.add(problem.message)
         log.error("%s; it is left out", problem.message)

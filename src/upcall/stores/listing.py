@@ -22,12 +22,12 @@ class Listing(NamedTuple):
 
     @property
     def where(self) -> str:
-        """All conditions as one."""
+        """The conditions, joined by AND."""
         return " AND ".join(self.wheres) or "TRUE"
 
 
 def listing(query: Query) -> Listing:
-    """What answers a query.
+    """The conditions and the order of a query.
 
     Raises:
         InvalidRequest: if the state, the limit or the cursor is not one.
@@ -98,7 +98,7 @@ def order(query: Query) -> str:
 
 
 def cursor(query: Query, number: int, closed_at: float | None) -> str:
-    """Where the page after the inquiry with this number begins."""
+    """The cursor of the page after the inquiry with this number."""
     name = order(query)
     return f"{name}-{number}" if name != "closed" else f"{name}-{number}-{closed_at!r}"
 

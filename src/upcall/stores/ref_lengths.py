@@ -19,9 +19,9 @@ class RefLengths:
         return self._length
 
     def grow(self) -> None:
-        """Take note that there was no room."""
+        """Note that a length was full."""
         self._length = min(self._length + 1, refs.LONGEST)
 
     def used(self, ref: str) -> None:
-        """Take note of a ref that was free."""
+        """Note a ref that was free."""
         self._length = len(ref)

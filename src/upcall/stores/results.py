@@ -1,4 +1,4 @@
-"""What the members of a group of writes are told once the group is committed."""
+"""The results of a group of writes, released to the callers after its commit."""
 
 import asyncio
 from collections.abc import Iterable

@@ -84,7 +84,7 @@ class Tail:
         return None if event is None else event.subject
 
     def forget(self, names: Iterable[str]) -> None:
-        """Have these inquiries at hand no more: they are gone."""
+        """Drop these inquiries: they are deleted."""
         for name in names:
             self._subjects.pop(name, None)
 

@@ -89,6 +89,6 @@ class StdioAgent:
 
 
 def text_of(result: Json) -> str:
-    """What a model would read of a tool's result."""
+    """The text of a tool's result, as a model reads it."""
     blocks = cast("list[Json]", result["content"])
     return "\n".join(str(block.get("text", "")) for block in blocks)

@@ -63,7 +63,7 @@ WORDS = (
 )
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh", "cmd", "cmd.exe", "powershell", "pwsh"}
 ARGUMENT_BYTES = 128 * 1024 - 1
-"""What Linux takes as one argument."""
+"""The longest argument on Linux."""
 
 HOSTILE = (
     "",
@@ -105,7 +105,7 @@ def told(command: Command) -> str:
 
 
 def handed(command: Command) -> Iterable[str]:
-    """What it is given beside its arguments and its input."""
+    """Everything that a program gets beside its arguments and its input."""
     yield from command.environment.values()
     yield from command.files.values()
 
@@ -117,17 +117,17 @@ def says(command: Command, words: str) -> bool:
 
 
 def read(reader: Reader, lines: Iterable[str]) -> list[Noticed]:
-    """All that is noticed in these lines."""
+    """Everything that a reader notices in these lines."""
     return [noticed for line in lines for noticed in reader.notice(line)]
 
 
 class AgentHarness:
-    """How the contract gets at the adapter under test."""
+    """Describes the adapter under test."""
 
     speaks_mcp: ClassVar[bool] = True
     """Whether it is given our door as an MCP server; otherwise in its environment alone."""
     freedoms: ClassVar[tuple[str, ...]] = ()
-    """What an autonomous start has and one under approval must not: flags, or values in its settings."""
+    """Flags, or values in its settings, that only an autonomous start may have."""
     writes: ClassVar[tuple[str, ...]] = ()
     """Files that it may write into the working directory."""
     deferral: ClassVar[bool] = False
@@ -136,12 +136,12 @@ class AgentHarness:
     """Whether a person can take a session over in a terminal."""
     good_version: ClassVar[str] = "1.0.0"
     bad_version: ClassVar[str | None] = None
-    """What an unfit program prints for `--version`; None where each will do."""
+    """The output of `--version` of an unfit program; None where each version is fit."""
     sample: ClassVar[tuple[str, ...]] = ()
     session: ClassVar[str] = ""
     """The session's id in the sample."""
     answer: ClassVar[str] = "The user answered: Redis"
-    """What is in a tool's result in the sample."""
+    """A part of a tool's result in the sample."""
     failing: ClassVar[tuple[str, ...]] = ()
     """Lines of a process that failed."""
     tells: ClassVar[tuple[type[Noticed], ...]] = (

@@ -1,4 +1,4 @@
-"""A broker with one channel at work, and the other side of the wire: what tests of a channel stand on."""
+"""The fixture of channel tests: a broker with one channel, and the vendor's side of the wire."""
 
 import asyncio
 import socket
@@ -13,9 +13,9 @@ from starlette.applications import Starlette
 
 from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin
@@ -98,7 +98,7 @@ class DirectVendor(Vendor, Protocol):
     """A vendor where people write to the app alone, and what they write answers what it has asked them there."""
 
     direct: str
-    """Where the known person is written to alone, as it stands in a route."""
+    """The address of a direct message to the known person, as in a route."""
 
 
 @runtime_checkable
@@ -130,7 +130,7 @@ class House:
         return settled
 
     async def answers(self, inquiry: Inquiry) -> list[list[str]]:
-        """What was answered in the end, and by whom it must have been."""
+        """The final answers, by the person who has to have given them."""
         state = (await self.settled(inquiry)).state
         assert isinstance(state, Answered)
         assert (state.closing.by, state.closing.via) == ("ana", NAME)
@@ -147,7 +147,7 @@ async def a_house(
     routing = Routing(routes=(Route(places=(place,)),), channels=(NAME,))
     broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
     people = People(store, broker.now)
-    post = Post(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
+    post = ConfiguredChannel(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
     dispatch = Dispatch(broker, people, [post], routing)
     async with AsyncExitStack() as leaving:
         leaving.push_async_callback(store.close)

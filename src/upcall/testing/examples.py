@@ -22,7 +22,7 @@ class Clock:
         self.now = now
 
     def __call__(self) -> float:
-        """What time it is."""
+        """The current time."""
         return self.now
 
 
@@ -60,7 +60,7 @@ def a_closing(**changes: Any) -> Closing:
 
 
 def an_answer(*labels: str) -> Answer:
-    """What was chosen in the one question there is."""
+    """An answer with the choice for the only question."""
     return Answer(values=(labels or ("Blue",),), text=", ".join(labels or ("Blue",)))
 
 

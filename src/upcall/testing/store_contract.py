@@ -42,7 +42,7 @@ from upcall.testing.store_threads import ThreadContract
 
 
 class AddingContract(StoreHarness):
-    """How inquiries come into a store, and under which names."""
+    """Adding inquiries, and their names."""
 
     async def test_a_new_inquiry_is_kept_under_a_ref(self, store: Store) -> None:
         """Its ref and its id both name it."""
@@ -97,7 +97,7 @@ class AddingContract(StoreHarness):
         assert [(await store.add(inquiry)).created for inquiry in asked] == [True] * 6
 
     async def test_agents_that_use_the_same_names_each_rejoin_their_own(self, store: Store) -> None:
-        """What one was told is never another's."""
+        """An agent never gets the inquiry of another."""
         mine = await store.add(an_inquiry(request_key="1"))
         theirs = await store.add(an_inquiry(request_key="1", agent="another"))
         assert (await store.add(an_inquiry(request_key="1"))).inquiry == mine.inquiry
@@ -171,7 +171,7 @@ class AddingContract(StoreHarness):
 
 
 class DecidingContract(StoreHarness):
-    """How inquiries change."""
+    """Changing inquiries."""
 
     async def test_a_step_is_applied_and_returned(self, store: Store) -> None:
         """By id or by ref."""
@@ -238,7 +238,7 @@ class DecidingContract(StoreHarness):
 
 
 class KeepingContract(StoreHarness):
-    """What lasts."""
+    """Durability."""
 
     async def test_what_is_old_is_pruned_and_nothing_else(self, tmp_path: Path, clock: Clock) -> None:
         """Open inquiries stay however old, no gap is left within the log, and no number is given again."""
@@ -328,7 +328,7 @@ class KeepingContract(StoreHarness):
 
 
 class BackupContract(StoreHarness):
-    """What a copy is worth, for stores that make one themselves."""
+    """Backups, for stores that make them."""
 
     def restore(self, backup: Path, folder: Path) -> None:
         """Make an empty folder one in which `open_store` finds what was backed up."""

@@ -19,7 +19,7 @@ class DecisionFailed(Exception):
 
 
 def refusing(_: Inquiry) -> Change | None:
-    """A decision that is none."""
+    """A decision that raises."""
     raise DecisionFailed
 
 
@@ -66,13 +66,13 @@ class StoreHarness:
 
 
 def contents(folder: Path) -> set[Path]:
-    """What is in a folder and in those below."""
+    """The files of a folder and its subfolders."""
     return set(folder.rglob("*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """All that can be read from a store."""
+    """Everything that can be read from a store."""
 
     inquiries: tuple[Inquiry, ...]
     open: tuple[Inquiry, ...]

@@ -45,7 +45,7 @@ def with_effects(decide: Decide, effects: Effects) -> Decide:
 
 
 async def put(store: Store, *jobs: Job) -> None:
-    """Have jobs to do."""
+    """Add jobs."""
     await store.revise("run", "jobs", writing(Effects(jobs=jobs)))
 
 
@@ -56,7 +56,7 @@ async def claimed(store: Store, now: float = NOW, **changes: Any) -> list[Job]:
 
 
 class RecordsContract(StoreHarness):
-    """What is kept beside inquiries."""
+    """Records beside the inquiries."""
 
     async def test_what_channels_keep_of_an_inquiry_is_pruned_with_it(self, store: Store) -> None:
         """And nothing of another one, and nothing else that happens to be called the same."""

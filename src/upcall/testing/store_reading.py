@@ -15,7 +15,7 @@ from upcall.testing.store_harness import DecisionFailed, StoreHarness, everythin
 
 
 class ListingContract(StoreHarness):
-    """What is found, in which order, page by page."""
+    """Lists: which inquiries, in which order, page by page."""
 
     async def test_open_inquiries_come_oldest_first(self, store: Store) -> None:
         """Without those that are closed, snoozed ones included."""
@@ -145,7 +145,7 @@ class ListingContract(StoreHarness):
 
 
 class LogContract(StoreHarness):
-    """What is told, to whom, and when."""
+    """The log: which events, for which readers, and when."""
 
     async def test_every_write_has_its_event(self, store: Store) -> None:
         """Numbered from 1, with what the rule said."""

@@ -13,7 +13,7 @@ from upcall.testing.store_harness import StoreHarness, names
 
 
 async def found(store: Store, text: str, state: str | None = None) -> list[str]:
-    """What a search finds."""
+    """The ids that a search finds."""
     return await names(store, Query(text=text, state=state, limit=2))
 
 

@@ -19,7 +19,7 @@ def said(thread: str, name: str) -> Happening:
 
 
 class ThreadContract(StoreHarness):
-    """What is said in a thread, in its order, and who is not asked yet."""
+    """The items of a thread, in their order, and queued inquiries."""
 
     async def test_the_items_of_a_thread_come_in_the_order_of_the_log(self, store: Store) -> None:
         """Page by page, from the beginning or from the end, without the other events of the log."""
@@ -37,7 +37,7 @@ class ThreadContract(StoreHarness):
         assert list(await store.events(0, limit=1)) == [items[0]]
 
     async def test_an_item_is_written_with_its_step_or_not_at_all(self, store: Store) -> None:
-        """As everything that follows from a step."""
+        """Like every effect of a step."""
         asked = (await store.add(an_inquiry(), effects=Effects(happenings=(said("one", "asked"),)))).inquiry
         step = Effects(happenings=(said("one", "done"),))
         await store.update(asked.id, lambda it: _with(answering()(it), step))

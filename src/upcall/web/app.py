@@ -16,26 +16,27 @@ from upcall.dispatch.subscriptions import Subscriptions
 from upcall.http.errors import NotFound
 from upcall.http.guard import Guard
 from upcall.ports.runs import Runs
-from upcall.web.api.agent_questions import AgentQuestions
+from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
-from upcall.web.api.daemon import Service
+from upcall.web.api.daemon import DaemonHandlers
 from upcall.web.api.documents import Documents
 from upcall.web.api.endpoint import resources
-from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
-from upcall.web.api.rules import Rules
+from upcall.web.api.rules import RuleHandlers
 from upcall.web.api.runs import RunHandlers
-from upcall.web.api.sign_in_links import SignInLinks
-from upcall.web.api.stream import Live
+from upcall.web.api.sign_in_links import SignInLinkHandlers
+from upcall.web.api.stream import EventHandlers
 from upcall.web.api.threads import ThreadHandlers
-from upcall.web.api.tokens import Tokens
+from upcall.web.api.tokens import TokenHandlers
+from upcall.web.backend import Backend
 from upcall.web.callbacks import callback_routes
 from upcall.web.pages.routes import page_routes
 from upcall.web.settings import WebSettings
 
-__all__ = ["WebSettings", "api_routes", "create_app"]
+__all__ = ["Backend", "WebSettings", "api_routes", "create_app"]
 
 
 def create_app(
@@ -54,11 +55,20 @@ def create_app(
 
     Waiting requests and streams end when the broker closes, so close it before the server is asked to stop.
     """
+    backend = Backend(
+        broker=broker,
+        access=access,
+        runs=runs,
+        settings=settings,
+        links=links,
+        dispatch=dispatch,
+        pushed=pushed,
+    )
     routes = [
-        *api_routes(broker, access, runs, settings, links, dispatch),
+        *api_routes(backend),
         *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
         *extra_routes,
-        *page_routes(broker, access, runs, settings, links, dispatch, pushed),
+        *page_routes(backend),
     ]
     router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
     return Guard(
@@ -69,35 +79,30 @@ def create_app(
     )
 
 
-def api_routes(
-    broker: Broker,
-    access: Access,
-    runs: Runs,
-    settings: WebSettings,
-    links: AnswerLinks,
-    dispatch: Dispatch | None = None,
-) -> list[BaseRoute]:
+def api_routes(backend: Backend) -> list[BaseRoute]:
     """The routes of the API: the table, with the handlers of this installation."""
+    broker, access, runs, settings = backend.broker, backend.access, backend.runs, backend.settings
+    dispatch = backend.dispatch
     documents = Documents(
         runs.resume_state,
         dispatch.deliveries if dispatch is not None and dispatch.names else None,
         runs.recipient,
     )
     threads = Threads(broker)
-    live = Live(broker, access, settings, documents)
+    live = EventHandlers(broker, access, settings, documents)
     handlers = (
-        Inquiries(broker, documents, threads),
+        InquiryHandlers(broker, documents, threads),
         live,
-        AgentQuestions(broker, live, documents),
-        AnswerLinkHandlers(broker, links, settings),
+        AgentQuestionHandlers(broker, live, documents),
+        AnswerLinkHandlers(broker, backend.links, settings),
         RunHandlers(runs, broker, access),
         ThreadHandlers(broker, access, threads, documents),
         PeopleHandlers(broker, dispatch),
         ChannelHandlers(dispatch),
-        Rules(broker),
-        Tokens(access),
-        SignInLinks(access, settings),
-        Service(broker, settings, openapi(settings.version, broker.policy.limits)),
+        RuleHandlers(broker),
+        TokenHandlers(access),
+        SignInLinkHandlers(access, settings),
+        DaemonHandlers(broker, settings, openapi(settings.version, broker.policy.limits)),
     )
     return resources(chain.from_iterable(TABLE.values()), access, handlers)
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from enum import StrEnum
+from typing import TypeVar, cast
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry.wording import duration
@@ -13,6 +14,7 @@ NAME_LENGTH = 200
 VIA = re.compile(r"[a-z][a-z0-9_.-]{0,39}")
 
 Fields = Mapping[str, object]
+E = TypeVar("E", bound=StrEnum)
 
 
 def text(fields: Fields, name: str, *, most: int = NAME_LENGTH) -> str | None:
@@ -33,6 +35,15 @@ def required_text(fields: Fields, name: str, *, most: int = NAME_LENGTH, example
     if value is None:
         raise InvalidRequest(f"{name}: missing", hint=f"for example {example}")
     return value
+
+
+def choice(values: type[E], sent: str, name: str, *, hint: str | None = None) -> E:
+    """One of the values of an enumeration."""
+    try:
+        return values(sent)
+    except ValueError:
+        known = ", ".join(value.value for value in values)
+        raise InvalidRequest(f"{name}: one of {known}, got {sent[:40]!r}", hint=hint) from None
 
 
 def flag(fields: Fields, name: str) -> bool:

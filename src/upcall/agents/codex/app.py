@@ -82,8 +82,8 @@ class AppDriver:
     async def _converse(self, desk: Desk, notice: Callable[[Noticed], None]) -> bool:
         """Talk over one connection; whether the work is done."""
         # Only here is a WebSocket needed, and not every daemon has a Codex to talk to.
-        from upcall.agents.codex.conversation import Conversation  # noqa: PLC0415 - as said above
-        from upcall.agents.codex.link import LinkLost, connected  # noqa: PLC0415 - as said above
+        from upcall.agents.codex.conversation import Conversation  # noqa: PLC0415 - see above
+        from upcall.agents.codex.link import LinkLost, connected  # noqa: PLC0415 - see above
 
         done = False
         try:

@@ -58,7 +58,7 @@ def _test(args: Namespace) -> int:
 
 
 def _delivered(client: Client, inquiry: str, within: float) -> dict[str, Any] | None:
-    """What became of a question in its place, as soon as it is shown or refused, or after a while as it stands."""
+    """Wait until a question is shown or refused in its place, or until a timeout; return its last delivery."""
     end, after = time.monotonic() + within, client.latest_event()
     while True:
         shown = client.get(f"/v1/inquiries/{inquiry}")["delivery"]

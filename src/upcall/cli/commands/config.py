@@ -4,6 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from upcall.cli.command import Command, print_json
+from upcall.cli.failures import line
 from upcall.home.files import default_home
 
 
@@ -18,11 +19,13 @@ def _config(args: Namespace) -> int:
     except InvalidSetting as error:
         problems = error.message.splitlines()
         if args.json:
-            told = [dict(zip(("key", "problem"), line.split(": ", 1), strict=False)) for line in problems]
+            told = [
+                dict(zip(("key", "problem"), problem.split(": ", 1), strict=False)) for problem in problems
+            ]
             print_json({"problems": told, "next": error.hint})
             return 1
-        for line in problems:
-            print(f"upcall: {line}. Next: {error.hint}", file=sys.stderr)
+        for problem in problems:
+            print(line(problem, error.hint), file=sys.stderr)
         return 1
     if args.json:
         print_json(presentable(settings))

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from upcall.cli.command import Command, print_json, seconds, takes_json
-from upcall.cli.doctor.checks import FAILED, Check, Subject, document, lines
+from upcall.cli.doctor.checks import FAILED, Check, CheckedSubject, document, lines
 from upcall.cli.render.terminal import paint, width
 from upcall.config.settings import Config
 from upcall.home.files import Home, default_home
@@ -23,7 +23,7 @@ def _doctor(args: Namespace) -> int:
         if name not in CLIENTS:
             raise UnknownProgram(name, CLIENTS)
     home = default_home()
-    subjects = [Subject(f"Upcall, {home.path}", list(doctor_home.look(home)))]
+    subjects = [CheckedSubject(f"Upcall, {home.path}", list(doctor_home.look(home)))]
     config = _config(home)
     subjects += [_agent(name, home, config, args) for name in args.agents or CLIENTS]
     if args.json:
@@ -43,13 +43,13 @@ def _config(home: Home) -> Config:
         return Config()  # a check has reported what is wrong
 
 
-def _agent(name: str, home: Home, config: Config, args: Namespace) -> Subject:
+def _agent(name: str, home: Home, config: Config, args: Namespace) -> CheckedSubject:
     from upcall.cli.doctor import agents as doctor_agents
     from upcall.setup.clients import UserFolders
 
     place = UserFolders(home=Path.home(), environment=os.environ)
     wanted = name in args.agents
-    subject = Subject(name, list(doctor_agents.look(name, place, home, config, wanted=wanted)))
+    subject = CheckedSubject(name, list(doctor_agents.look(name, place, home, config, wanted=wanted)))
     found = {check.name: check.state for check in subject.checks}
     # Without names, only agents that are installed and set up get the test question.
     if args.ask and subject.is_well and (wanted or "patience" in found):

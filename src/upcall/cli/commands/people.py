@@ -1,4 +1,4 @@
-"""`upcall people`: who may answer in channels."""
+"""`upcall people`: people who may answer in channels."""
 
 import sys
 import time

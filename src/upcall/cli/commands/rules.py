@@ -69,7 +69,7 @@ def _revoke(args: Namespace) -> int:
 
 
 def _sentence(rule: Rule) -> str:
-    """What a rule allows, in a line."""
+    """The actions that a rule allows, in one line."""
     who = one_line(rule["agent"] or "any agent")
     tool = one_line(rule["tool"] or "any tool")
     place = f" in {one_line(rule['directory'])}" if rule["directory"] else ""

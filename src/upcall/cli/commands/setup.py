@@ -12,7 +12,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed
 from upcall.cli.render.terminal import is_terminal, paint
 from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
-from upcall.setup.plan import FileChange, additions, apply, backup_of, removals
+from upcall.setup.plan import PlannedChange, additions, apply, backup_of, removals
 
 
 def _setup(args: Namespace) -> int:
@@ -72,7 +72,7 @@ def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool)
     return 1 if found else 0
 
 
-def _show(changes: Sequence[FileChange]) -> None:
+def _show(changes: Sequence[PlannedChange]) -> None:
     colours = paint()
     for change in changes:
         for line in change.diff():
@@ -95,7 +95,7 @@ def _agrees() -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _tell(changes: Sequence[FileChange]) -> None:
+def _tell(changes: Sequence[PlannedChange]) -> None:
     for change in changes:
         if change.after is None:
             print(f"Removed {change.path}, which had nothing else in it.")

@@ -22,7 +22,7 @@ class Check(NamedTuple):
     next: str = ""
 
 
-class Subject(NamedTuple):
+class CheckedSubject(NamedTuple):
     """What was checked: the installation or an agent."""
 
     name: str
@@ -34,13 +34,13 @@ class Subject(NamedTuple):
         return all(check.state != FAILED for check in self.checks)
 
 
-def document(subjects: Iterable[Subject]) -> dict[str, object]:
+def document(subjects: Iterable[CheckedSubject]) -> dict[str, object]:
     """All results as JSON."""
     told = [{"about": subject.name, **check._asdict()} for subject in subjects for check in subject.checks]
     return {"ok": all(each["state"] != FAILED for each in told), "checks": told}
 
 
-def lines(subjects: Iterable[Subject], paint: Paint, width: int | None) -> Iterator[str]:
+def lines(subjects: Iterable[CheckedSubject], paint: Paint, width: int | None) -> Iterator[str]:
     """All results as lines; without a width, each is one line."""
     signs = {OK: paint.good("ok    "), NOTE: paint.dim("note  "), FAILED: paint.bad("FAILED")}
     for subject in subjects:

@@ -28,7 +28,7 @@ REMEMBERED = {
     "tool": "Approve is remembered for this tool.",
     "directory": "Approve is remembered for this tool in this directory.",
 }
-"""What is said of each rule that an approval can be remembered as."""
+"""A sentence for each kind of rule that an approval can be remembered as."""
 
 HERE = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 
@@ -193,5 +193,5 @@ def _fitting(line: str, columns: int) -> int:
 
 
 def outcome(reply: dict[str, object], inquiry: Inquiry, done: str, now: float) -> str:
-    """What became of an answer, in one line."""
+    """The result of an answer in one line."""
     return done if reply["accepted"] else f"#{inquiry['ref']} {resolution(inquiry, now)}."

@@ -26,7 +26,7 @@ Inquiry = dict[str, Any]
 
 APPROVE = "Approve"
 CALM_SECONDS = 0.8
-"""How long no key opens or rejects a question after the list has changed by the doing of others."""
+"""Seconds without effect of the keys that open or reject, after a change of the list that the person did not make."""
 
 NOWHERE = -1
 """Where the cursor of an approval begins: on neither choice."""
@@ -150,7 +150,7 @@ class Choosing:
         return None
 
     def values(self) -> list[str]:
-        """What Enter would answer."""
+        """The answer that Enter would send."""
         own = [self.typed.strip()] if self.typed.strip() else []
         if self.multi:
             return [self.options[number]["label"] for number in sorted(self.chosen)] + own

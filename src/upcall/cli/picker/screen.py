@@ -25,7 +25,7 @@ from upcall.domain.errors import UpcallError
 POLL_SECONDS = 30.0
 PAUSE = 1.0
 AGES_SECONDS = 30.0
-"""How often the screen is drawn anew for the sake of the ages on it."""
+"""Seconds after which the screen is drawn again, since it shows ages."""
 
 ENTER_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?2004h"
 LEAVE_SCREEN = "\x1b[?2004l\x1b[?25h\x1b[?1049l"

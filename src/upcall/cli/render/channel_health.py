@@ -13,7 +13,7 @@ CANNOT = {"sending": "cannot send", "listening": "cannot be heard"}
 
 
 class Down(NamedTuple):
-    """A channel, and what does not work about it."""
+    """A channel and its failures."""
 
     name: str
     faults: list[Fault]
@@ -31,7 +31,7 @@ def channels_down(client: Client) -> list[Down]:
 
 
 def fault_lines(down: Down, now: float, paint: Paint, margin: str = "  ") -> list[str]:
-    """What does not work about a channel."""
+    """The failures of a channel, each with its next step."""
     lines: list[str] = []
     for fault in down.faults:
         told = f"{CANNOT[fault['side']]} for {since(fault['since'], now)} (since {fault['since']}): "

@@ -32,7 +32,7 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
 
 
 def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
-    """How an approval can be remembered, where it can."""
+    """The command that approves and remembers a rule, where rules are possible."""
     ways: list[str] = (inquiry["action"] or {}).get("remember", [])
     if not ways or inquiry["secret"]:
         return []
@@ -179,12 +179,12 @@ def _on_its_way(inquiry: Inquiry) -> str:
 
 
 def _exactly(text: str) -> list[str]:
-    """Not a blank more or less than will be acted upon: the terminal breaks long lines."""
+    """The exact text; the terminal breaks long lines."""
     return [f"  {line}" for line in escaped(text).split("\n")]
 
 
 def _wrapped(text: str, indent: str, room: int) -> list[str]:
-    """The text in the room there is: long lines go on in the next, nothing is left out."""
+    """The text wrapped to the width, complete."""
     lines: list[str] = []
     for line in text.split("\n"):
         lead = indent + line[: len(line) - len(line.lstrip())]

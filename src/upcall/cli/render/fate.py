@@ -1,4 +1,4 @@
-"""Where an answer goes, in words."""
+"""What happens to an answer, as a sentence."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from upcall.domain.text.display import one_line
 
 
 def fate(reply: dict[str, Any]) -> str:
-    """What happens to an answer that was given just now."""
+    """The next step of an answer that was just given."""
     # An older daemon does not say.
     told = reply.get("told") or {"to": "call"}
     inquiry, run, command = reply["inquiry"], told.get("run"), told.get("command")

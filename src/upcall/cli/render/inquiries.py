@@ -10,7 +10,7 @@ Inquiry = dict[str, Any]
 HIDDEN = "(hidden)"
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_(")
 _HARMLESS = _LETTERS | frozenset(" .,:;/@%+=)&-")
-"""What means nothing to a shell between double quotation marks."""
+"""Characters without a meaning to a shell between double quotation marks."""
 
 
 def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
@@ -25,7 +25,7 @@ def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
 
 
 def name_of(inquiry: Inquiry, open_by_run: Counter[int]) -> str:
-    """What a person calls an open question: its run's number where that says which one, else its ref."""
+    """The name of an open question: the number of its run where that is unambiguous, else its ref."""
     alone = inquiry["run"] is not None and open_by_run[inquiry["run"]] == 1
     return str(inquiry["run"] if alone else inquiry["ref"])
 
@@ -39,7 +39,7 @@ def given(inquiry: Inquiry) -> str:
 
 
 def votes(inquiry: Inquiry) -> str:
-    """How many have approved, where it takes several; empty otherwise."""
+    """How many people have approved, where it takes several; empty otherwise."""
     approvals = inquiry["approvals"]
     return f"{len(approvals['given'])} of {approvals['needed']} approvals" if approvals else ""
 
@@ -82,7 +82,7 @@ def resolution(inquiry: Inquiry, now: float) -> str:
 
 
 def asker(inquiry: Inquiry) -> str:
-    """Who asks, as a person knows it; an older daemon tells only the name of the token."""
+    """The name of the asker; an older daemon has only that of its token."""
     return str(inquiry.get("asker") or inquiry["agent"])
 
 

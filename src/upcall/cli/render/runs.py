@@ -64,7 +64,7 @@ def run_facts(run: Run, now: float, paint: Paint) -> list[str]:
 
 
 def next_steps(run: Run, paint: Paint) -> str:
-    """What can be done with a run that asks nothing."""
+    """The next step for a run without an open question."""
     number = run["number"]
     if waits_for_api(run):
         return f"  Try it now with: {paint.name(f'upcall retry {number}')}"

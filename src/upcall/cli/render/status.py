@@ -1,4 +1,4 @@
-"""What `upcall status` prints: what waits, what works and what was settled today."""
+"""The lines of `upcall status`: open questions, runs, and what was settled today."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ SOON = 3600.0
 
 
 class Status(NamedTuple):
-    """What waits, what works, and what was settled today: questions and runs. `runs` has those that are asking."""
+    """Open questions, runs, and what was settled today. `runs` has the runs with an open question, by number."""
 
     waiting: list[Inquiry]
     running: list[Run]
@@ -25,7 +25,7 @@ class Status(NamedTuple):
 def status_lines(
     status: Status, now: float, paint: Paint, width: int | None, drawing: RunDrawing
 ) -> list[str]:
-    """What waits, then what works, then what was settled."""
+    """Open questions, then runs, then what was settled today."""
     lines: list[str] = []
     if status.waiting:
         lines.append(paint.bold("WAITING FOR INPUT:"))

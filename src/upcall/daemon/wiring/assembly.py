@@ -14,7 +14,7 @@ from upcall.broker.broker import Broker
 from upcall.broker.retention import Retention
 from upcall.config.settings import Config
 from upcall.daemon.wiring.broker import days_kept, new_broker
-from upcall.daemon.wiring.channels import channel_routing, channels_at_work, follow_up, subscriptions
+from upcall.daemon.wiring.channels import channel_routing, follow_up, running_channels, subscriptions
 from upcall.daemon.wiring.credentials import loaded_access, owner_name
 from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_server
 from upcall.daemon.wiring.notifications import notification_places
@@ -100,8 +100,8 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             await retention.start()
             leaving.push_async_callback(retention.close)
         links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
-        at_work = channels_at_work(broker, config, url, routing, links, pushed, home, shared=shared)
-        dispatch = await leaving.enter_async_context(at_work)
+        channels = running_channels(broker, config, url, routing, links, pushed, home, shared=shared)
+        dispatch = await leaving.enter_async_context(channels)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         mcp = mcp_door(tools, access, config)
         app = create_app(

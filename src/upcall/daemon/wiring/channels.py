@@ -12,10 +12,10 @@ from upcall.config.channels import QUIET, ChannelSettings, PushSettings, RouteSe
 from upcall.config.settings import Config
 from upcall.daemon.wiring.notifications import notification_posts
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.listening import LEASE
 from upcall.dispatch.people import People
-from upcall.dispatch.post import Post
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.notification import Notifications
 from upcall.domain.channel.routing import Place, Quiet, Route, Routing
@@ -72,7 +72,7 @@ def posts(
     signed_path: SignedPath = unsigned,
     stamps: Stamps | None = None,
     pushed: Subscriptions | None = None,
-) -> list[Post]:
+) -> list[ConfiguredChannel]:
     """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
 
     Raises:
@@ -80,7 +80,7 @@ def posts(
     """
     base = config.public_url.rstrip("/") or url
 
-    def post(name: str, settings: ChannelSettings) -> Post:
+    def post(name: str, settings: ChannelSettings) -> ConfiguredChannel:
         channel = _channel(name, settings, f"{base}/channels/{name}", stamps, pushed)
 
         async def link(inquiry: Inquiry, address: str) -> str:
@@ -88,7 +88,7 @@ def posts(
             signed = await signed_path(inquiry, name, address) if by_link else None
             return f"{base}{signed or f'/i/{inquiry.id}'}"
 
-        return Post(name=name, channel=channel, words=sentences(settings.language), link=link)
+        return ConfiguredChannel(name=name, channel=channel, words=sentences(settings.language), link=link)
 
     return [post(name, settings) for name, settings in config.channels.items()]
 
@@ -100,7 +100,7 @@ def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions
 
 
 @asynccontextmanager
-async def channels_at_work(
+async def running_channels(
     broker: Broker,
     config: Config,
     url: str,

@@ -9,7 +9,7 @@ from upcall.config.settings import Config
 from upcall.daemon.wiring.runs import runner_name
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files.door import FileDoor
-from upcall.doors.mcp.late import LateDoor
+from upcall.doors.mcp.lazy import LazyDoor
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.native import DeskFor
 from upcall.doors.pipe.server import PipeServer
@@ -37,9 +37,9 @@ def pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
     return PipeServer(tools, access, gate=gate, waits=config.caps.waits)
 
 
-def mcp_door(tools: Tools, access: Access, config: Config) -> LateDoor:
+def mcp_door(tools: Tools, access: Access, config: Config) -> LazyDoor:
     """MCP over HTTP."""
-    return LateDoor(
+    return LazyDoor(
         tools,
         access,
         replica=config.replica,

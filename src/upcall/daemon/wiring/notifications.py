@@ -18,7 +18,7 @@ from upcall.config.settings import Config
 from upcall.daemon.wiring.credentials import owner_name
 from upcall.daemon.wiring.runs import runner_name
 from upcall.dispatch.answer_links import AnswerLinks
-from upcall.dispatch.post import Post
+from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.domain.channel.notification import PREFIX, Notifications
 from upcall.domain.channel.routing import Place
 from upcall.domain.errors import UnknownPerson
@@ -31,7 +31,9 @@ def notification_places(config: Config, home: Home) -> Notifications:
     return Notifications(places=tuple(_place(name) for name in _notifiers(config, home)))
 
 
-def notification_posts(config: Config, url: str, links: AnswerLinks, home: Home) -> dict[Place, Post]:
+def notification_posts(
+    config: Config, url: str, links: AnswerLinks, home: Home
+) -> dict[Place, ConfiguredChannel]:
     """The channels of these places, ready for use. What they show leads to an answer link of the owner's."""
     settings, base = config.notifications, config.public_url.rstrip("/") or url
 
@@ -43,7 +45,7 @@ def notification_posts(config: Config, url: str, links: AnswerLinks, home: Home)
             return f"{base}/i/{inquiry.id}"
 
     return {
-        _place(name): Post(
+        _place(name): ConfiguredChannel(
             name=name,
             channel=Notification(notify, title=settings.title, language=settings.language),
             words=sentences(settings.language),

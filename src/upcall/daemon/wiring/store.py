@@ -1,4 +1,4 @@
-"""The store that the settings name: where it is, and opened."""
+"""Opens the store of the settings."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ def is_postgres(address: str) -> bool:
 
 
 def database_path(home: Home, config: Config) -> Path:
-    """Where the database is; a name that is not absolute counts from the home.
+    """The path of the database; a relative name counts from the home.
 
     Raises:
         InvalidSetting: if the address is of a kind that this version does not speak.
@@ -43,7 +43,7 @@ def database_path(home: Home, config: Config) -> Path:
 
 
 async def open_store(home: Home, config: Config) -> Store:
-    """The store that the settings name, ready for use.
+    """Open the store of the settings.
 
     Raises:
         InvalidSetting: if they name none, or something that it cannot do.
@@ -54,7 +54,7 @@ async def open_store(home: Home, config: Config) -> Store:
         refuse_lost(path, home.known_databases_file)
         store = await SqliteStore.open(path)
         remember(path, home.known_databases_file)
-        # We have the home's lock, so a daemon that had jobs under a lease is gone.
+        # This daemon has the home's lock, so the holder of any lease is gone.
         await store.end_leases()
         return store
     try:

@@ -6,7 +6,7 @@ from typing import cast
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.text.forms import kind_of
 from upcall.doors.files import exchange as at
-from upcall.doors.files.exchange import Fields, Refused
+from upcall.doors.files.exchange import Fields, InvalidFile
 from upcall.doors.mcp.definitions import ASK, NOTIFY, WAIT
 from upcall.doors.mcp.tools import ToolResult
 
@@ -24,12 +24,14 @@ def check_task(task: Mapping[str, object], request: str) -> None:
     """Refuse what is no task for the request that its file is named for.
 
     Raises:
-        Refused: with the reason.
+        InvalidFile: with the reason.
     """
     if task.get("type") not in at.TYPES:
-        raise Refused(f"type: one of {', '.join(at.TYPES)}; got {_brief(task.get('type'))}")
+        raise InvalidFile(f"type: one of {', '.join(at.TYPES)}; got {_brief(task.get('type'))}")
     if task.get("request_id") != request:
-        raise Refused(f"request_id: {request!r}, as in the file's name; got {_brief(task.get('request_id'))}")
+        raise InvalidFile(
+            f"request_id: {request!r}, as in the file's name; got {_brief(task.get('request_id'))}"
+        )
 
 
 def tool_of(task: Mapping[str, object]) -> tuple[str, Fields]:

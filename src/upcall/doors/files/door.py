@@ -14,13 +14,13 @@ from pathlib import Path
 
 from upcall.doors.files.exchange import ID, TASKS, Exchange
 from upcall.doors.files.folder_watch import FolderWatch
-from upcall.doors.files.group import FindAsker, Group, nobody_in_particular
+from upcall.doors.files.group import FindAsker, Group, no_agent
 from upcall.doors.files.inotify import ATTRIB, CLOSE_WRITE, CREATE, MOVED_TO
 from upcall.doors.mcp.evidence import Collect
 from upcall.doors.mcp.tools import Tools
 
 SWEEP_EVERY = 3600.0
-"""Seconds between two looks for what nobody fetched."""
+"""Seconds between two sweeps for responses that were not fetched."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class FileDoor:
         collect: Collect,
         roots: Sequence[Path],
         *,
-        asker: FindAsker = nobody_in_particular,
+        asker: FindAsker = no_agent,
         watch: Callable[[], FolderWatch] = FolderWatch,
     ) -> None:
         self._asker = asker
@@ -66,7 +66,7 @@ class FileDoor:
         self._sweep_later()
 
     async def close(self, *, end: bool = False) -> None:
-        """Stop. At an end whoever waits is told that its question is parked."""
+        """Stop. At an end every waiting task is told that its question is parked."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None

@@ -17,19 +17,19 @@ from upcall.domain.errors import InvalidRequest
 from upcall.ports.json_reading import NotJson, read_json
 
 TASKS: Final = "tasks"
-"""What is asked, until the daemon takes it."""
+"""Tasks that the daemon has not taken yet."""
 
 TAKEN: Final = "taken"
-"""What the daemon has taken and not responded to yet. Whoever removes a file here wants no response any more."""
+"""Tasks that the daemon has taken and not responded to yet. An asker that removes one wants no response any more."""
 
 RESPONSES: Final = "responses"
-"""What the daemon says; read and removed by whoever asked."""
+"""Responses of the daemon; the asker reads and removes them."""
 
 STAGING: Final = "staging"
-"""Where both sides write what they then put in its place at once."""
+"""Files that either side is writing; a rename then puts them in their place."""
 
 QUARANTINE: Final = "quarantine"
-"""What the daemon refused, each with a `.reason` beside it."""
+"""Files that the daemon refused, each with a `.reason` beside it."""
 
 SUFFIX: Final = ".json"
 LARGEST: Final = 6 * 1024 * 1024
@@ -51,12 +51,12 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 Fields = dict[str, object]
 
 
-class Refused(Exception):
+class InvalidFile(Exception):
     """A file that is none of ours, and why."""
 
 
 class Exchange:
-    """One folder, opened. What is made in it is for its owner, and for whoever else can write to the folder itself."""
+    """One folder, opened. What is made in it is open to its owner and to the users that can write to the folder itself."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = os.open(path, _FOLDER)
@@ -101,34 +101,34 @@ class Exchange:
 
         Raises:
             FileNotFoundError: if there is none.
-            Refused: if it is not a file of ours, or larger than any.
+            InvalidFile: if it is not a file of ours, or larger than any.
         """
         with self._inside(inside) as folder:
             try:
                 file = os.open(name, _FILE, dir_fd=folder)
             except OSError as problem:
                 if problem.errno in {errno.ELOOP, errno.EMLINK}:
-                    raise Refused("a symbolic link; put the file itself here") from None
+                    raise InvalidFile("a symbolic link; put the file itself here") from None
                 if problem.errno in {errno.EACCES, errno.EPERM, errno.ENXIO}:
-                    raise Refused(f"it cannot be read: {problem.strerror}") from None
+                    raise InvalidFile(f"it cannot be read: {problem.strerror}") from None
                 raise
         try:
             found = os.fstat(file)
             if not stat.S_ISREG(found.st_mode):
-                raise Refused("not a regular file")
+                raise InvalidFile("not a regular file")
             if found.st_size > LARGEST:
-                raise Refused(f"{found.st_size} bytes; at most {LARGEST}")
+                raise InvalidFile(f"{found.st_size} bytes; at most {LARGEST}")
             data = b""
             while chunk := os.read(file, LARGEST + 1 - len(data)):
                 data += chunk
         finally:
             os.close(file)
         if len(data) > LARGEST:
-            raise Refused(f"it grows beyond {LARGEST} bytes")
+            raise InvalidFile(f"it grows beyond {LARGEST} bytes")
         return data
 
     def move(self, name: str, source: str, target: str, new_name: str | None = None) -> None:
-        """Move whatever has that name, a link itself and not what it leads to.
+        """Move the entry of that name; of a link the link itself, not its target.
 
         Raises:
             FileNotFoundError: if it is not there any more.
@@ -186,7 +186,7 @@ class Exchange:
                 return
             ages = [(os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns, name) for name in names]
             for _, name in sorted(ages)[: len(names) - count]:
-                # A folder that somebody left there is not worth more trouble.
+                # An entry that is a folder cannot be removed like this, and stays.
                 with suppress(OSError):
                     os.unlink(name, dir_fd=folder)
 
@@ -200,7 +200,7 @@ class Exchange:
         return found.st_dev, found.st_ino
 
     def _share(self, descriptor: int, most: int) -> None:
-        """Open something of ours to those who can write to the folder, and close it to everybody else."""
+        """Give access to an entry of ours to the users that can write to the folder, and to no others."""
         whole, part = os.fstat(self._descriptor), os.fstat(descriptor)
         if part.st_uid != os.geteuid():
             return
@@ -253,16 +253,18 @@ def decoded(data: bytes) -> Fields:
     """A document as it is read.
 
     Raises:
-        Refused: if it is none.
+        InvalidFile: if it is none.
     """
     try:
         document = read_json(data, "the file")
     except NotJson:
-        raise Refused("not JSON, or not all of it: write it elsewhere, then rename it into place") from None
+        raise InvalidFile(
+            "not JSON, or not all of it: write it elsewhere, then rename it into place"
+        ) from None
     except InvalidRequest as problem:
-        raise Refused(problem.message) from None
+        raise InvalidFile(problem.message) from None
     if not isinstance(document, dict):
-        raise Refused(f"a JSON object, got {type(document).__name__}")
+        raise InvalidFile(f"a JSON object, got {type(document).__name__}")
     return document
 
 

@@ -1,6 +1,6 @@
-"""Says when to look into a folder: at once where the system tells of changes, every now and then where it does not.
+"""Watches a folder: inotify where the file system supports it, polling otherwise.
 
-Whoever looks must look once right after `add`, and whenever it is told to: what happened before that is not told.
+The caller of `add` looks into the folder once right after it: changes before that are not reported.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from upcall.doors.files.inotify import ARRIVED, GONE, OVERFLOW, Inotify, tells_everything
 
 POLL = 1.0
-"""Seconds between two looks into a folder whose changes this system does not hear of."""
+"""Seconds between two looks into a folder that is polled."""
 
 Look = Callable[[str | None], None]
 """Called with the name of what arrived, or with None: anything may have happened, the folder's end included."""

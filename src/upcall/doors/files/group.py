@@ -20,7 +20,7 @@ from upcall.domain.inquiry.wording import duration
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files import exchange as at
 from upcall.doors.files.documents import EXAMPLE, LONGEST_NAME, check_task, name_in, response, tool_of
-from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, Refused
+from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, InvalidFile
 from upcall.doors.files.pace import Pace
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
@@ -29,7 +29,7 @@ from upcall.doors.mcp.tools import ToolResult, Tools, Watching, failure, result
 LARGE = 256 * 1024
 SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0
 LEFT_FOR = 86400.0
-"""Seconds that a response which nobody fetches is kept; staged files too."""
+"""Seconds that a response is kept which is not fetched; staged files too."""
 
 KEPT_ASIDE = 100
 """Refused files that are kept at most, the latest ones."""
@@ -40,11 +40,11 @@ TIDIED_EVERY = 20
 log = logging.getLogger(__name__)
 
 FindAsker = Callable[[str], Awaitable[Caller | None]]
-"""Says whose a group is; None is nobody in particular, and the group asks in its own name."""
+"""Finds the agent of a group; None where the settings name none, and the group asks in its own name."""
 
 
-async def nobody_in_particular(_: str) -> Caller | None:
-    """What is true of groups that the settings say nothing about."""
+async def no_agent(_: str) -> Caller | None:
+    """The agent of a group that the settings do not mention."""
     return None
 
 
@@ -55,7 +55,7 @@ class _Serving:
 
 
 class Group:
-    """The tasks of one folder. It survives whatever is done to that folder, short of taking it away."""
+    """The tasks of one folder. It survives every change of that folder except its removal."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Group:
             self._serve(request)
 
     def _take(self, name: str) -> bool:
-        """Make a task ours; whoever wrote it can tell by its absence. False if it is not there any more."""
+        """Move a task to `taken`, by which its writer can tell that it was taken. False if it is not there any more."""
         try:
             self._folder.move(name, at.TASKS, at.TAKEN)
         except FileNotFoundError:
@@ -221,7 +221,7 @@ class Group:
                 task = await self._read(request)
         except FileNotFoundError:
             return None
-        except Refused as refusal:
+        except InvalidFile as refusal:
             await self._refuse(request, str(refusal))
             return None
         if task["type"] == at.COLLECTED:
@@ -246,7 +246,7 @@ class Group:
 
         Raises:
             FileNotFoundError: if it is not there.
-            Refused: if it is none.
+            InvalidFile: if it is none.
         """
         name = request + SUFFIX
         data = self._folder.read(at.TAKEN, name)
@@ -281,7 +281,7 @@ class Group:
             log.warning("%s: could not record that an answer was collected: %s", self._name, problem.message)
 
     async def _refuse(self, request: str, why: str) -> None:
-        """Set a file aside, and say so to whoever may be waiting for it."""
+        """Move a file to quarantine, and write a response in case its writer waits for one."""
         told = failure("invalid_request", f"the task was refused: {why}", EXAMPLE)
         await self._persistently(request, lambda: self._set_aside(at.TAKEN, request + SUFFIX, why))
         await self._persistently(request, lambda: self._write(request, told))
@@ -312,7 +312,7 @@ class Group:
         try:
             self._folder.move(name, inside, at.QUARANTINE, kept)
         except FileNotFoundError:
-            # Whoever put it there has taken it back.
+            # Its writer has removed it.
             return
         said = f"{name!r} in {inside} was refused: {why}\n"
         try:
@@ -347,5 +347,5 @@ class Group:
 
 
 def _is_being_written(name: str) -> bool:
-    """Whether somebody writes it here before renaming it, as many programs do."""
+    """Whether a program writes the file here before it renames it, as many do."""
     return name.startswith(".") or name.endswith(".tmp")

@@ -1,9 +1,9 @@
-"""Responses that somebody waits for in an exchange: each wakes its waiter, is read once and removed."""
+"""The responses that the calls of one process wait for: each resolves its future, is read once and removed."""
 
 import asyncio
 import logging
 
-from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, Refused, decoded, id_in
+from upcall.doors.files.exchange import RESPONSES, SUFFIX, Exchange, Fields, InvalidFile, decoded, id_in
 from upcall.doors.files.folder_watch import FolderWatch
 
 log = logging.getLogger(__name__)
@@ -21,20 +21,20 @@ class Inbox:
         """What will be the response to a request; say `forget` when it is no longer waited for."""
         arrival: asyncio.Future[Fields] = asyncio.get_running_loop().create_future()
         self._waiting[request] = arrival
-        # What came before anybody waited for it was not told to anybody.
+        # The watcher did not report a response that came before its future was there.
         self._take(request, arrival)
         return arrival
 
     def is_expected(self, request: str) -> bool:
-        """Whether somebody waits for it."""
+        """Whether a call waits for the response."""
         return request in self._waiting
 
     def forget(self, request: str) -> None:
-        """Nobody waits for it any more."""
+        """Remove the future: its call waits no longer."""
         self._waiting.pop(request, None)
 
     def look_again(self, request: str) -> None:
-        """Look for a response whatever the watcher says."""
+        """Look for a response without being told by the watcher."""
         self._take(request, self._waiting[request])
 
     def _look(self, name: str | None) -> None:
@@ -52,8 +52,8 @@ class Inbox:
             response = decoded(self._exchange.read(RESPONSES, name))
         except FileNotFoundError:
             return
-        except Refused as refusal:
-            # Somebody may be writing it in place; the watcher tells when they are done.
+        except InvalidFile as refusal:
+            # The daemon may still be writing it; the watcher reports when the file is closed.
             log.debug("the response %r cannot be read: %s", name, refusal)
             return
         except OSError as problem:

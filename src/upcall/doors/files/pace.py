@@ -1,4 +1,4 @@
-"""Small pieces of work that block, such as those on files: a few of them, then the event loop serves other work."""
+"""A limit for blocking work on files: after a few pieces of it the event loop serves other tasks."""
 
 import asyncio
 import time
@@ -6,14 +6,14 @@ from types import TracebackType
 from typing import Self
 
 TURN = 0.005
-"""Seconds of work before others have a turn, which is at least as long."""
+"""Seconds of work before a pause, which is at least as long."""
 
 AT_ONCE = 20
-"""Pieces of work before others have a turn, however short they were."""
+"""Pieces of work before a pause, however short they were."""
 
 
 class Pace:
-    """Work done inside it is done one piece after the other, and takes at most half of the time."""
+    """Runs pieces of work one after the other, in at most half of the time."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()

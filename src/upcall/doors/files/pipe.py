@@ -1,6 +1,6 @@
 """`upcall mcp --ipc DIR`: the MCP server in a container without network, which reaches the daemon through a folder.
 
-Unlike the plain pipe it answers by itself whatever needs no human, since there may be nobody to pass it on to.
+Unlike the plain pipe it answers itself every request that needs no human, since there may be no daemon at the other side.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The tools inside a container without network: a call becomes a task in a folder, and waits for its response.
 
 The same tools as at every other door, but there is no broker here: the daemon at the folder's other side has it.
-Every way out of a call leaves the folder as it should be: nothing that nobody wants, and nothing lost.
+However a call ends, its task is withdrawn or answered, and no file is left that neither side reads.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from upcall.doors.files.inbox import Inbox
 from upcall.doors.mcp.arguments import approval_in, fields_of, message_in, name_in
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import UNWATCHED, ToolResult, Watching, failure
 
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 class NotPickedUp(UpcallError):
-    """Nobody took the task out of the folder while the call waited, so nothing was asked."""
+    """No daemon took the task out of the folder while the call waited, so nothing was asked."""
 
     code = "not_picked_up"
 
@@ -76,7 +76,7 @@ class FileTools:
         grace: float = GRACE,
         beat: Beat | None = None,
     ) -> None:
-        self.evidence = Handed(self._collected)
+        self.evidence = HandedAnswers(self._collected)
         self._definitions = definitions(limits, aliases)
         self._exchange = exchange
         self._inbox = inbox
@@ -93,7 +93,7 @@ class FileTools:
         }
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed, for everybody the same."""
+        """The tools as they are listed, the same for every caller."""
         return self._definitions
 
     async def call(
@@ -120,7 +120,7 @@ class FileTools:
             return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
 
     async def _ask(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
-        # What cannot be asked is refused here, before anybody at the other side has to be there.
+        # A question that cannot be asked is refused here, so that its error does not depend on a daemon.
         draft(fields, self._limits)
         return await self._answered(ASK_USER, _with_questions(fields), asker, watching)
 
@@ -180,7 +180,7 @@ class FileTools:
         if self._exchange.remove(TASKS, request + SUFFIX):
             raise NotPickedUp(
                 "no Upcall picked this up, so nothing was asked",
-                hint="report that nobody can be reached; ask again later",
+                hint="report that no human can be reached; ask again later",
             )
         if self._exchange.has(RESPONSES, request + SUFFIX):
             raise Lost(

@@ -1,4 +1,4 @@
-"""A line that cannot be read as a whole: which request it would have been, so that its sender gets an error for it.
+"""The id of a request on a line that cannot be parsed, so that its sender gets an error for it.
 
 Imported by the pipe, so it is kept to the standard library.
 """
@@ -11,7 +11,7 @@ LONGEST_SEARCHED = 256 * 1024
 """Bytes of a line that are searched for its id; agents send more only with attachments."""
 
 MOST_PARTS = 100_000
-"""Texts and brackets that are searched: each takes time in the loop of the daemon."""
+"""Texts and brackets that are searched, which bounds the time in the event loop."""
 
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _ID = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]{1,19}(?![0-9.eE]))')

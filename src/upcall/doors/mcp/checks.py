@@ -1,4 +1,4 @@
-"""What a message must be like before anything is done about it. The refusals are the official SDK's own."""
+"""Checks of a message before it is handled. The errors are those of the official SDK."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -13,8 +13,8 @@ from upcall.ports.json_reading import NotJson, read_json
 INVALID = "Invalid request parameters"
 
 
-class Refused(Exception):
-    """A request that gets a protocol error. Where the message could not be read, `request_id` is what it seems to be."""
+class ProtocolError(Exception):
+    """A request that gets a protocol error. `request_id` is a guess where the message could not be read."""
 
     def __init__(
         self, code: int, message: str, data: object = None, *, request_id: RequestId | None = None
@@ -29,15 +29,15 @@ def message_of(line: bytes) -> Mapping[str, object]:
     try:
         message = read_json(line, "the message")
     except NotJson:
-        raise Refused(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
+        raise ProtocolError(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
     except InvalidRequest as problem:
         request_id = id_in(line)
         code = wire.PARSE_ERROR if request_id is None else wire.INVALID_REQUEST
-        raise Refused(code, problem.message, request_id=request_id) from None
+        raise ProtocolError(code, problem.message, request_id=request_id) from None
     if isinstance(message, list):
-        raise Refused(wire.INVALID_REQUEST, "batches are not supported: send one message per line")
+        raise ProtocolError(wire.INVALID_REQUEST, "batches are not supported: send one message per line")
     if not isinstance(message, dict):
-        raise Refused(wire.INVALID_REQUEST, "a message is a JSON object")
+        raise ProtocolError(wire.INVALID_REQUEST, "a message is a JSON object")
     return cast("Mapping[str, object]", message)
 
 
@@ -45,7 +45,7 @@ def id_of(message: Mapping[str, object]) -> RequestId | None:
     """The id of a request; None for a notification, which has none."""
     request_id = message.get("id")
     if "id" in message and not is_id(request_id):
-        raise Refused(wire.INVALID_REQUEST, "id must be a string or an integer")
+        raise ProtocolError(wire.INVALID_REQUEST, "id must be a string or an integer")
     return cast("RequestId | None", request_id)
 
 
@@ -61,14 +61,14 @@ def negotiated(params: Mapping[str, object]) -> str:
         isinstance(cast("Mapping[str, object]", info).get(name), str) for name in ("name", "version")
     )
     if not (isinstance(asked, str) and isinstance(params.get("capabilities"), Mapping) and described):
-        raise Refused(wire.INVALID_PARAMS, INVALID, "")
+        raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
     return asked if asked in wire.HANDSHAKE_VERSIONS else wire.HANDSHAKE_VERSIONS[-1]
 
 
 def check_envelope(params: Mapping[str, object]) -> None:
     """What every request since 2026-07-28 must say about itself."""
     if not isinstance(params.get("_meta"), Mapping):
-        raise Refused(
+        raise ProtocolError(
             wire.INVALID_PARAMS,
             f"params._meta must be an object carrying the required {wire.VERSION_KEY!r} and "
             f"{wire.CAPABILITIES_KEY!r} envelope keys",
@@ -76,12 +76,12 @@ def check_envelope(params: Mapping[str, object]) -> None:
     meta = meta_of(params)
     missing = [key for key in (wire.VERSION_KEY, wire.CAPABILITIES_KEY) if key not in meta]
     if missing:
-        raise Refused(
+        raise ProtocolError(
             wire.INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
         )
     version = meta[wire.VERSION_KEY]
     if not isinstance(version, str):
-        raise Refused(wire.INVALID_PARAMS, "the protocol-version envelope value must be a string")
+        raise ProtocolError(wire.INVALID_PARAMS, "the protocol-version envelope value must be a string")
     if version not in wire.MODERN_VERSIONS:
         data: Message = {"supported": list(wire.MODERN_VERSIONS), "requested": version}
-        raise Refused(wire.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        raise ProtocolError(wire.UNSUPPORTED_VERSION, "Unsupported protocol version", data)

@@ -1,7 +1,7 @@
-"""One client speaking MCP in lines, whatever carries them. Knows neither sockets nor HTTP.
+"""One client that speaks MCP in lines, over any transport. It knows neither sockets nor HTTP.
 
-It is given lines and a function to write with, and it answers every request exactly once, unless the client took
-it back. A call that waits is one task.
+It is given lines and a link to write to, and it answers every request exactly once, unless the client cancelled
+it. A call that waits is one task.
 """
 
 import asyncio
@@ -14,10 +14,18 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.checks import INVALID, Refused, check_envelope, id_of, is_id, message_of, negotiated
+from upcall.doors.mcp.checks import (
+    INVALID,
+    ProtocolError,
+    check_envelope,
+    id_of,
+    is_id,
+    message_of,
+    negotiated,
+)
 from upcall.doors.mcp.definitions import Definition
-from upcall.doors.mcp.evidence import Handed
-from upcall.doors.mcp.link import Link
+from upcall.doors.mcp.evidence import HandedAnswers
+from upcall.doors.mcp.link import ClientLink
 from upcall.doors.mcp.meta import (
     CLIENT_INFO,
     Meta,
@@ -39,14 +47,14 @@ log = logging.getLogger(__name__)
 
 
 class Toolbox(Protocol):
-    """What a client can be offered: the tools of a broker, or of whatever leads to one."""
+    """The tools that a client is offered: those of a broker, or those that reach one through a folder."""
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for somebody."""
+        """The tools as they are listed for a caller."""
         ...
 
     @property
-    def evidence(self) -> Handed:
+    def evidence(self) -> HandedAnswers:
         """Told of every answer that went out and of everything that was heard."""
         ...
 
@@ -64,7 +72,7 @@ class Conversation:
         self,
         tools: Toolbox,
         asker: Asker,
-        link: Link,
+        link: ClientLink,
         *,
         initialized: bool = False,
         most: int = MOST_CALLS,
@@ -84,7 +92,7 @@ class Conversation:
         return bool(self._calls)
 
     def receive(self, line: bytes) -> None:
-        """Take one message. Whatever it is, this does not raise."""
+        """Handle one message. It never raises."""
         request_id: RequestId | None = None
         try:
             message = message_of(line)
@@ -97,12 +105,12 @@ class Conversation:
             request_id = id_of(message)
             method = message.get("method")
             if not isinstance(method, str):
-                raise Refused(wire.INVALID_REQUEST, "method must be a string")
+                raise ProtocolError(wire.INVALID_REQUEST, "method must be a string")
             if request_id is None:
                 self._notified(method, message.get("params"))
             else:
                 self._request(request_id, method, message.get("params"))
-        except Refused as refusal:
+        except ProtocolError as refusal:
             known = refusal.request_id if request_id is None else request_id
             self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
         except Exception:
@@ -160,7 +168,7 @@ class Conversation:
         self._tools.evidence.missed(self._link.key, request_id)
         self._tools.evidence.heard(self._link.key)
         if params is not None and not isinstance(params, Mapping):
-            raise Refused(wire.INVALID_REQUEST, "params must be an object")
+            raise ProtocolError(wire.INVALID_REQUEST, "params must be an object")
         fields = cast("Mapping[str, object]", params or {})
         enveloped = wire.VERSION_KEY in meta_of(fields)
         if self._era is None:
@@ -174,7 +182,7 @@ class Conversation:
         self, request_id: RequestId, method: str, params: Mapping[str, object], *, enveloped: bool
     ) -> None:
         if enveloped and method != "initialize":
-            raise Refused(
+            raise ProtocolError(
                 wire.INVALID_REQUEST,
                 "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope "
                 "are not accepted on it",
@@ -188,7 +196,7 @@ class Conversation:
             case "ping":
                 self.send(wire.response(request_id, {}))
             case "tools/list" | "tools/call" if not self._initialized:
-                raise Refused(wire.INVALID_PARAMS, INVALID, "")
+                raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
             case _:
                 self._either(request_id, method, params, modern=False)
 
@@ -197,7 +205,7 @@ class Conversation:
             data: Message = {"supported": list(wire.MODERN_VERSIONS)}
             if isinstance(params.get("protocolVersion"), str):
                 data["requested"] = params["protocolVersion"]
-            raise Refused(
+            raise ProtocolError(
                 wire.UNSUPPORTED_VERSION,
                 "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted",
                 data,
@@ -212,26 +220,26 @@ class Conversation:
         self, request_id: RequestId, method: str, params: Mapping[str, object], *, modern: bool
     ) -> None:
         if not isinstance(params.get("_meta", {}), Mapping):
-            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+            raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
         match method:
             case "tools/list":
                 if not isinstance(params.get("cursor"), str | None):
-                    raise Refused(wire.INVALID_PARAMS, INVALID, "")
+                    raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
                 offered = self._tools.offered(self._asker.caller)
                 self.send(wire.response(request_id, wire.listed(offered, modern=modern)))
             case "tools/call":
                 self._call(request_id, params, modern=modern)
             case _:
-                raise Refused(wire.METHOD_NOT_FOUND, "Method not found", method)
+                raise ProtocolError(wire.METHOD_NOT_FOUND, "Method not found", method)
 
     def _call(self, request_id: RequestId, params: Mapping[str, object], *, modern: bool) -> None:
         name, meta = params.get("name"), meta_of(params)
         if not isinstance(name, str):
-            raise Refused(wire.INVALID_PARAMS, INVALID, "")
+            raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
         if request_id in self._calls:
-            raise Refused(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
+            raise ProtocolError(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         if len(self._calls) >= self._most:
-            raise Refused(
+            raise ProtocolError(
                 wire.INVALID_REQUEST,
                 f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
             )

@@ -91,7 +91,7 @@ def _ask(limits: Limits) -> Definition:
                 },
                 "default": {
                     "type": "string",
-                    "description": "The answer to take if nobody answers within `ttl`. Leave it out if none is safe.",
+                    "description": "The answer to take if none comes within `ttl`. Leave it out if no answer is safe.",
                 },
                 "ttl": {
                     # Not a list of types: several clients take that for a mistake.

@@ -1,7 +1,7 @@
 """Proof that an agent has its answer: it said something later on the same connection, or its pipe acknowledges it.
 
-Writing an answer to a connection only *hands* it over; the process at the other end may be dead. Whoever serves a
-connection reports here what was handed over and that something was heard.
+Writing an answer to a connection only *hands* it over; the process at the other end may be dead. The door that serves
+the connection reports here which answers it handed over, and every later message.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ Collect = Callable[[str, Caller, str], Awaitable[object]]
 log = logging.getLogger(__name__)
 
 
-class Handed:
-    """Answers that went out and of which it is not known yet whether they arrived."""
+class HandedAnswers:
+    """Answers that were handed over, and for which there is no evidence yet."""
 
     def __init__(self, collect: Collect) -> None:
         self._collect = collect
@@ -75,7 +75,7 @@ class Handed:
         return inquiry in self._given
 
     def heard(self, connection: Hashable) -> None:
-        """Something later arrived on a connection, so what was handed over before has been read."""
+        """A later message arrived on a connection, which is evidence for the answers handed over before."""
         if not self._waiting:
             return
         waiting = self._waiting.pop(connection, None)
@@ -85,7 +85,7 @@ class Handed:
             self._record_soon(fresh, EVIDENCE)
 
     def acknowledged(self, inquiry: str, caller: Caller) -> None:
-        """Whoever serves an agent says that it has the answer to an inquiry."""
+        """A pipe or a group says that its agent has the answer to an inquiry."""
         self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
@@ -99,7 +99,7 @@ class Handed:
             await asyncio.gather(*self._tasks)
 
     def _record_soon(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
-        # In the background: whoever was heard is waiting for a reply of its own.
+        # In the background: the client waits for the reply to its message.
         task = asyncio.get_running_loop().create_task(self._record(waiting, evidence))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Protocol
 
 
-class Link(Protocol):
+class ClientLink(Protocol):
     """One connection to a client."""
 
     @property

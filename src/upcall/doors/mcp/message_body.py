@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.broken_line import id_in
-from upcall.doors.mcp.checks import Refused, message_of
+from upcall.doors.mcp.checks import ProtocolError, message_of
 from upcall.http.body import Json, read_body
 from upcall.http.errors import TooLarge, failure
 from upcall.ports.unhurried import LIGHT, unhurried
@@ -36,7 +36,7 @@ class BoundedMessage:
                 await unhurried(len(body), lambda: check_message(body))
         except TooLarge as problem:
             await failure(problem)(scope, receive, send)
-        except Refused as refusal:
+        except ProtocolError as refusal:
             error = wire.error(refusal.request_id, refusal.code, refusal.message, refusal.data)
             await Json(error, 400)(scope, receive, send)
         else:
@@ -47,10 +47,10 @@ def check_message(body: bytes) -> None:
     """Refuse what is no message, or one of too many values.
 
     Raises:
-        Refused: with the id of the request, where one is found.
+        ProtocolError: with the id of the request, where one is found.
     """
     if count_values(message_of(body)) > MOST_VALUES:
-        raise Refused(wire.INVALID_REQUEST, "the message holds too many values", request_id=id_in(body))
+        raise ProtocolError(wire.INVALID_REQUEST, "the message holds too many values", request_id=id_in(body))
 
 
 def count_values(document: object) -> int:

@@ -15,7 +15,7 @@ CODEX_TURN = "x-codex-turn-metadata"
 CALL_KEYS = ("claudecode/toolUseId", "callId", REQUEST_KEY)
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 LONGEST = 200
-"""Names longer than this are nobody's; they are not kept."""
+"""Characters of a name; a longer one is ignored."""
 
 _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
@@ -51,7 +51,7 @@ def thread_of(meta: Meta) -> str | None:
 
 
 def program_of(meta: Meta) -> str:
-    """The program whose session it names, where only one program speaks like that."""
+    """The program that names its session in this way; empty where several do."""
     return "codex" if isinstance(meta.get(CODEX_TURN), Mapping) else ""
 
 

@@ -46,7 +46,7 @@ class Beat:
     def _beat(self) -> None:
         self._timer = None
         if not self._members:
-            # Nobody waits: the timer is set again by whoever joins next.
+            # No call waits; the next one sets the timer again.
             return
         self._timer = asyncio.get_running_loop().call_later(self._turn, self._beat)
         self._at = (self._at + 1) % SLOTS

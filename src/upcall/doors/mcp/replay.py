@@ -1,4 +1,4 @@
-"""What one session was sent lately, so that a client whose stream broke can have it again.
+"""The latest messages to one session, for a client that comes back after its stream broke.
 
 Kept for each session apart: request ids, by which streams are named, repeat from session to session.
 """

@@ -66,17 +66,17 @@ RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
 
 KEPT_ALIVE = 75.0
-"""Seconds after which an idle connection has been closed; its port may then be somebody else's."""
+"""Seconds after which an idle connection has been closed; its port may then belong to another client."""
 
 RETRY_MS = 1000
-"""How soon a client whose stream broke should come back for the rest."""
+"""Milliseconds after which a client should come back for the rest of a broken stream."""
 
 Context = ServerRequestContext[Any, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
 
 
 class McpDoor:
-    """The HTTP doors of one broker. Put `routes()` into an application whose lifespan enters `lifespan()`."""
+    """The HTTP doors of one broker. Put `routes()` into an application, and enter `lifespan()` in its lifespan."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class McpDoor:
             on_call_tool=self._call_tool,
             get_tool_input_schema=self._schemas.get,
         )
-        # In place of the SDK's tracing, whose cost every message would pay whether anybody traces or not.
+        # In place of the SDK's tracing, which costs time for every message, traced or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
         self._messages = messages

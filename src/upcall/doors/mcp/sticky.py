@@ -1,7 +1,7 @@
-"""Sessions that say where they live: a proxy before several daemons can lead the rest of one back to the daemon that has it.
+"""Session ids that begin with the name of their daemon, by which a proxy routes the requests of a session to it.
 
-The name of the daemon is put before the session's id on its way out and taken off on its way in. A session of another
-daemon is left as it is, and nobody here knows it: its client is told so and begins a new one.
+The name is added to the id in responses and removed in requests. A session of another daemon is unknown here: its client is
+told so, and begins a new one.
 """
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -35,20 +35,20 @@ from upcall.doors.mcp.definitions import (
     definitions,
     permission_tool,
 )
-from upcall.doors.mcp.evidence import Handed
+from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
 
 SLICE = 50.0
-"""How long a client that nobody set up is kept waiting: under every hard limit that was measured."""
+"""Seconds that a client waits which says nothing about its patience: below every hard limit that was measured."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call came to. `collectable` is the inquiry whose end it tells; `structured` may be empty."""
+    """The result of a call. `collectable` is the inquiry that it says has ended; `structured` may be empty."""
 
     text: str
     structured: Fields
@@ -68,13 +68,13 @@ UNWATCHED = Watching()
 
 
 class BlockTimeout(UpcallError):
-    """Nobody answered while the call waited, and the policy calls that an error."""
+    """No answer came while the call waited, and the policy makes that an error."""
 
     code = "timeout"
 
 
 class Closed(UpcallError):
-    """Upcall was closed while the call waited, and the policy calls that an error."""
+    """Upcall was closed while the call waited, and the policy makes that an error."""
 
     code = "closed"
 
@@ -100,7 +100,7 @@ class Tools:
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.evidence = Handed(self._collect)
+        self.evidence = HandedAnswers(self._collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
@@ -120,7 +120,7 @@ class Tools:
         }
 
     def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for somebody: permission prompts are for runs of ours alone."""
+        """The tools as they are listed for a caller: permission prompts are for supervised runs alone."""
         return self._with_permissions if self._may_prompt(caller) else self.definitions
 
     def _origin(self, asker: Asker) -> Origin:
@@ -167,7 +167,7 @@ class Tools:
     async def _permit(
         self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watching
     ) -> ToolResult:
-        """Decide a permission prompt. Whoever calls this understands nothing but a yes or a no."""
+        """Decide a permission prompt. Its caller understands only a yes or a no."""
         call = call_in(arguments, cwd=asker.origin.workspace)
         if isinstance(call, Call):
             desk = desk_for(
@@ -243,19 +243,19 @@ class Tools:
         if inquiry.is_open and self._broker.closing.is_set() and policy.on_block_end == "error":
             raise Closed(
                 f"Upcall was closed while the question was open as {inquiry.id} (ref {inquiry.ref})",
-                hint="stop and report that nobody could be asked",
+                hint="stop and report that no human could be asked",
             )
         if not (inquiry.is_open and blocked_to_the_end):
             return result(inquiry)
         if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
-            # Whoever has the run reads the log, and ends it.
+            # The supervisor reads the log, and ends the run.
             data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}
             await self._broker.store.record(
                 Happening(type="block_ended", at=self._clock(), data=data, inquiry=inquiry.id)
             )
         if policy.on_block_end == "error":
             raise BlockTimeout(
-                f"nobody answered within {patience:g} seconds",
+                f"no answer came within {patience:g} seconds",
                 hint=f"the question stays open as {inquiry.id} (ref {inquiry.ref}); stop and report what is blocking",
             )
         return result(inquiry)
@@ -318,7 +318,7 @@ def failure(code: str, message: str, hint: str | None = None) -> ToolResult:
 
 
 def still_known(told: ToolResult, identify: Callable[[], object] | None) -> ToolResult:
-    """What is told to somebody who came with a token: hours later it may not be good any more."""
+    """A result, or an error if the token of the call was revoked while it waited."""
     try:
         if identify is not None:
             identify()

@@ -1,4 +1,4 @@
-"""The few MCP messages that Upcall needs, as plain dictionaries, so that a blocked agent costs no SDK objects.
+"""The MCP messages that Upcall needs, as plain dictionaries: a blocked agent costs no objects of the SDK.
 
 Two eras are spoken: `initialize` with the revisions up to 2025-11-25, and 2026-07-28, in which every request
 brings its own envelope. A test compares these answers with the official SDK's.

@@ -1,7 +1,7 @@
 """Whether an agent has taken what its pipe wrote to it, so that the daemon can be told.
 
-Writing only fills a buffer of the system's: whoever is killed before it reads has nothing. Where the system does not tell
-what was read, nothing is claimed. Loaded by every pipe, so it is made of the cheapest parts of the standard library.
+Writing only fills a buffer of the system: an agent that is killed before it reads has nothing. Where the system does not
+report what was read, nothing is acknowledged. Loaded by every pipe, so it is made of the cheapest parts of the standard library.
 """
 
 import fcntl
@@ -70,7 +70,7 @@ class Acknowledging:
             self._changed.notify_all()
 
     def _tell_all(self) -> None:
-        """Tell what was written; whatever is written meanwhile is looked at afterwards."""
+        """Acknowledge the answers written so far; those written meanwhile are checked afterwards."""
         taken, self._written = self._written, {}
         self._changed.release()
         try:
@@ -92,7 +92,7 @@ def is_taken(output: int) -> bool:
     """Whether everything that was written there has been read, where the system can tell."""
     if stat.S_ISFIFO(os.fstat(output).st_mode):
         return _count(output, termios.FIONREAD) == 0
-    # What nobody will read any more is thrown away, and looks as if it had been read.
+    # Bytes without a reader are thrown away, and look as if they had been read.
     return _count(output, termios.TIOCOUTQ) == 0 and not _is_deserted(output)
 
 

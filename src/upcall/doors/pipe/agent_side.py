@@ -105,7 +105,7 @@ class Pipe:
 
     @property
     def protocol(self) -> int:
-        """What we speak: where nobody can tell what the agent has read, as if there were no acknowledgements.
+        """The protocol of this pipe: one without acknowledgements where the system does not report what the agent has read.
 
         A later message of the agent's is the evidence then.
         """

@@ -29,7 +29,7 @@ HELLO_WITHIN = 10.0
 """Seconds in which a pipe has to send its hello."""
 
 MOST_ASKED = 1000
-"""Inquiries of one connection whose asker is counted as connected."""
+"""Inquiries for which one connection counts as that of their asker."""
 
 UNKNOWN = Caller(name="", role=Role.AGENT)
 """The caller before a hello was accepted."""

@@ -29,7 +29,7 @@ UP_AGAIN = "start it with `upcall up`"
 
 
 class PutDownError(Exception):
-    """Somebody ran `upcall down`: nothing is to be started."""
+    """A person ran `upcall down`: no daemon is to be started."""
 
 
 class UnreachableError(Exception):
@@ -64,7 +64,7 @@ class LocalPipe:
                 self._pipe.settle(_put_down)
             except UnreachableError as problem:
                 self._refuse(str(problem))
-            # Whatever it is, the agent must not be left waiting.
+            # The agent must get a reply to its request after any error.
             except Exception as problem:  # noqa: BLE001
                 self._refuse(f"the pipe to Upcall failed: {problem!r}")
             self._is_wanted = False
@@ -102,9 +102,9 @@ class LocalPipe:
     def acknowledge(self, inquiry: str) -> None:
         """Say that the agent has an answer; saying it twice does no harm."""
         # As below.
-        from upcall.doors.pipe.handing_over import take_back  # noqa: PLC0415
+        from upcall.doors.pipe.environment import forget_environment  # noqa: PLC0415
 
-        take_back(self._home, inquiry)
+        forget_environment(self._home, inquiry)
         with self._sending:
             self._taken = [*self._taken, inquiry][-REPEATED:]
             if self._is_heard:
@@ -232,9 +232,9 @@ class LocalPipe:
             case "opened":
                 self._pipe.opened(message)
                 # Only a pipe with a question that waits needs it.
-                from upcall.doors.pipe.handing_over import hand_over  # noqa: PLC0415
+                from upcall.doors.pipe.environment import save_environment  # noqa: PLC0415
 
-                hand_over(self._pipe, self._home, str(message.get("id")))
+                save_environment(self._pipe, self._home, str(message.get("id")))
             case _:
                 # Said by a newer daemon to newer pipes.
                 pass
@@ -252,7 +252,7 @@ def _taken(inquiry: str) -> bytes:
 
 
 def _put_down(request: Request) -> Message:
-    """The reply to a request when somebody has run `upcall down`: a call that was under way is parked."""
+    """The reply to a request after `upcall down`: a call that was under way is parked."""
     if request.tool is None:
         return refused(f"{DOWN}: {UP_AGAIN}")
     if request.sent and request.opened is not None:

@@ -30,17 +30,17 @@ class DatabaseClock:
         return self._steady() + self._ahead
 
     async def set(self, ask: Ask) -> None:
-        """Look at the database's clock."""
+        """Read the database's clock."""
         before = self._steady()
         ((told,),) = await ask(_LOOK)
         self.learn(told, before, self._steady())
 
     def learn(self, told: float, before: float, after: float) -> None:
-        """Take in what the clock said at some moment between two of ours; no more is corrected than is certain."""
+        """Correct by a reading that was taken between two moments of this machine; only by as much as is certain."""
         self._ahead = min(max(self._ahead, told - after), told - before)
 
     def warn(self) -> None:
-        """Say so if this machine's own clock is another."""
+        """Log a warning if this machine's own clock differs."""
         late = self.now() - time.time()
         if abs(late) >= NOTABLE:
             log.warning(

@@ -55,7 +55,7 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
         self._numbers = count()
 
     async def in_one_go(self, statements: Sequence[Statement]) -> list[Result]:
-        """Have statements executed one after the other until one of them fails, and hear of all of them at once.
+        """Execute statements one after the other until one fails, in one round trip.
 
         Raises:
             Error: the first failure. Nothing after it was executed.

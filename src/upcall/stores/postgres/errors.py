@@ -30,7 +30,7 @@ def is_hopeless(error: BaseException) -> bool:
     return isinstance(error, Error) and error.sqlstate in {"55P03", "57014"}
 
 
-def in_our_words(error: BaseException, where: str) -> StorageError:
+def storage_error(error: BaseException, where: str) -> StorageError:
     """The error to raise for a failure of the database at `where`."""
     if isinstance(error, StorageError):
         return error

@@ -16,7 +16,7 @@ from upcall.domain.errors import StorageError
 from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.connection import Connection, News
 from upcall.stores.postgres.connector import Backoff, Connector
-from upcall.stores.postgres.errors import in_our_words
+from upcall.stores.postgres.errors import storage_error
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.statements import CHANNEL
@@ -78,7 +78,7 @@ class Follower:
         await self._let_go()
 
     async def publish(self, group: Group) -> None:
-        """Take in what we have committed ourselves, after what others committed before it."""
+        """Publish our own commit, after the earlier commits of other daemons."""
         if not group.log:
             return
         if self._tail.last < group.before:
@@ -109,7 +109,7 @@ class Follower:
                 backoff = Backoff()
                 await self._follow(connection)
             except (Error, StorageError) as error:
-                log.warning("%s; trying again", in_our_words(error, self._connector.where).message)
+                log.warning("%s; trying again", storage_error(error, self._connector.where).message)
             except Exception:
                 # A fault of ours, or a row that cannot be read, must not end the only task that hears of news.
                 log.exception("following the log of %s failed; trying again", self._connector.where)
@@ -123,12 +123,12 @@ class Follower:
             self._has_life = False
             await self._live(connection)
         except Error as error:
-            raise in_our_words(error, self._connector.where) from error
+            raise storage_error(error, self._connector.where) from error
         log.info("listening to the database %s", self._connector.where)
         return connection
 
     async def _live(self, connection: Connection) -> None:
-        """Take the lock that says that we are alive; the server may still think that an earlier connection has it."""
+        """Take the lock that shows that this daemon is alive; the server may still count it to an earlier connection."""
         if not self._has_life:
             taken = await connection.execute("SELECT pg_try_advisory_lock(%s)", (self._life,))
             self._has_life = await taken.fetchone() == (True,)

@@ -1,4 +1,4 @@
-"""What one transaction knows and is going to write: decisions are made here, in memory, between its two round trips.
+"""One transaction in memory: decisions are made here, between its two round trips.
 
 Members of a group are run in the order in which they were asked for and see what those before them did. Each asks
 everything that can refuse it before it changes anything, so one that raises costs the others nothing.
@@ -40,7 +40,7 @@ from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What was read for a group, under the lock that every writer takes first."""
+    """The rows that were read for a group, under the lock that every writer takes first."""
 
     last_seq: int
     last_number: int

@@ -1,4 +1,4 @@
-"""What the database does by itself in a transaction that holds the lock already: about jobs, and about old age."""
+"""Statements that decide by themselves, under the lock of the transaction: claims, leases, retention."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,14 +63,14 @@ class Errands:
         self._settling = [work for work in works if isinstance(work, Settling)]
 
     def statements(self) -> list[Statement]:
-        """What does it all."""
+        """The statements of the work."""
         made = [statement for _, statement in self._sent]
         if self._settling:
             made.append((_TAKE, columns([_held(work) for work in self._settling])))
         return made
 
     def done(self, results: Sequence[Result]) -> dict[Outright, Any]:
-        """What became of each, by the results of those statements; `wrote` then tells whether they changed anything."""
+        """The result of each piece of work; `wrote` says afterwards whether any row changed."""
         self.wrote = any(result.rows or result.concerned for result in results)
         made: dict[Outright, Any] = {}
         for (work, _), result in zip(self._sent, results, strict=False):

@@ -1,4 +1,4 @@
-"""What is read of records and jobs, outside of transactions."""
+"""Reads of records and jobs, outside of transactions."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -22,7 +22,7 @@ from upcall.stores import codec
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.connector import Connector
-from upcall.stores.postgres.errors import in_our_words
+from upcall.stores.postgres.errors import storage_error
 from upcall.stores.postgres.rows import keep, plain
 from upcall.stores.postgres.schema import migrate
 from upcall.stores.sqlite.backup import copy
@@ -34,7 +34,7 @@ _OWN = {"fence", "sqlite_sequence", "thread_item"}
 """Tables of SQLite with another form in PostgreSQL."""
 
 _FOUND_AGAIN = "inquiry_words"
-"""How tables begin that are not moved: the next search writes them anew."""
+"""Prefix of the tables that are not moved: the next search fills them again."""
 
 Row = tuple[Any, ...]
 
@@ -67,27 +67,27 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How many rows of each table are there now, and whether they were there before."""
+    """The number of rows of each table now, and whether they were there before."""
 
     counts: Mapping[str, int]
     already: bool
 
 
 class _Sum:
-    """How many rows there are, and a number that depends on each of them but not on their order."""
+    """The number of rows, and a checksum that does not depend on their order."""
 
     def __init__(self) -> None:
         self.count = 0
         self.digest = 0
 
     def add(self, row: Row) -> None:
-        """Take in a row."""
+        """Add a row."""
         self.count += 1
         number = int.from_bytes(sha256(repr(row).encode("utf-8", "surrogatepass")).digest(), "big")
         self.digest = (self.digest + number) % 2**256
 
-    def tell(self) -> tuple[int, int]:
-        """What two sums of the same rows have in common."""
+    def value(self) -> tuple[int, int]:
+        """The value by which two sums are compared."""
         return self.count, self.digest
 
 
@@ -111,7 +111,7 @@ async def move(source: Path, address: str) -> Moved:
                 await migrate(connection)
                 return await _into(connection, db)
             except Error as error:
-                raise in_our_words(error, connector.where) from error
+                raise storage_error(error, connector.where) from error
             finally:
                 await asyncio.shield(connection.close())
 
@@ -162,14 +162,14 @@ def _sum(rows: Iterable[Row]) -> tuple[int, int]:
     made = _Sum()
     for row in rows:
         made.add(row)
-    return made.tell()
+    return made.value()
 
 
 async def _sum_of(connection: Connection, table: _Table) -> tuple[int, int]:
     made = _Sum()
     async for row in _read_back(connection, table):
         made.add(row)
-    return made.tell()
+    return made.value()
 
 
 async def _read_back(connection: Connection, table: _Table) -> AsyncIterator[Row]:

@@ -1,4 +1,4 @@
-"""What is read outside of transactions, over a few connections that are made when they are needed.
+"""Reads outside of transactions, over a few connections that are made when they are needed.
 
 A read changes nothing, so it is repeated on another connection when its own is lost.
 """
@@ -16,12 +16,12 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Token
 from upcall.ports.store import Event, Page, Query
 from upcall.stores import codec
-from upcall.stores.damage import readable, tell
+from upcall.stores.damage import log_once, readable
 from upcall.stores.listing import cursor, listing
 from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.connector import Backoff, Connector
-from upcall.stores.postgres.errors import in_our_words, is_lost
+from upcall.stores.postgres.errors import is_lost, storage_error
 from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
 from upcall.stores.sqlite.reads import token_in
 from upcall.stores.sqlite.search import is_search
@@ -30,7 +30,7 @@ from upcall.stores.tail import EVENT_WEIGHT, Logged
 T = TypeVar("T")
 CONNECTIONS = 4
 UNREADABLE = "unreadable"
-"""What an event is in memory if its row cannot be read."""
+"""The type of an event in memory if its row cannot be read."""
 MOST = 2**63 - 1
 
 DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s ORDER BY expires_at LIMIT %s"
@@ -109,7 +109,7 @@ class Reads:
         return None if moment is None else float(moment)
 
     async def count_open(self) -> int:
-        """How many inquiries are open."""
+        """The number of open inquiries."""
         ((count,),) = await self.rows(COUNT_OPEN)
         return int(count)
 
@@ -155,7 +155,7 @@ class Reads:
     async def rows(
         self, sql: LiteralString | bytes, values: Any = (), *, closing: bool = False
     ) -> list[tuple[Any, ...]]:
-        """What a statement finds.
+        """The rows that a statement finds.
 
         Raises:
             InvalidRequest: if a value is not text.
@@ -227,7 +227,7 @@ class Reads:
                 elif connection is not None:
                     await _let_go(connection)
                 if not lost or loop.time() >= deadline:
-                    raise in_our_words(error, self._connector.where) from error
+                    raise storage_error(error, self._connector.where) from error
                 await backoff.pause()
             except BaseException:
                 # Cancelled half-way: what state it is in is not worth finding out.
@@ -277,7 +277,7 @@ def _logged(row: tuple[Any, ...], *, subject: bool) -> Logged:
         if subject and row[5] is not None:
             return Logged(replace(event, subject=decode(row[5:])), row[4], weight + len(row[-1]))
     except DamagedRow as problem:
-        tell(problem)
+        log_once(problem)
         # The log in memory has no gaps.
         event = Event(seq=row[0], type=UNREADABLE, inquiry=None, at=row[3], data={})
     return Logged(event, row[4], weight)

@@ -48,7 +48,7 @@ class Found:
                 self._damaged |= {plain(values[1]): problem, values[2]: problem}
 
     def put(self, row: Row) -> None:
-        """Take in an inquiry as it is now."""
+        """Add an inquiry as it is now."""
         self._by_id[row.inquiry.id] = row
         known = self._by_ref.get(row.inquiry.ref)
         if known is None or known.number == row.number or _rank(row) > _rank(known):

@@ -6,7 +6,7 @@ from upcall.domain.errors import DamagedRow
 from upcall.domain.inquiry import searching
 from upcall.ports.store import Query
 from upcall.stores import codec
-from upcall.stores.damage import tell
+from upcall.stores.damage import log_once
 from upcall.stores.postgres.rows import columns, decode
 from upcall.stores.sqlite.search import marks
 
@@ -44,13 +44,13 @@ def words(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
             made.append((number, inquiry.state_name, " ".join(searching.words_of(inquiry))))
         except DamagedRow as problem:
             # Without words it is not found, and those after it are.
-            tell(problem)
+            log_once(problem)
             made.append((number, values[codec.STATE], ""))
     return columns(made)
 
 
 def condition(query: Query) -> tuple[str, list[object]]:
-    """What a search asks for besides."""
+    """The further condition of a search."""
     # Words are letters and digits, so none of them ends its quotation marks.
     wanted = [
         *[f"'{word}':*" for word in searching.wanted(query.text)],

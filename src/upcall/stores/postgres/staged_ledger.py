@@ -42,7 +42,7 @@ class Kept(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Effects in the form in which they are written; making it is all that can be refused about them."""
+    """Effects in the form in which they are written; only making it can fail."""
 
     records: Sequence[Kept]
     forgotten: Sequence[tuple[str, str]]
@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(effects: Effects) -> Prepared:
-    """What writes these effects.
+    """The prepared form of effects.
 
     Raises:
         InvalidRequest: if a database could not keep a name among them.
@@ -115,14 +115,14 @@ class StagedLedger:
         return None if kept is None else replace(kept.record, body=codec.loads(kept.body))
 
     def write(self, effects: Prepared) -> None:
-        """Take in what is to be written; of several about the same the last counts."""
+        """Stage effects; the last one about a record or job counts."""
         self._written.update(dict.fromkeys(effects.forgotten))
         self._written.update({(kept.record.kind, kept.record.key): kept for kept in effects.records})
         self._jobs.update(dict.fromkeys(effects.dropped))
         self._jobs.update({job.id: (job, body) for job, body in effects.jobs})
 
     def statements(self) -> list[Statement]:
-        """What writes it all."""
+        """The statements that write everything staged."""
         made: list[Statement] = []
         forgotten = [tuple(map(keep, name)) for name, kept in self._written.items() if kept is None]
         if forgotten:

@@ -22,7 +22,7 @@ from upcall.stores import codec
 from upcall.stores.postgres import ledger
 from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.connector import Connector
-from upcall.stores.postgres.errors import in_our_words
+from upcall.stores.postgres.errors import storage_error
 from upcall.stores.postgres.follower import SAFETY, Follower
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.schema import migrate
@@ -279,6 +279,6 @@ async def _prepare(connector: Connector, clock: DatabaseClock) -> int:
         clock.warn()
         return last
     except Error as error:
-        raise in_our_words(error, connector.where) from error
+        raise storage_error(error, connector.where) from error
     finally:
         await asyncio.shield(connection.close())

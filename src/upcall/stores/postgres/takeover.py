@@ -49,11 +49,11 @@ class Takeover:
         self._looking = Background("looking for the work of dead daemons", self._turn, log)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start."""
         self._looking.start()
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop."""
         await self._looking.close()
 
     async def _turn(self) -> None:

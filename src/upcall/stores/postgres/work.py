@@ -1,4 +1,4 @@
-"""What can be asked of the writer. Nothing here knows how it is done."""
+"""The requests to the writer, as values. They do not know how they are carried out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Adding:
 
     @property
     def key(self) -> Key | None:
-        """What recognises the same request."""
+        """The key by which a repeated request is recognised."""
         origin = self.inquiry.origin
         if origin.request_key is None:
             return None
@@ -57,7 +57,7 @@ class Revising:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Claiming:
-    """Take jobs that are due."""
+    """Claim due jobs."""
 
     holder: str
     kinds: Sequence[str]
@@ -69,7 +69,7 @@ class Claiming:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settling:
-    """Be done with a job that is still held."""
+    """Settle a job that is still held."""
 
     job: Job
     effects: Prepared
@@ -95,7 +95,7 @@ class Hastening:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Releasing:
-    """End every lease of a daemon that is gone."""
+    """End every lease of a dead daemon."""
 
     holder: str
     due: float

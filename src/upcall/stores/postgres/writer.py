@@ -20,7 +20,7 @@ from upcall.domain.errors import StorageError
 from upcall.stores.postgres import statements
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.connector import Backoff, Connector
-from upcall.stores.postgres.errors import in_our_words, is_hopeless, is_lost
+from upcall.stores.postgres.errors import is_hopeless, is_lost, storage_error
 from upcall.stores.postgres.free_refs import FreeRefs
 from upcall.stores.postgres.group import Group
 from upcall.stores.postgres.transaction import begin
@@ -152,7 +152,7 @@ class Writer:
                 if self._loop.time() >= deadline or (self._stopping and isinstance(error, StorageError)):
                     self._give_up(tasks, error)
                     return False
-                log.warning("%s; trying again", in_our_words(error, self._connector.where).message)
+                log.warning("%s; trying again", storage_error(error, self._connector.where).message)
                 await backoff.pause()
                 continue
             await self._publish(group)
@@ -170,13 +170,13 @@ class Writer:
             return not is_hopeless(error)
         for at, task in enumerate(tasks):
             if not await self._settle([task], deadline):
-                _refuse(tasks[at + 1 :], in_our_words(error, self._connector.where))
+                _refuse(tasks[at + 1 :], storage_error(error, self._connector.where))
                 return False
         return True
 
     def _give_up(self, tasks: list[_Task], error: Error | StorageError) -> None:
         """Refuse what cannot be written. Why is said in the log once, until something can be written again."""
-        told = in_our_words(error, self._connector.where)
+        told = storage_error(error, self._connector.where)
         if told.message != self._complaint:
             log.error("%s", told.message)
             self._complaint = told.message

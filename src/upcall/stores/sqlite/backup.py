@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from upcall.domain.errors import StorageError
-from upcall.stores.sqlite.errors import in_our_words
+from upcall.stores.sqlite.errors import storage_error
 
 
 def copy(source: Path, target: Path) -> None:
@@ -26,7 +26,7 @@ def copy(source: Path, target: Path) -> None:
         partial.replace(target)
         sync(target.parent)
     except sqlite3.Error as error:
-        raise in_our_words(error, partial) from error
+        raise storage_error(error, partial) from error
     except OSError as error:
         raise StorageError(f"cannot write {str(target)!r}: {error.strerror}") from error
     finally:

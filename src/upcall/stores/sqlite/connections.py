@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from upcall.domain.errors import StorageError
 from upcall.stores.sqlite.backup import create_private, sync
-from upcall.stores.sqlite.errors import in_our_words
+from upcall.stores.sqlite.errors import storage_error
 from upcall.stores.sqlite.migrations import migrate, refuse_unfit
 from upcall.stores.sqlite.reads import last_seq
 
@@ -71,7 +71,7 @@ def connect(path: Path, max_pages: int | None = None) -> Connections:
         for connection in opened:
             connection.close()
         if isinstance(error, sqlite3.Error):
-            raise in_our_words(error, path) from error
+            raise storage_error(error, path) from error
         if isinstance(error, OSError):
             raise StorageError(f"cannot open {str(path)!r}: {error.strerror}") from error
         raise

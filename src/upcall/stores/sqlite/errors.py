@@ -10,7 +10,7 @@ ROOM_TO_WORK = 1024 * 1024
 """With less than this left, a failed write is put down to the disk being full."""
 
 
-def in_our_words(error: BaseException, path: Path) -> StorageError:
+def storage_error(error: BaseException, path: Path) -> StorageError:
     """The error to raise for a failure of the database at `path`."""
     if isinstance(error, StorageError):
         return error

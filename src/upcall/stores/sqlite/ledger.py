@@ -66,7 +66,7 @@ _NOTHING = Prepared([], [])
 
 
 def prepared(effects: Effects) -> Prepared:
-    """What writes these effects."""
+    """The statements that write these effects."""
     if not effects:
         return _NOTHING
     statements: list[tuple[str, tuple[object, ...]]] = [(_FORGET, name) for name in effects.forgotten]
@@ -87,7 +87,7 @@ def claim(
     lease: float,
     limit: int,
 ) -> list[Job]:
-    """Take jobs that are due, for a process that is called `holder`."""
+    """Claim due jobs for the process `holder`."""
     sql = _AVAILABLE.format(kinds=_marks(kinds))
     available = db.execute(sql, (*kinds, now, runner, limit)).fetchall()
     claimed: list[Sequence[Any]] = []
@@ -171,7 +171,7 @@ def page(
 
 
 def position(cursor: str) -> tuple[float, str]:
-    """Where a page begins.
+    """The cursor of a page.
 
     Raises:
         InvalidRequest: if it is not a cursor.

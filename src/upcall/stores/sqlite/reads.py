@@ -99,7 +99,7 @@ class Reads:
         return None if row is None else row[0]
 
     def count_open(self) -> int:
-        """How many inquiries are open."""
+        """The number of open inquiries."""
         count: int = self._db.execute(COUNT_OPEN).fetchone()[0]
         return count
 
@@ -141,7 +141,7 @@ class Reads:
         return question(self._db)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._db.close()
 
 

@@ -6,7 +6,7 @@ from upcall.domain.errors import DamagedRow
 from upcall.domain.inquiry import searching
 from upcall.ports.store import Query
 from upcall.stores import codec
-from upcall.stores.damage import tell
+from upcall.stores.damage import log_once
 
 AT_ONCE = 200
 """How many inquiries are read for their words in one step; other writes go on between the steps."""
@@ -28,14 +28,14 @@ def catch_up(db: sqlite3.Connection, limit: int = AT_ONCE) -> bool:
             words, state = " ".join(searching.words_of(inquiry)), inquiry.state_name
         except DamagedRow as problem:
             # Without words it is not found, and those after it are.
-            tell(problem)
+            log_once(problem)
         db.execute("INSERT OR REPLACE INTO inquiry_words (rowid, words) VALUES (?, ?)", (number, words))
         db.execute("UPDATE inquiry SET searched = ? WHERE number = ?", (state, number))
     return len(rows) == limit
 
 
 def condition(query: Query) -> tuple[str, list[object]]:
-    """What a search asks for besides."""
+    """The further condition of a search."""
     # Words are letters and digits, so none of them ends its quotation marks.
     wanted = [
         *[f'"{word}" *' for word in searching.wanted(query.text)],

@@ -1,4 +1,4 @@
-"""What a transaction will write: held in memory until its end, then written with a handful of statements.
+"""The rows of a transaction, staged in memory until its end and then written with a handful of statements.
 
 Every call into SQLite lets go of the interpreter and has to win it back from a busy event loop; a statement for many
 rows does so once.
@@ -20,7 +20,7 @@ Request = tuple[str, str, str, str]
 """By what a request is recognised when it comes again: session, purpose, key and agent."""
 
 MOST_ROWS = 64
-"""How many rows a statement may have. Their number is a power of two, so that few statements are ever prepared."""
+"""The most rows of a statement. Their number is a power of two, so that few statements are ever prepared."""
 
 # What is put into these statements is a constant of ours; values are always bound.
 _INSERT = f"INSERT INTO inquiry (number, {codec.COLUMNS}) VALUES {{rows}}"  # noqa: S608
@@ -54,7 +54,7 @@ class Staged:
         self._files: list[Row] = []
 
     def add(self, kept: Kept, row: Row, blobs: Sequence[bytes]) -> None:
-        """Take in a new inquiry."""
+        """Stage a new inquiry."""
         inquiry = kept.inquiry
         self._by_id[inquiry.id] = kept
         self._by_ref[inquiry.ref] = inquiry.id
@@ -65,7 +65,7 @@ class Staged:
         self._files += [(inquiry.id, position, content) for position, content in enumerate(blobs)]
 
     def change(self, kept: Kept, columns: Row) -> None:
-        """Take in what became of an inquiry; of several steps the last one counts."""
+        """Stage the new state of an inquiry; of several steps the last one counts."""
         self._by_id[kept.inquiry.id] = kept
         self._changed[kept.number] = (kept.number, *columns)
 
@@ -92,7 +92,7 @@ class Staged:
 
 
 def request_of(inquiry: Inquiry) -> Request | None:
-    """What an inquiry was requested by, if it is to be recognised."""
+    """The request key of an inquiry with its scope; None if it has none."""
     origin = inquiry.origin
     if origin.request_key is None:
         return None

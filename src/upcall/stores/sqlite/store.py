@@ -23,7 +23,7 @@ from upcall.stores import codec
 from upcall.stores.sqlite import ledger, search
 from upcall.stores.sqlite.backup import copy
 from upcall.stores.sqlite.connections import connect
-from upcall.stores.sqlite.errors import in_our_words
+from upcall.stores.sqlite.errors import storage_error
 from upcall.stores.sqlite.reads import Reads
 from upcall.stores.sqlite.writer import MAX_GROUP, Writer
 from upcall.stores.sqlite.writes import Writes
@@ -80,7 +80,11 @@ class SqliteStore:
         # Refs are names, not secrets.
         writes = Writes(opened.writing, clock, random or Random())  # noqa: S311
         writer = Writer(
-            opened.writing, writes, tail.publish, lambda error: in_our_words(error, path), max_group=max_group
+            opened.writing,
+            writes,
+            tail.publish,
+            lambda error: storage_error(error, path),
+            max_group=max_group,
         )
         return cls(path, clock, tail, Reads(opened.reading), writes, writer)
 
@@ -172,7 +176,7 @@ class SqliteStore:
         return await self._do(ledger.renew, self._holder, job, until)
 
     async def end_leases(self) -> int:
-        """End every lease of an earlier process; how many there were. Only for the one process that owns the file."""
+        """End every lease of an earlier process. Returns their number. Only for the one process that owns the file."""
         return await self._do(ledger.release, self._holder, self.now())
 
     async def jobs(self, kind: str, subject: str) -> Sequence[Job]:
@@ -242,6 +246,6 @@ class SqliteStore:
                 self._reader, lambda: question(*args, **kwargs)
             )
         except sqlite3.Error as error:
-            raise in_our_words(error, self._path) from error
+            raise storage_error(error, self._path) from error
         except UnicodeEncodeError as error:
             raise InvalidRequest(f"{error.object!r} is not text") from error

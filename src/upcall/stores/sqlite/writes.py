@@ -23,7 +23,7 @@ from upcall.stores.tail import EVENT_WEIGHT, Logged
 T = TypeVar("T")
 
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
-"""How many inquiries are remembered to save reading them, and how big the body of one may be."""
+"""The number of inquiries that are cached, and the size of the largest body among them."""
 
 _SAME_REQUEST = f"""
     SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
@@ -88,7 +88,7 @@ class Writes:
         self._last_number = 0
 
     def begin(self) -> None:
-        """Take up a transaction that has just begun."""
+        """Prepare for a transaction that has just begun."""
         self._staged = Staged()
         version: int = self._db.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
@@ -155,7 +155,7 @@ class Writes:
         return ledger.look_up(self._db, kind, key)
 
     def settle(self, job: Job, effects: Effects, log: list[Logged]) -> bool:
-        """Be done with a job that is still held, and write what follows."""
+        """Settle a job that is still held, and write the effects."""
         prepared = ledger.prepared(effects)
         held = ledger.take(self._db, job)
         if held:
@@ -163,7 +163,7 @@ class Writes:
         return held
 
     def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Have something done that says nothing in the log."""
+        """Run a write without events."""
         return work(self._db)
 
     def prune(self, before: float, limit: int) -> tuple[list[str], int]:

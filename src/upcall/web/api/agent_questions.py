@@ -16,7 +16,7 @@ from upcall.http.body import encode
 from upcall.ports.store import Event, Query
 from upcall.web import fields
 from upcall.web.api.documents import Documents
-from upcall.web.api.stream import EventStream, Live
+from upcall.web.api.stream import EventHandlers, EventStream
 from upcall.web.call import Call
 
 LOOK_BACK = 50
@@ -25,10 +25,10 @@ LOOK_BACK = 50
 EXAMPLE = '{"agent_id": "claude", "reply": "Redis"}'
 
 
-class AgentQuestions:
+class AgentQuestionHandlers:
     """The handlers of the two routes."""
 
-    def __init__(self, broker: Broker, live: Live, documents: Documents) -> None:
+    def __init__(self, broker: Broker, live: EventHandlers, documents: Documents) -> None:
         self._broker = broker
         self._live = live
         self._documents = documents

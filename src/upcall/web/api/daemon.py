@@ -19,7 +19,7 @@ PATH_LENGTH = 4096
 COUNTED = ("asked", "answered", "rejected", "cancelled", "expired", "failed", "collected", "notified")
 
 
-class Service:
+class DaemonHandlers:
     """The handlers that are about no inquiry in particular."""
 
     def __init__(self, broker: Broker, settings: WebSettings, document: Mapping[str, object]) -> None:

@@ -49,7 +49,8 @@ class Allowed:
                 pass
 
 
-PUBLIC, EVERY_TOKEN = Allowed(None), Allowed(Role.AGENT)
+PUBLIC, AGENTS = Allowed(None), Allowed(Role.AGENT)
+"""Without a token; with any token, since every other role may do what an agent may."""
 
 
 def people(action: str) -> Allowed:

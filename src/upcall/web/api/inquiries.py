@@ -35,7 +35,7 @@ _SHOWN_AS = re.compile(r"image/(png|jpeg|gif|webp)")
 _TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
 
 
-class Inquiries:
+class InquiryHandlers:
     """The handlers of everything under `/v1/inquiries` that answers at once."""
 
     def __init__(self, broker: Broker, documents: Documents, threads: Threads) -> None:
@@ -69,7 +69,7 @@ class Inquiries:
             agent=agent,
             workspace=sent.get("workspace") or None,
             run=run,
-            kind=_kind(sent.get("kind")),
+            kind=fields.choice(Kind, sent["kind"], "kind") if sent.get("kind") else None,
             text=_words(sent.get("q", "")),
             limit=fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE),
             cursor=sent.get("cursor") or None,
@@ -260,16 +260,6 @@ def _words(sent: str) -> str:
     if len(sent) > LONGEST_SEARCH:
         raise InvalidRequest(f"q: at most {LONGEST_SEARCH} characters, got {len(sent)}", hint="?q=redis")
     return sent
-
-
-def _kind(sent: str | None) -> Kind | None:
-    if not sent:
-        return None
-    try:
-        return Kind(sent)
-    except ValueError:
-        kinds = ", ".join(kind.value for kind in Kind)
-        raise InvalidRequest(f"kind: one of {kinds}, got {sent[:40]!r}") from None
 
 
 def _served_as(media_type: str) -> str:

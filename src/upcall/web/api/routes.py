@@ -6,12 +6,12 @@
 from collections.abc import Mapping
 from functools import partial
 
-from upcall.web.api.agent_questions import AgentQuestions
+from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
-from upcall.web.api.daemon import Service
+from upcall.web.api.daemon import DaemonHandlers
 from upcall.web.api.endpoint import (
-    EVERY_TOKEN,
+    AGENTS,
     PUBLIC,
     Endpoint,
     Replies,
@@ -22,16 +22,25 @@ from upcall.web.api.endpoint import (
     reply,
     takes,
 )
-from upcall.web.api.inquiries import Inquiries
-from upcall.web.api.rules import Rules
+from upcall.web.api.inquiries import InquiryHandlers
+from upcall.web.api.rules import RuleHandlers
 from upcall.web.api.runs import RunHandlers
-from upcall.web.api.schemas.inquiries import KIND, STATE
-from upcall.web.api.schemas.runs import RUN_STATE
-from upcall.web.api.schemas.words import COUNT, DURATION, OBJECT, TEXT, Schema, ref, text
-from upcall.web.api.sign_in_links import SignInLinks
-from upcall.web.api.stream import Live
+from upcall.web.api.schemas.words import (
+    COUNT,
+    DURATION,
+    KIND,
+    OBJECT,
+    RUN_STATE,
+    STATE,
+    TEXT,
+    Schema,
+    ref,
+    text,
+)
+from upcall.web.api.sign_in_links import SignInLinkHandlers
+from upcall.web.api.stream import EventHandlers
 from upcall.web.api.threads import ThreadHandlers
-from upcall.web.api.tokens import Tokens
+from upcall.web.api.tokens import TokenHandlers
 
 INQUIRY, RUN, THREAD = "/v1/inquiries/{name}", "/v1/runs/{number}", "/v1/threads/{name}"
 ANSWER = takes("AnswerForm", {"answers": [["Redis"]]})
@@ -118,26 +127,30 @@ BARE: Replies = {200: {"description": "It runs."}}
 # Those of an inquiry's life stand first: routes are tried in this order.
 TABLE: Mapping[str, tuple[Endpoint, ...]] = {
     "asking": (
-        Endpoint("POST /v1/inquiries", Inquiries.ask, EVERY_TOKEN, ASKED, ASK),
-        Endpoint(f"GET {INQUIRY}/wait", Live.wait, EVERY_TOKEN, OK("Inquiry"), parameters=TIMEOUT),
-        Endpoint(f"GET {INQUIRY}", Inquiries.get, EVERY_TOKEN, OK("Inquiry")),
-        Endpoint(f"POST {INQUIRY}/collect", Inquiries.collect, EVERY_TOKEN, OK("Settled")),
+        Endpoint("POST /v1/inquiries", InquiryHandlers.ask, AGENTS, ASKED, ASK),
+        Endpoint(f"GET {INQUIRY}/wait", EventHandlers.wait, AGENTS, OK("Inquiry"), parameters=TIMEOUT),
+        Endpoint(f"GET {INQUIRY}", InquiryHandlers.get, AGENTS, OK("Inquiry")),
+        Endpoint(f"POST {INQUIRY}/collect", InquiryHandlers.collect, AGENTS, OK("Settled")),
         Endpoint(
-            f"POST {INQUIRY}/cancel", Inquiries.cancel, EVERY_TOKEN, OK("Settled"), _end("found it myself")
+            f"POST {INQUIRY}/cancel", InquiryHandlers.cancel, AGENTS, OK("Settled"), _end("found it myself")
         ),
     ),
     "answering": (
-        Endpoint(f"POST {INQUIRY}/answer", Inquiries.answer, people("answer"), OK("Settled"), ANSWER),
-        Endpoint("GET /v1/inquiries", Inquiries.list, EVERY_TOKEN, OK("InquiryList"), parameters=FILTERS),
+        Endpoint(f"POST {INQUIRY}/answer", InquiryHandlers.answer, people("answer"), OK("Settled"), ANSWER),
+        Endpoint("GET /v1/inquiries", InquiryHandlers.list, AGENTS, OK("InquiryList"), parameters=FILTERS),
         Endpoint(
-            f"POST {INQUIRY}/reject", Inquiries.reject, people("reject"), OK("Settled"), _end("not now")
+            f"POST {INQUIRY}/reject", InquiryHandlers.reject, people("reject"), OK("Settled"), _end("not now")
         ),
-        Endpoint(f"POST {INQUIRY}/snooze", Inquiries.snooze, people("snooze"), OK("Settled"), _span("1h")),
-        Endpoint(f"POST {INQUIRY}/extend", Inquiries.extend, people("extend"), OK("Settled"), _span("24h")),
+        Endpoint(
+            f"POST {INQUIRY}/snooze", InquiryHandlers.snooze, people("snooze"), OK("Settled"), _span("1h")
+        ),
+        Endpoint(
+            f"POST {INQUIRY}/extend", InquiryHandlers.extend, people("extend"), OK("Settled"), _span("24h")
+        ),
         Endpoint(
             f"GET {INQUIRY}/attachments/{{number}}",
-            Inquiries.attachment,
-            EVERY_TOKEN,
+            InquiryHandlers.attachment,
+            AGENTS,
             FILE,
             parameters=(path("number", COUNT),),
         ),
@@ -148,14 +161,16 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             CREATED("AnswerLink"),
             takes("AnswerLinkForm", {"person": "ana"}),
         ),
-        Endpoint("POST /v1/answer-agent", AgentQuestions.answer, people("answer"), OK("Settled"), REPLY),
+        Endpoint(
+            "POST /v1/answer-agent", AgentQuestionHandlers.answer, people("answer"), OK("Settled"), REPLY
+        ),
     ),
     "events": (
-        Endpoint("GET /v1/events", Live.events, EVERY_TOKEN, OK("EventList"), parameters=LOG),
-        Endpoint("GET /v1/stream", Live.stream, EVERY_TOKEN, EVENTS, parameters=RESUMED),
+        Endpoint("GET /v1/events", EventHandlers.events, AGENTS, OK("EventList"), parameters=LOG),
+        Endpoint("GET /v1/stream", EventHandlers.stream, AGENTS, EVENTS, parameters=RESUMED),
         Endpoint(
             "GET /v1/agent-questions",
-            AgentQuestions.stream,
+            AgentQuestionHandlers.stream,
             people("hear of all questions"),
             QUESTIONS,
             parameters=RESUMED,
@@ -166,11 +181,11 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint(
             "GET /v1/runs",
             RunHandlers.list,
-            EVERY_TOKEN,
+            AGENTS,
             OK("RunList"),
             parameters=(query("state", RUN_STATE), *PAGING),
         ),
-        Endpoint(f"GET {RUN}", RunHandlers.get, EVERY_TOKEN, OK("Run")),
+        Endpoint(f"GET {RUN}", RunHandlers.get, AGENTS, OK("Run")),
         Endpoint(
             f"GET {RUN}/log", RunHandlers.log, people("read the logs of runs"), OK("RunLog"), parameters=LINES
         ),
@@ -186,9 +201,9 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint(f"POST {RUN}/attach", RunHandlers.attach, people("attach to runs"), OK("Command")),
     ),
     "threads": (
-        Endpoint("POST /v1/threads", ThreadHandlers.begin, EVERY_TOKEN, THREAD_BEGUN, NEW_THREAD),
-        Endpoint("GET /v1/threads", ThreadHandlers.list, EVERY_TOKEN, OK("ThreadList"), parameters=PAGING),
-        Endpoint(f"GET {THREAD}", ThreadHandlers.get, EVERY_TOKEN, OK("Thread")),
+        Endpoint("POST /v1/threads", ThreadHandlers.begin, AGENTS, THREAD_BEGUN, NEW_THREAD),
+        Endpoint("GET /v1/threads", ThreadHandlers.list, AGENTS, OK("ThreadList"), parameters=PAGING),
+        Endpoint(f"GET {THREAD}", ThreadHandlers.get, AGENTS, OK("Thread")),
         Endpoint(
             f"PATCH {THREAD}",
             ThreadHandlers.choose,
@@ -196,11 +211,9 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             OK("Thread"),
             takes("PermissionsForm", {"permissions": "autonomous"}),
         ),
-        Endpoint(
-            f"GET {THREAD}/items", ThreadHandlers.items, EVERY_TOKEN, OK("ThreadItems"), parameters=ITEMS
-        ),
-        Endpoint(f"POST {THREAD}/items", ThreadHandlers.post, EVERY_TOKEN, POSTED, POST),
-        Endpoint(f"POST {THREAD}/turn", ThreadHandlers.turn, EVERY_TOKEN, LEFT, parameters=TURN),
+        Endpoint(f"GET {THREAD}/items", ThreadHandlers.items, AGENTS, OK("ThreadItems"), parameters=ITEMS),
+        Endpoint(f"POST {THREAD}/items", ThreadHandlers.post, AGENTS, POSTED, POST),
+        Endpoint(f"POST {THREAD}/turn", ThreadHandlers.turn, AGENTS, LEFT, parameters=TURN),
         Endpoint(
             f"POST {THREAD}/resolve", ThreadHandlers.resolve, people("answer"), OK("PromptSettled"), RESOLVE
         ),
@@ -232,38 +245,42 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         ),
     ),
     "rules": (
-        Endpoint("GET /v1/rules", Rules.list, people("list rules"), OK("RuleList"), parameters=PAGING),
-        Endpoint("POST /v1/rules", Rules.add, people("make rules"), CREATED("Rule"), RULE),
-        Endpoint("GET /v1/rules/{name}", Rules.get, people("see rules"), OK("Rule")),
-        Endpoint("DELETE /v1/rules/{name}", Rules.revoke, people("revoke rules"), OK("RevokedRule")),
+        Endpoint("GET /v1/rules", RuleHandlers.list, people("list rules"), OK("RuleList"), parameters=PAGING),
+        Endpoint("POST /v1/rules", RuleHandlers.add, people("make rules"), CREATED("Rule"), RULE),
+        Endpoint("GET /v1/rules/{name}", RuleHandlers.get, people("see rules"), OK("Rule")),
+        Endpoint("DELETE /v1/rules/{name}", RuleHandlers.revoke, people("revoke rules"), OK("RevokedRule")),
     ),
     "tokens": (
-        Endpoint("GET /v1/me", Tokens.me, EVERY_TOKEN, OK("Me")),
-        Endpoint("POST /v1/sign-in-links", SignInLinks.create, people("sign in"), CREATED("SignInLink")),
-        Endpoint("GET /v1/tokens", Tokens.list, admins("list tokens"), OK("TokenList")),
+        Endpoint("GET /v1/me", TokenHandlers.me, AGENTS, OK("Me")),
+        Endpoint(
+            "POST /v1/sign-in-links", SignInLinkHandlers.create, people("sign in"), CREATED("SignInLink")
+        ),
+        Endpoint("GET /v1/tokens", TokenHandlers.list, admins("list tokens"), OK("TokenList")),
         Endpoint(
             "POST /v1/tokens",
-            Tokens.create,
+            TokenHandlers.create,
             admins("make tokens"),
             CREATED("NewToken"),
             takes("TokenForm", {"name": "laptop", "role": "agent"}),
         ),
-        Endpoint("DELETE /v1/tokens/{name}", Tokens.revoke, admins("revoke tokens"), OK("Revoked")),
+        Endpoint("DELETE /v1/tokens/{name}", TokenHandlers.revoke, admins("revoke tokens"), OK("Revoked")),
     ),
     "service": (
         Endpoint(
             "POST /v1/backup",
-            Service.backup,
+            DaemonHandlers.backup,
             admins("make backups"),
             CREATED("Backup"),
             takes("BackupForm", {"path": "/backups/upcall.db"}),
         ),
-        Endpoint("GET /metrics", Service.metrics, people("read metrics"), OK(TEXT, media="text/plain")),
-        Endpoint("GET /healthz", Service.health, PUBLIC, OK("Health") | ILL),
-        Endpoint("HEAD /healthz", Service.health, PUBLIC, BARE),
-        Endpoint("GET /livez", Service.alive, PUBLIC, OK("Health")),
-        Endpoint("HEAD /livez", Service.alive, PUBLIC, BARE),
-        Endpoint("GET /v1/openapi.json", Service.openapi, PUBLIC, OK(OBJECT)),
+        Endpoint(
+            "GET /metrics", DaemonHandlers.metrics, people("read metrics"), OK(TEXT, media="text/plain")
+        ),
+        Endpoint("GET /healthz", DaemonHandlers.health, PUBLIC, OK("Health") | ILL),
+        Endpoint("HEAD /healthz", DaemonHandlers.health, PUBLIC, BARE),
+        Endpoint("GET /livez", DaemonHandlers.alive, PUBLIC, OK("Health")),
+        Endpoint("HEAD /livez", DaemonHandlers.alive, PUBLIC, BARE),
+        Endpoint("GET /v1/openapi.json", DaemonHandlers.openapi, PUBLIC, OK(OBJECT)),
     ),
 }
 """Every endpoint of the API, by its tag in the document."""

@@ -16,7 +16,7 @@ PAGE, LARGEST_PAGE = 50, 200
 LONGEST = 2000
 
 
-class Rules:
+class RuleHandlers:
     """The handlers of everything under `/v1/rules`."""
 
     def __init__(self, broker: Broker) -> None:

@@ -48,7 +48,7 @@ class RunHandlers:
     async def list(self, call: Call) -> Response:
         """List runs, the newest first; an agent's token lists the run that it belongs to."""
         sent = call.query()
-        state = _state(sent.get("state"))
+        state = fields.choice(RunState, sent["state"], "state").value if sent.get("state") else None
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
         if call.caller.is_agent:
             return await self._documents.page(await self._own(call.caller, state))
@@ -113,16 +113,6 @@ def _number(call: Call) -> int:
     return int(written)
 
 
-def _state(sent: str | None) -> str | None:
-    if not sent:
-        return None
-    try:
-        return RunState(sent).value
-    except ValueError:
-        states = ", ".join(state.value for state in RunState)
-        raise InvalidRequest(f"state: one of {states}, got {sent[:40]!r}") from None
-
-
 def _order(body: Body) -> Order:
     return Order(
         agent=_plain(fields.required_text(body, "agent", example=EXAMPLE), "agent"),
@@ -171,13 +161,7 @@ def _folder(body: Body) -> str:
 
 def _permission(body: Body) -> Permission | None:
     sent = fields.text(body, "permission")
-    if sent is None:
-        return None
-    try:
-        return Permission(sent)
-    except ValueError:
-        choices = ", ".join(choice.value for choice in Permission)
-        raise InvalidRequest(f"permission: one of {choices}, got {sent[:40]!r}") from None
+    return None if sent is None else fields.choice(Permission, sent, "permission")
 
 
 def _arguments(sent: object) -> tuple[str, ...]:

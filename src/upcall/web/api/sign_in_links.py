@@ -15,7 +15,7 @@ def sign_in_path(code: str) -> str:
     return f"/sign-in?code={quote(code, safe='')}"
 
 
-class SignInLinks:
+class SignInLinkHandlers:
     """The handler of `/v1/sign-in-links`."""
 
     def __init__(self, access: Access, settings: WebSettings) -> None:

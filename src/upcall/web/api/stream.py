@@ -116,7 +116,7 @@ class Presence:
         self._interrupt()
 
 
-class Live:
+class EventHandlers:
     """The handlers that wait."""
 
     def __init__(self, broker: Broker, access: Access, settings: WebSettings, documents: Documents) -> None:
@@ -257,7 +257,7 @@ Frames = Callable[[Sequence[Event], Caller], Awaitable[bytes]]
 class EventStream:
     """A response that goes on until it is over."""
 
-    def __init__(self, live: Live, caller: Caller, after: int, frames: Frames) -> None:
+    def __init__(self, live: EventHandlers, caller: Caller, after: int, frames: Frames) -> None:
         self._live = live
         self.caller = caller
         self.after = after

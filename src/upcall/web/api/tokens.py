@@ -4,7 +4,6 @@ from starlette.responses import Response
 
 from upcall.access.tokens import Access
 from upcall.domain.document import timestamp
-from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Role
 from upcall.http.body import Json
 from upcall.http.errors import UnknownToken
@@ -14,7 +13,7 @@ from upcall.web.call import Call
 EXAMPLE = '{"name": "laptop", "role": "agent"}'
 
 
-class Tokens:
+class TokenHandlers:
     """The handlers of `/v1/me` and of everything under `/v1/tokens`."""
 
     def __init__(self, access: Access) -> None:
@@ -28,7 +27,8 @@ class Tokens:
         """Make a token; its secret is in this response and nowhere else."""
         body = await call.body()
         name = fields.required_text(body, "name", example=EXAMPLE)
-        role = _role(fields.required_text(body, "role", example=EXAMPLE))
+        sent = fields.required_text(body, "role", example=EXAMPLE)
+        role = fields.choice(Role, sent, "role", hint=f"for example {EXAMPLE}")
         secret = await self._access.create(name, role)
         return Json({"name": name, "role": role.value, "token": secret}, 201)
 
@@ -48,13 +48,3 @@ class Tokens:
                 f"there is no token {call.name[:64]!r}", hint="`upcall tokens list` shows them"
             )
         return Json({"name": call.name, "revoked": True})
-
-
-def _role(sent: str) -> Role:
-    try:
-        return Role(sent)
-    except ValueError:
-        roles = ", ".join(role.value for role in Role)
-        raise InvalidRequest(
-            f"role: one of {roles}, got {sent[:40]!r}", hint=f"for example {EXAMPLE}"
-        ) from None

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from upcall.dispatch.answer_links import AnswerLinks, Opened
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllowed, UnreadableAnswer
-from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.call import Call
 from upcall.web.pages import forms
 from upcall.web.pages.recipients import Recipients
@@ -15,7 +15,9 @@ from upcall.web.pages.visit import Visit
 class Answering:
     """The handlers of everything under `/a`."""
 
-    def __init__(self, site: Site, links: AnswerLinks, inquiries: Inquiries, recipients: Recipients) -> None:
+    def __init__(
+        self, site: Site, links: AnswerLinks, inquiries: InquiryHandlers, recipients: Recipients
+    ) -> None:
         self._site = site
         self._recipients = recipients
         self._links = links

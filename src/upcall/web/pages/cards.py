@@ -65,7 +65,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TrailStep:
     """A station on the way of an answer; without a time it has not been reached."""
 
     name: str
@@ -74,7 +74,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ResolutionLine:
     """How it ended, in a sentence, and whether that is good news."""
 
     sentence: str
@@ -130,8 +130,8 @@ class Card:
     secret: bool
     remember: tuple[tuple[str, str], ...]
     votes: str
-    outcome: Outcome | None
-    trail: tuple[Step, ...]
+    outcome: ResolutionLine | None
+    trail: tuple[TrailStep, ...]
     key: str
     change: str = ""
     problem: str = ""
@@ -303,7 +303,7 @@ def _field(number: int, question: Question, given: Given) -> Field:
     )
 
 
-def _outcome(inquiry: Inquiry, words: Words) -> Outcome | None:
+def _outcome(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
     match inquiry.state:
         case Open():
             return None
@@ -311,7 +311,7 @@ def _outcome(inquiry: Inquiry, words: Words) -> Outcome | None:
             denied = inquiry.kind is Kind.APPROVAL and answer.values == ((DENY,),)
             shown = [", ".join(values) for values in answer.values]
             if inquiry.secret:
-                return Outcome(
+                return ResolutionLine(
                     sentence=words.say("outcome.secret", who=_who(closing.by, words)), tone="answered"
                 )
             name = "outcome.denied" if denied else "outcome.answered"
@@ -323,21 +323,21 @@ def _outcome(inquiry: Inquiry, words: Words) -> Outcome | None:
             )
             several = len(pairs) > 1 or len(shown[0]) > 200
             answered = one_line("; ".join(shown), 200)
-            return Outcome(
+            return ResolutionLine(
                 sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
                 tone="denied" if denied else "answered",
                 pairs=pairs if several else (),
             )
         case Rejected(closing=closing) | Cancelled(closing=closing):
-            return Outcome(
+            return ResolutionLine(
                 sentence=words.say(f"outcome.{inquiry.state_name}", who=_who(closing.by, words)),
                 tone=inquiry.state_name,
                 reason=visible(closing.reason or ""),
             )
         case Expired():
-            return Outcome(sentence=words.say("outcome.expired"), tone="expired")
+            return ResolutionLine(sentence=words.say("outcome.expired"), tone="expired")
         case Failed(closing=closing):
-            return Outcome(
+            return ResolutionLine(
                 sentence=words.say("outcome.failed"), tone="failed", reason=visible(closing.reason or "")
             )
 
@@ -346,15 +346,17 @@ def _who(name: str, words: Words) -> str:
     return words.say("who.policy") if name == POLICY else one_line(name, 60)
 
 
-def _trail(inquiry: Inquiry, shown: tuple[float, str] | None) -> tuple[Step, ...]:
-    first = Step(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.asker, 60))
-    asked = (first,) if shown is None else (first, Step(name="shown", at=shown[0], by=shown[1]))
+def _trail(inquiry: Inquiry, shown: tuple[float, str] | None) -> tuple[TrailStep, ...]:
+    first = TrailStep(name="asked", at=inquiry.asked_at, by=one_line(inquiry.origin.asker, 60))
+    asked = (first,) if shown is None else (first, TrailStep(name="shown", at=shown[0], by=shown[1]))
     match inquiry.state:
         case Open():
             return asked
         case Answered(closing=closing, collected_at=collected, forwarded_at=forwarded):
-            answered = Step(name="answered", at=closing.at, by=one_line(f"{closing.by} · {closing.via}", 80))
-            on_its_way = () if forwarded is None else (Step(name="forwarded", at=forwarded),)
-            return (*asked, answered, *on_its_way, Step(name="collected", at=collected))
+            answered = TrailStep(
+                name="answered", at=closing.at, by=one_line(f"{closing.by} · {closing.via}", 80)
+            )
+            on_its_way = () if forwarded is None else (TrailStep(name="forwarded", at=forwarded),)
+            return (*asked, answered, *on_its_way, TrailStep(name="collected", at=collected))
         case closed:
-            return (*asked, Step(name=inquiry.state_name, at=closed.closing.at))
+            return (*asked, TrailStep(name=inquiry.state_name, at=closed.closing.at))

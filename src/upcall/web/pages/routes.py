@@ -3,15 +3,12 @@
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from upcall.access.tokens import Access
-from upcall.broker.broker import Broker
 from upcall.broker.threads import Threads
-from upcall.dispatch.answer_links import AnswerLinks
-from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.ports.runs import Runs
 from upcall.web.api.documents import Documents
-from upcall.web.api.inquiries import Inquiries
+from upcall.web.api.inquiries import InquiryHandlers
+from upcall.web.backend import Backend
 from upcall.web.call import Call
 from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
@@ -26,23 +23,15 @@ from upcall.web.pages.sign_in import SignIn
 from upcall.web.pages.site import Page, Site
 from upcall.web.pages.threads import ThreadLive, ThreadPages
 from upcall.web.pages.visit import Visit
-from upcall.web.settings import WebSettings
 
 
-def page_routes(
-    broker: Broker,
-    access: Access,
-    runs: Runs,
-    settings: WebSettings,
-    links: AnswerLinks,
-    dispatch: Dispatch | None = None,
-    pushed: Subscriptions | None = None,
-) -> list[BaseRoute]:
+def page_routes(backend: Backend) -> list[BaseRoute]:
     """The routes of the inbox."""
-    site, recipients = Site(broker, access, settings, pushed), Recipients(runs)
+    broker, runs, dispatch, pushed = backend.broker, backend.runs, backend.dispatch, backend.pushed
+    site, recipients = Site(broker, backend.access, backend.settings, pushed), Recipients(runs)
     inbox, live, sign_in = Inbox(site, recipients, dispatch), Live(site, dispatch), SignIn(site)
-    inquiries = Inquiries(broker, Documents(), Threads(broker))
-    answering = Answering(site, links, inquiries, recipients)
+    inquiries = InquiryHandlers(broker, Documents(), Threads(broker))
+    answering = Answering(site, backend.links, inquiries, recipients)
 
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))

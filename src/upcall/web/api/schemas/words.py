@@ -1,4 +1,10 @@
-"""The words of JSON Schema in which every shape is written."""
+"""The words of JSON Schema in which every shape is written, and the values that the domain enumerates."""
+
+from upcall.domain.approval.rules import WAYS
+from upcall.domain.inquiry.inquiry import STATE_NAMES, Kind, OnExpiry
+from upcall.domain.roles import Role
+from upcall.domain.run.program import Permission
+from upcall.domain.run.run import RunState
 
 Schema = dict[str, object]
 
@@ -18,6 +24,16 @@ DURATION: Schema = {
     ],
     "description": "Seconds, or text like `90s`, `10m`, `24h`, `2d`: more than 0 and at most a year.",
 }
+KIND: Schema = {"enum": [kind.value for kind in Kind]}
+STATE: Schema = {"enum": list(STATE_NAMES.values())}
+ON_EXPIRY: Schema = {"enum": [choice.value for choice in OnExpiry]}
+WAY: Schema = {"enum": list(WAYS)}
+RUN_STATE: Schema = {"enum": [state.value for state in RunState]}
+PERMISSION: Schema = {"enum": [choice.value for choice in Permission]}
+PERMISSIONS: Schema = {"enum": ["approval", "autonomous"]}
+"""Of a thread."""
+TOKEN: Schema = {"name": TEXT, "role": {"enum": [role.value for role in Role]}}
+VARIABLES: Schema = {"type": "object", "additionalProperties": TEXT}
 THREAD_NAME: Schema = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$"}
 
 
@@ -67,3 +83,6 @@ def page_of(name: str) -> Schema:
 def form(properties: Schema, *, required: tuple[str, ...] = (), **more: object) -> Schema:
     """An object that we are sent."""
     return {"type": "object", "properties": properties, "required": list(required), **more}
+
+
+ANSWERS = list_of(list_of(TEXT), description="One list for each question.")

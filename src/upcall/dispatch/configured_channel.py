@@ -1,4 +1,4 @@
-"""A channel as it is set up, which everybody here is given who has to do with it."""
+"""A configured channel: its name, its adapter, its words and its links."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,8 +10,8 @@ from upcall.ports.channel import Channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """Its name, what it says, and where the people at an address can see all of an inquiry."""
+class ConfiguredChannel:
+    """A channel of the settings; `link` is where the people at an address can see all of an inquiry."""
 
     name: str
     channel: Channel

@@ -1,4 +1,4 @@
-"""A pipe leaves in the home what a later process of its session needs, while a question of that session waits."""
+"""A pipe saves its environment in the home while a question of its session is open: a resumed process needs it."""
 
 import os
 from contextlib import suppress
@@ -13,8 +13,8 @@ WHOLE = ("claude", "opencode")
 """Programs that give their servers every variable. Codex gives them a few, and Gemini CLI none that look like a secret."""
 
 
-def hand_over(pipe: Pipe, home: Home, inquiry: str) -> None:
-    """Leave our environment and our program's flags; a run of ours has both already."""
+def save_environment(pipe: Pipe, home: Home, inquiry: str) -> None:
+    """Save the environment of this pipe and the flags of its program. The supervisor has those of its runs already."""
     program, session = session_of(pipe)
     if program is None or session is None or "UPCALL_RUN" in os.environ:
         return
@@ -28,14 +28,14 @@ def hand_over(pipe: Pipe, home: Home, inquiry: str) -> None:
         SavedEnvironments(home.path).save(inquiry, handed)
 
 
-def take_back(home: Home, inquiry: str) -> None:
-    """The agent has its answer, so nothing has to be brought back."""
+def forget_environment(home: Home, inquiry: str) -> None:
+    """Delete what was saved for an inquiry: the agent has its answer."""
     with suppress(OSError, ValueError):
         SavedEnvironments(home.path).forget(inquiry)
 
 
 def _parents_folder() -> str:
-    """Where our parent works: the files that its flags name are found from there."""
+    """The working directory of the parent, from which the paths in its flags are resolved."""
     try:
         return str(Path(f"/proc/{os.getppid()}/cwd").readlink())
     except OSError:

@@ -1,7 +1,6 @@
-"""The HTTP doors of MCP, opened by the first who knocks.
+"""The HTTP doors of MCP, which import the SDK with the first request.
 
-The SDK behind them takes most of a second to import, which nobody should wait for who only wants to ask from a
-shell or through a pipe.
+The import takes most of a second, for which a shell or a pipe should not have to wait.
 """
 
 import asyncio
@@ -18,8 +17,8 @@ from upcall.doors.mcp.tools import Tools
 from upcall.http.bearer import RequiresToken
 
 
-class LateDoor:
-    """Put `routes()` into an application whose lifespan enters `lifespan()`. `replica` is its daemon's name among others.
+class LazyDoor:
+    """Put `routes()` into an application, and enter `lifespan()` in its lifespan. `replica` is the name of its daemon among others.
 
     `further` makes more routes from the guarded applications of the older SSE, by path.
     """
@@ -43,19 +42,19 @@ class LateDoor:
         self._opened: asyncio.Future[dict[str, Route]] = asyncio.get_running_loop().create_future()
 
     def routes(self) -> list[Route]:
-        """Where clients knock."""
-        # Strangers are turned away before anything is imported for them.
-        streamable: ASGIApp = _Knock(self, "/mcp")
+        """The routes of all MCP transports over HTTP."""
+        # A request without a valid token is refused before anything is imported.
+        streamable: ASGIApp = _Forward(self, "/mcp")
         if self._replica:
             streamable = Sticky(streamable, self._replica)
-        older = {path: RequiresToken(self._access, _Knock(self, path)) for path in ("/sse", self._messages)}
+        older = {path: RequiresToken(self._access, _Forward(self, path)) for path in ("/sse", self._messages)}
         plain = {"/mcp": RequiresToken(self._access, streamable)} | older
         return [*(Route(path, door) for path, door in plain.items()), *self._further(older)]
 
     @asynccontextmanager
     async def lifespan(self, app: object = None) -> AsyncIterator[None]:
-        """Be ready to open."""
-        # The SDK wants to be entered and left by one task, and that cannot be a request's.
+        """Import and start the SDK once the first request has come; stop it at the end."""
+        # The SDK has to be entered and left by the same task, so not by that of a request.
         keeper = asyncio.create_task(self._keep())
         try:
             yield
@@ -64,9 +63,9 @@ class LateDoor:
             await asyncio.gather(keeper, return_exceptions=True)
 
     async def route(self, path: str) -> Route:
-        """The real door behind a path."""
+        """The route of `McpDoor` for a path, once it is there."""
         self._wanted.set()
-        # One who leaves before it is open must not close it for the others.
+        # A request that is cancelled must not cancel the import for the others.
         return (await asyncio.shield(self._opened))[path]
 
     async def _keep(self) -> None:
@@ -74,7 +73,7 @@ class LateDoor:
         try:
             # In a thread, so that requests to other doors are served meanwhile.
             await asyncio.to_thread(import_module, "upcall.doors.mcp.server")
-            # At the top it would cost everybody what this module exists to save.
+            # At the top it would be imported at every start of the daemon.
             from upcall.doors.mcp.server import McpDoor  # noqa: PLC0415
 
             door = McpDoor(self._tools, self._access, messages=self._messages, most_sessions=self._sessions)
@@ -87,10 +86,10 @@ class LateDoor:
             raise
 
 
-class _Knock:
-    """An ASGI application that waits for the door to open and passes the request on."""
+class _Forward:
+    """An ASGI application that passes requests on once the SDK is imported."""
 
-    def __init__(self, door: LateDoor, path: str) -> None:
+    def __init__(self, door: LazyDoor, path: str) -> None:
         self._door = door
         self._path = path
 

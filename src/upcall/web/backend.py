@@ -1,0 +1,24 @@
+"""What stands behind the routes and is passed to both, the API and the pages."""
+
+from dataclasses import dataclass
+
+from upcall.access.tokens import Access
+from upcall.broker.broker import Broker
+from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.dispatcher import Dispatch
+from upcall.dispatch.subscriptions import Subscriptions
+from upcall.ports.runs import Runs
+from upcall.web.settings import WebSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """The services of one daemon; `dispatch` and `pushed` are None where channels or push are not set up."""
+
+    broker: Broker
+    access: Access
+    runs: Runs
+    settings: WebSettings
+    links: AnswerLinks
+    dispatch: Dispatch | None = None
+    pushed: Subscriptions | None = None
