@@ -72,6 +72,7 @@ def test_a_program_of_the_settings_is_used_instead() -> None:
     assert agent_named("mybot", {"mybot": settings}).start(a_task(prompt="x")).argv == ("/opt/mybot", "x")
 
 
+@pytest.mark.promise("house/13")
 @pytest.mark.usefixtures("robot")
 def test_another_package_brings_an_agent_and_settings_change_it() -> None:
     assert agent_named("robot", {}).program() == "robot"

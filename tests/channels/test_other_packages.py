@@ -65,6 +65,7 @@ def read(folder: Path, settings: str) -> channels.ChannelSettings:
     return load(home).channels["diary"]
 
 
+@pytest.mark.promise("house/13")
 def test_it_is_made_of_its_own_settings(tmp_path: Path, installed: Installed) -> None:
     installed("journal_channel:JournalSettings")
     settings = read(tmp_path, '[channels.diary]\nkind = "journal"\nfile = "/x"\nlanguage = "de"')

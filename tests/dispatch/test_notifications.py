@@ -152,6 +152,7 @@ async def test_a_notification_that_fails_is_tried_again(store: SqliteStore) -> N
         assert (await told.get()).question == "One?"
 
 
+@pytest.mark.promise("house/9")
 async def test_what_could_not_be_told_before_a_restart_is_told_after_it(store: SqliteStore) -> None:
     """A bell for a question that has ended meanwhile would disturb for nothing."""
     trying = asyncio.Event()

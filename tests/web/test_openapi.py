@@ -41,6 +41,7 @@ def schema_of(path: str, method: str, status: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.promise("house/8")
 @pytest.mark.promise("spec/69")
 async def test_it_names_every_route_and_no_other(house: House) -> None:
     served: set[tuple[str, str]] = set()
@@ -71,6 +72,7 @@ def test_every_operation_has_a_summary_that_says_who_may_call_it() -> None:
         assert summary.endswith("(person or admin)") == (endpoint.allowed.role is Role.PERSON), endpoint.route
 
 
+@pytest.mark.promise("house/8")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.route)
 async def test_a_route_is_for_its_role_and_refuses_every_lower_one(house: House, endpoint: Endpoint) -> None:
     path = endpoint.path.format(name="z9", number=1)
