@@ -10,7 +10,7 @@
 PYTHON ?= python3
 ARGS ?=
 # Most tests wait for another process most of the time, so there are more of them than cores.
-JOBS ?= 5
+JOBS ?= 6
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -54,7 +54,7 @@ up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
 test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
-	# In the order of their folders: the tests of agents are few and slow, and must not be the last.
+	# In the order of tests/conftest.py: the slowest folders first.
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: $(DEV) ## run the tests that need no other program, within a minute

@@ -14,6 +14,7 @@ settings.register_profile("upcall", settings.get_profile(settings.get_current_pr
 settings.load_profile("upcall")
 
 TESTS = Path(__file__).parent
+SLOWEST = frozenset({"agents", "benchmarks", "browser", "stories"})
 UNIT = frozenset({"config", "domain", "ports"})
 COMPONENT = frozenset(
     {"approvals", "broker", "contracts", "dispatch", "doors", "files", "presets", "setup", "stores", "web"}
@@ -21,7 +22,9 @@ COMPONENT = frozenset(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test its tier: `unit` and `component` by their folder, `system` all others and what needs PostgreSQL."""
+    """Put the slowest folders first, and give each test its tier: `unit` and `component` by their folder, `system` all others and what needs PostgreSQL."""
+    # The folders with the slowest files first: none of them may be the last that one worker is left with.
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] not in SLOWEST)
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
         fixtures: list[str] = getattr(item, "fixturenames", [])

@@ -34,6 +34,7 @@ class Desk:
         self._open = ExitStack()
         self.complaints: list[str] = []
         self.foreign: list[str] = []
+        self._address = ""
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """Put a question without waiting for its answer."""
@@ -106,8 +107,11 @@ class Desk:
             self.complaints.append(message.text)
 
     def look(self, url: str) -> None:
-        """Note a request that leaves the house."""
-        if not url.startswith((f"{self.running_url()}/", "data:")):
+        """Note a request that leaves the house; a page goes on asking while the daemon is restarted, on the same port."""
+        running = self.home.running()
+        if running is not None:
+            self._address = running.url
+        if not url.startswith((f"{self._address}/", "data:")):
             self.foreign.append(url)
 
 

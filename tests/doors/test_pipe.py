@@ -78,6 +78,28 @@ def test_an_acknowledgement_that_was_lost_is_said_again_to_the_next_daemon(
         assert house.happened("collected").data["evidence"] == "acknowledged"
 
 
+def test_a_question_whose_answer_the_agent_has_is_put_to_people_again_after_a_crash(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = threading.Event()
+    with agent(house.home, UPCALL_WAIT="block") as someone, monkeypatch.context() as deaf:
+        deaf.setattr("upcall.doors.mcp.conversation.Conversation._taken", lambda self, inquiry: heard.set())
+        someone.initialize()
+        someone.call(1, "ask_human", QUESTION)
+        [first] = house.opened()
+        house.answer(first.id, "1")
+        someone.reply(1)
+        assert heard.wait(PATIENCE)
+        house.crash()
+        deaf.undo()
+        house.start()
+        someone.call(2, "ask_human", QUESTION)
+        [second] = house.opened()
+        assert second.id != first.id
+        house.answer(second.id, "2")
+        assert someone.reply(2)["result"]["structuredContent"]["answers"] == [["None"]]
+
+
 @pytest.mark.promise("spec/41")
 @pytest.mark.parametrize("gracefully", [True, False], ids=["restart", "crash"])
 def test_a_call_survives_the_daemon_and_nothing_is_asked_twice(house: House, *, gracefully: bool) -> None:

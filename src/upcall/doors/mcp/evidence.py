@@ -49,9 +49,7 @@ class HandedAnswers:
 
         `good_for` is after how many silent seconds the name of the connection may mean another one.
         """
-        self._given[inquiry] = None
-        while len(self._given) > REMEMBERED:
-            self._given.popitem(last=False)
+        self._give(inquiry)
         until = math.inf if good_for is None else time.monotonic() + good_for
         waiting = self._waiting.setdefault(connection, {})
         waiting[call] = (inquiry, caller, until)
@@ -85,13 +83,23 @@ class HandedAnswers:
             self._record_soon(fresh, EVIDENCE)
 
     def acknowledged(self, inquiry: str, caller: Caller) -> None:
-        """A pipe or a group says that its agent has the answer to an inquiry."""
+        """A pipe or a group says that its agent has the answer to an inquiry.
+
+        It counts as given from now on: a call that follows on the connection is another question, although a daemon that was
+        killed meanwhile handed the answer over, and the evidence is not recorded yet.
+        """
+        self._give(inquiry)
         self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
         """The connection is closed: nothing more can be proved by it."""
         for inquiry, _, _ in self._waiting.pop(connection, {}).values():
             self._given.pop(inquiry, None)
+
+    def _give(self, inquiry: str) -> None:
+        self._given[inquiry] = None
+        while len(self._given) > REMEMBERED:
+            self._given.popitem(last=False)
 
     async def settled(self) -> None:
         """Return when everything that was heard so far has been recorded."""

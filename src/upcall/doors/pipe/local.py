@@ -53,6 +53,8 @@ class LocalPipe:
         self._taken: list[str] = []
         self._is_heard = False
         """Whether the daemon at the other end knows what an acknowledgement is."""
+        self._knows_taken = False
+        """The same of the daemon that was met last, so presumably of the next one."""
 
     def run(self) -> None:
         """Keep the connection up, and read from it."""
@@ -185,9 +187,12 @@ class LocalPipe:
                 requests = list(self._pipe.outstanding.values())
                 before = [self._pipe.handshake, self._pipe.initialized if self._pipe.handshake else None]
             self._socket = connection
+            self._is_heard = self._knows_taken
             lines = [
                 dumped(hello),
                 *(line for line in before if line),
+                # Before the requests: a question that the agent asks again now is not the one whose answer it has.
+                *(_taken(inquiry) for inquiry in self._taken if self._is_heard),
                 *(request.line for request in requests),
             ]
             self._send(lines, requests)
@@ -220,8 +225,9 @@ class LocalPipe:
                     )
                 self._met, self._since, self._is_wanted = True, time.time(), False
                 with self._sending:
-                    self._is_heard = protocol >= ACKNOWLEDGING
-                    if self._is_heard and self._taken:
+                    was_heard, self._is_heard = self._is_heard, protocol >= ACKNOWLEDGING
+                    self._knows_taken = self._is_heard
+                    if self._is_heard and not was_heard and self._taken:
                         self._send([_taken(inquiry) for inquiry in self._taken], [])
             case "error":
                 problem = message.get("error")
