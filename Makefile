@@ -58,7 +58,7 @@ test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: $(DEV) ## run the tests that need no other program, within a minute
-	@$(BIN)/pytest --numprocesses 2 --dist loadfile --quiet -m "not system and not thorough" \
+	@$(BIN)/pytest --numprocesses 4 --dist loadfile --quiet -m "not system and not thorough" \
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
