@@ -234,6 +234,22 @@ async def test_a_question_is_asked_again_once_its_answer_was_delivered(broker: B
     assert (again.structured["status"], again.structured["id"] != told.structured["id"]) == ("parked", True)
 
 
+async def test_an_acknowledged_answer_is_not_given_to_the_same_question_again(broker: Broker) -> None:
+    """Neither while the evidence is being recorded, nor because another agent claims to have the answer."""
+    door, question = tools(broker), {"question": "Go on?"}
+    hasty = replace(NAMELESS, wait=0.001)
+    parked = await door.call("ask_human", question, hasty)
+    first = str(parked.structured["id"])
+    await broker.receive(first, Reply(text="yes"), PERSON)
+    door.evidence.acknowledged(first, replace(AGENT, name="mallory"))
+    await door.evidence.settled()
+    assert (await door.call("ask_human", question, hasty)).structured["id"] == first
+    door.evidence.acknowledged(first, AGENT)
+    again = await door.call("ask_human", question, hasty)
+    assert (again.structured["status"], again.structured["id"] != first) == ("parked", True)
+    await door.evidence.settled()
+
+
 @pytest.mark.promise("spec/19")
 @pytest.mark.parametrize(
     ("name", "arguments", "code", "says"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files.news import is_gone
 from tests.runs.house import ANA, House, a_house
 from upcall.domain.run.run import Run, RunState
 from upcall.runs.cleanup import KEPT_FOR
@@ -63,8 +64,6 @@ async def a_house_after_cleanup(path: Path, now: float) -> AsyncIterator[House]:
     unfinished.touch()
     os.utime(unfinished, (0, 0))
     async with a_house(path, clock=lambda: now) as house:
-        async with asyncio.timeout(30):
-            # A task without an observer, seen by what it removes.
-            while unfinished.exists():  # noqa: ASYNC110
-                await asyncio.sleep(0.001)
+        # A task without an observer, seen by what it removes.
+        await asyncio.to_thread(is_gone, unfinished)
         yield house

@@ -12,13 +12,14 @@ DIGITS = "23456789"
 REF_REST_DAYS = 30
 """How long a ref rests after its inquiry closed, so that a late "a7 yes" never approves something else."""
 
+ID_LENGTH = 26
 SHORTEST, LONGEST = 2, 6
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 def inquiry_id(now_ms: int, entropy: int) -> str:
-    """A sortable unique id: 48 bits of milliseconds and 80 of entropy, as 26 base-32 characters."""
+    """A sortable unique id: 48 bits of milliseconds and 80 of entropy, as `ID_LENGTH` base-32 characters."""
     number = (now_ms & (1 << 48) - 1) << 80 | entropy & (1 << 80) - 1
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 

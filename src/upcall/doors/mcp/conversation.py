@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from upcall.access.connected import CONTINUED, is_resumable
 from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.refs import ID_LENGTH
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
@@ -142,7 +143,8 @@ class Conversation:
 
     def _taken(self, inquiry: object) -> None:
         """The pipe says that its agent has an answer."""
-        if not isinstance(inquiry, str):
+        # It is kept for a while, so a text that cannot be an id is left out.
+        if not isinstance(inquiry, str) or len(inquiry) != ID_LENGTH:
             return
         if not self._link.taken(inquiry):
             self._tools.evidence.acknowledged(inquiry, self._asker.caller)

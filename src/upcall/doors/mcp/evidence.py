@@ -22,6 +22,9 @@ EVIDENCE = "later message on the same connection"
 ACKNOWLEDGED = "acknowledged"
 
 _Answer = tuple[str, Caller, float]
+_Given = tuple[str, int | None, str]
+"""An agent, its run, and an inquiry: what one agent says that it has is no other agent's."""
+
 Collect = Callable[[str, Caller, str], Awaitable[object]]
 
 log = logging.getLogger(__name__)
@@ -34,7 +37,7 @@ class HandedAnswers:
         self._collect = collect
         self._waiting: OrderedDict[Hashable, dict[Hashable, _Answer]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._given: OrderedDict[str, None] = OrderedDict()
+        self._given: OrderedDict[_Given, None] = OrderedDict()
 
     def handed(
         self,
@@ -49,7 +52,7 @@ class HandedAnswers:
 
         `good_for` is after how many silent seconds the name of the connection may mean another one.
         """
-        self._give(inquiry)
+        self._give(inquiry, caller)
         until = math.inf if good_for is None else time.monotonic() + good_for
         waiting = self._waiting.setdefault(connection, {})
         waiting[call] = (inquiry, caller, until)
@@ -64,13 +67,13 @@ class HandedAnswers:
         waiting = self._waiting.get(connection)
         if waiting is None or (answer := waiting.pop(call, None)) is None:
             return
-        self._given.pop(answer[0], None)
+        self._given.pop(_given(answer[0], answer[1]), None)
         if not waiting:
             del self._waiting[connection]
 
-    def has_given(self, inquiry: str) -> bool:
-        """Whether an answer went out and nothing says that it was missed."""
-        return inquiry in self._given
+    def has_given(self, caller: Caller, inquiry: str) -> bool:
+        """Whether an answer went out to a caller and nothing says that it was missed."""
+        return _given(inquiry, caller) in self._given
 
     def heard(self, connection: Hashable) -> None:
         """A later message arrived on a connection, which is evidence for the answers handed over before."""
@@ -88,16 +91,16 @@ class HandedAnswers:
         It counts as given from now on: a call that follows on the connection is another question, although a daemon that was
         killed meanwhile handed the answer over, and the evidence is not recorded yet.
         """
-        self._give(inquiry)
+        self._give(inquiry, caller)
         self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
         """The connection is closed: nothing more can be proved by it."""
-        for inquiry, _, _ in self._waiting.pop(connection, {}).values():
-            self._given.pop(inquiry, None)
+        for inquiry, caller, _ in self._waiting.pop(connection, {}).values():
+            self._given.pop(_given(inquiry, caller), None)
 
-    def _give(self, inquiry: str) -> None:
-        self._given[inquiry] = None
+    def _give(self, inquiry: str, caller: Caller) -> None:
+        self._given[_given(inquiry, caller)] = None
         while len(self._given) > REMEMBERED:
             self._given.popitem(last=False)
 
@@ -120,3 +123,7 @@ class HandedAnswers:
                 log.warning("could not record that %s was collected: %s", inquiry, problem.message)
             except Exception:
                 log.exception("could not record that %s was collected", inquiry)
+
+
+def _given(inquiry: str, caller: Caller) -> _Given:
+    return (caller.name, caller.run, inquiry)

@@ -9,6 +9,7 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from upcall.broker.broker import Broker
 from upcall.broker.repeats import Scope
@@ -200,9 +201,14 @@ class Tools:
             await unhurried(weight(fields, LIGHT), lambda: draft(fields, limits)),
             self._origin(asker),
             named_session=asker.session is not None,
-            scope=Scope(name=asker.scope, has_reached=self.evidence.has_given) if asker.scope else None,
+            scope=self._scope(asker),
         )
         return added.inquiry
+
+    def _scope(self, asker: Asker) -> Scope | None:
+        if not asker.scope:
+            return None
+        return Scope(name=asker.scope, has_reached=partial(self.evidence.has_given, asker.caller))
 
     async def _confirm(self, fields: Fields, asker: Asker) -> Inquiry:
         return await self._ask(approval_in(fields, self._broker.policy.limits), asker)
