@@ -12,10 +12,11 @@ from upcall.cli.picker.keys import (
     ENTER,
     ESCAPE,
     PAGE_DOWN,
+    TAB,
     UP,
     keys,
 )
-from upcall.cli.picker.picker import Decline, Leave, Picker, PickerAction, Send
+from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, PickerAction, Send
 from upcall.cli.render.terminal import Paint
 
 NOW = 1_900_000_000.0
@@ -64,10 +65,10 @@ CHECKS = a_question("Which checks?", "lint", "tests", "types", multi=True)
     ("presses", "answer"),
     [
         ([ENTER], "Redis"),
-        (["2"], "Memcached"),
+        (["2", ENTER], "Memcached"),
+        (["2", "1", BACKSPACE, BACKSPACE, UP, UP, ENTER], "Redis"),
         ([DOWN, ENTER], "Memcached"),
-        (["j", ENTER], "Memcached"),
-        (["j", "k", ENTER], "Redis"),
+        ([DOWN, UP, ENTER], "Redis"),
         ([UP, *"Valkey", ENTER], "Valkey"),
         ([*"Valkey", ENTER], "Valkey"),
         ([*"Va3", BACKSPACE, "l", ENTER], "Val"),
@@ -87,7 +88,8 @@ def test_one_question_is_answered_by_number_arrow_or_words(presses: list[str], a
         ([" ", ENTER], ["lint"]),
         (["3", "1", ENTER], ["lint", "types"]),
         ([" ", " ", DOWN, " ", ENTER], ["tests"]),
-        (["2", *"docs", ENTER], ["tests", "docs"]),
+        ([" ", *"docs", ENTER], ["lint", "docs"]),
+        (["2", DOWN, DOWN, *"docs", ENTER], ["tests", "docs"]),
     ],
 )
 def test_several_choices_are_toggled_and_sent_in_order(presses: list[str], answer: list[str]) -> None:
@@ -110,7 +112,7 @@ def test_an_empty_text_is_not_sent() -> None:
 def test_several_questions_are_asked_one_after_the_other() -> None:
     inquiry = an_inquiry("a7", CACHE, CHECKS, a_question("Port?"))
     picker = Picker([inquiry])
-    assert pressed(picker, ENTER, "2") is None
+    assert pressed(picker, ENTER, "2", ENTER) is None
     assert "question 2 of 3" in shown(picker)
     assert pressed(picker, "1", ENTER, *"8080", ENTER) == Send(inquiry, [["Memcached"], ["lint"], ["8080"]])
 
@@ -122,18 +124,95 @@ def test_where_only_the_choices_count_words_are_not_taken() -> None:
     assert "Other" not in shown(picker)
 
 
-def test_r_rejects_with_a_reason_and_escape_thinks_better_of_it() -> None:
+def test_tab_r_rejects_with_a_reason_and_escape_thinks_better_of_it() -> None:
     one, two = an_inquiry("a7"), an_inquiry("b8", CACHE)
     picker = Picker([one, two])
-    assert pressed(picker, "r", "n", ESCAPE, DOWN, "r", *"not now", ENTER) == Decline(two, "not now")
-    assert pressed(picker, ENTER, "r", ENTER) == Decline(two, "")
+    assert pressed(picker, TAB, "r", "n", ESCAPE, DOWN, TAB, "r", *"not now", ENTER) == Decline(
+        two, "not now"
+    )
+    assert pressed(picker, ENTER, TAB, "r", ENTER) == Decline(two, "")
 
 
-@pytest.mark.parametrize("key", ["q", ESCAPE])
-def test_leaving_goes_back_to_the_list_first(key: str) -> None:
+@pytest.mark.promise("trust/88")
+@pytest.mark.parametrize(
+    "words", ["redis", "quick", "always", "yes", "jq", "kafka", "/tmp", "?", "3 replicas", "12", "2nd"]
+)
+def test_no_word_that_answers_a_question_is_a_shortcut(words: str) -> None:
+    # Where several can be chosen, digits alone tick.
+    for question in (CACHE,) if words == "12" else (CACHE, CHECKS):
+        inquiry = an_inquiry(
+            "a7", question | {"options": [*question["options"], {"label": "x", "description": ""}]}
+        )
+        assert pressed(Picker([inquiry]), ENTER, *words, ENTER) == Send(inquiry, [[words]])
+
+
+@pytest.mark.promise("trust/88")
+@pytest.mark.parametrize("words", ["redis", "really?", "always", "yes", "every one", "/etc"])
+def test_words_typed_where_none_are_taken_decide_nothing(words: str) -> None:
+    action = {"remember": ["exact", "prefix"], "prefix": "git push"}
+    approval = an_inquiry("a7", SURE, kind="approval", action=action)
+    picker = Picker([approval])
+    for begun in ([], [ENTER]):
+        pressed(picker, *begun)
+        shown(picker)
+        for key in words:
+            assert picker.press(key) is None
+        assert picker.declining is None
+        assert picker.choosing is None or picker.choosing.remember == ""
+        pressed(picker, ESCAPE)
+
+
+@pytest.mark.promise("trust/88")
+def test_tab_shows_the_actions_and_takes_one_letter() -> None:
+    best = CACHE | {
+        "options": [*CACHE["options"], {"label": "Valkey", "description": "", "recommended": True}]
+    }
+    inquiry = an_inquiry("a7", best)
+    picker = Picker([inquiry])
+    pressed(picker, TAB)
+    assert shown(picker).endswith("r reject · e 24 h more time · Esc back")
+    assert pressed(picker, "x") is None
+    assert "No action has that key" in shown(picker)
+    assert pressed(picker, ESCAPE, ENTER, TAB, "e") == Extend(inquiry)
+    pressed(picker, *"Va", TAB)
+    assert "y take the recommended" in shown(picker)
+    assert pressed(picker, "y") == Send(inquiry, [["Valkey"]])
+
+
+@pytest.mark.promise("trust/88")
+def test_an_action_that_was_begun_acts_on_no_question_that_came_since() -> None:
+    one, two = an_inquiry("a7"), an_inquiry("b8")
+    picker = Picker([one, two])
+    pressed(picker, TAB)
+    picker.refresh([two])
+    assert pressed(picker, "r", "e", ENTER) is None
+    assert picker.declining is None
+
+
+def test_a_search_narrows_the_list_and_escape_shows_all_again() -> None:
+    one, two = an_inquiry("a7", a_question("Which cache?")), an_inquiry("b8", a_question("Which port?"))
+    picker = Picker([one, two])
+    pressed(picker, "/", *"POR")
+    assert "WAITING FOR INPUT (1 of 2)" in shown(picker)
+    assert "cache" not in shown(picker)
+    # The first Enter ends the search and opens nothing.
+    pressed(picker, "t", ENTER)
+    assert picker.choosing is None
+    pressed(picker, ENTER)
+    assert picker.choosing is not None
+    assert picker.choosing.inquiry is two
+    pressed(picker, ESCAPE, ESCAPE)
+    assert "cache" in shown(picker)
+    assert "Nothing of the 2 that wait was found." in (pressed(picker, "/", "x"), shown(picker))[1]
+    pressed(picker, ESCAPE, "?")
+    assert "Tab, then a letter" in shown(picker)
+
+
+def test_leaving_goes_back_to_the_list_first() -> None:
     picker = Picker([an_inquiry("a7", CACHE)])
-    assert pressed(picker, ENTER, key) is None
-    assert pressed(picker, key) == Leave()
+    assert pressed(picker, ENTER, ESCAPE) is None
+    assert pressed(picker, ESCAPE) == Leave()
+    assert pressed(picker, "q") == Leave()
 
 
 def test_the_cursor_stays_on_its_question_when_others_come_and_go() -> None:
@@ -143,7 +222,7 @@ def test_the_cursor_stays_on_its_question_when_others_come_and_go() -> None:
     picker.refresh([two, three])
     assert picker.inquiries[picker.cursor] is two
     picker.refresh([])
-    assert pressed(picker, ENTER, DOWN, "r") is None
+    assert pressed(picker, ENTER, DOWN, TAB, "r") is None
     assert "Nothing is waiting." in shown(picker)
 
 
@@ -156,7 +235,7 @@ def test_words_that_are_being_typed_survive_news() -> None:
 
 
 @pytest.mark.promise("trust/6")
-@pytest.mark.parametrize("begun", [[ENTER], ["r"], [ENTER, "r"]])
+@pytest.mark.parametrize("begun", [[ENTER], [TAB, "r"], [ENTER, TAB, "r"]])
 def test_letters_typed_into_a_question_that_closed_act_on_no_other(begun: list[str]) -> None:
     one, two = an_inquiry("a7", CACHE), an_inquiry("b8", CACHE)
     picker = Picker([one, two])
@@ -187,36 +266,36 @@ def test_a_cursor_that_lost_its_question_is_on_no_other_until_it_is_moved() -> N
     pressed(picker, DOWN)
     picker.refresh([one, three])
     clock[0] = 60.0
-    for key in ("r", ENTER, "1", ENTER):
+    for key in (TAB, "r", ENTER, "1", ENTER):
         assert picker.press(key) is None
         assert (picker.choosing, picker.declining) == (None, None)
     assert HERE not in shown(picker)
-    assert pressed(picker, "j", "r", ENTER) == Decline(one, "")
+    assert pressed(picker, "j", TAB, "r", ENTER) == Decline(one, "")
 
 
 def test_after_ones_own_answer_the_next_question_is_at_hand() -> None:
     clock = [0.0]
     one, two, three = an_inquiry("a7", CACHE), an_inquiry("b8", CACHE), an_inquiry("c9", CACHE)
     picker = Picker([one, two, three], lambda: clock[0])
-    assert pressed(picker, ENTER, "2") == Send(one, [["Memcached"]])
+    assert pressed(picker, ENTER, "2", ENTER) == Send(one, [["Memcached"]])
     picker.refresh([two, three], done="id-a7")
-    assert pressed(picker, ENTER, "2") == Send(two, [["Memcached"]])
+    assert pressed(picker, ENTER, "2", ENTER) == Send(two, [["Memcached"]])
 
 
 @pytest.mark.promise("trust/4")
-@pytest.mark.parametrize("key", [ENTER, "r"])
-def test_for_800_ms_after_others_changed_the_list_no_key_opens_or_rejects(key: str) -> None:
+@pytest.mark.parametrize("key", [ENTER, TAB])
+def test_for_800_ms_after_others_changed_the_list_no_key_opens_or_acts(key: str) -> None:
     clock = [0.0]
     one = an_inquiry("a7")
     picker = Picker([one], lambda: clock[0])
     picker.refresh([one, an_inquiry("b8")])
     clock[0] = 0.79
     pressed(picker, key)
-    assert (picker.choosing, picker.declining) == (None, None)
+    assert (picker.choosing, picker.acting) == (None, False)
     assert "changed just now" in shown(picker)
     clock[0] = 0.8
     pressed(picker, key)
-    assert (picker.choosing, picker.declining) != (None, None)
+    assert (picker.choosing, picker.acting) != (None, False)
 
 
 SURE = a_question("terraform apply", "Approve", "Deny", custom=False)
@@ -238,8 +317,7 @@ def test_the_cursor_of_an_approval_starts_on_neither_choice() -> None:
 def test_an_approval_that_was_never_on_the_screen_is_not_approved() -> None:
     approval = an_inquiry("a7", SURE, kind="approval")
     picker = Picker([approval])
-    assert pressed(picker, ENTER, "1") is None
-    assert pressed(picker, DOWN, ENTER) is None
+    assert pressed(picker, ENTER, "1", ENTER) is None
     shown(picker)
     assert pressed(picker, ENTER) == Send(approval, [["Approve"]])
 
@@ -252,12 +330,12 @@ def test_approve_is_possible_only_after_the_end_of_the_action_was_shown() -> Non
     picker = Picker([approval])
     pressed(picker, ENTER)
     while "step 49" not in shown(picker, small):
-        assert pressed(picker, "1") is None
+        assert pressed(picker, "1", ENTER) is None
         assert "PgDn" in picker.note
         picker.press(PAGE_DOWN)
-    assert pressed(picker, "1") == Send(approval, [["Approve"]])
+    assert pressed(picker, "1", ENTER) == Send(approval, [["Approve"]])
     # A no needs no reading.
-    assert pressed(Picker([approval]), ENTER, "2") == Send(approval, [["Deny"]])
+    assert pressed(Picker([approval]), ENTER, "2", ENTER) == Send(approval, [["Deny"]])
 
 
 @pytest.mark.parametrize(
@@ -273,7 +351,7 @@ def test_approve_is_possible_only_after_the_end_of_the_action_was_shown() -> Non
         (b"\x1b[200~two\r\nlines\x1b[201~x", ["two\nlines", "x"], b""),
         (b"\x1b[200~half", [], b"\x1b[200~half"),
         (b"\x1b[200~\x1b[31mred\x1b[201~", ["[31mred"], b""),
-        (b"\x01\x7f\x15", [BACKSPACE, CLEAR], b""),
+        (b"\x01\x7f\x15\t", [BACKSPACE, CLEAR, TAB], b""),
         (b"\xff", ["\N{REPLACEMENT CHARACTER}"], b""),
     ],
 )
@@ -289,7 +367,23 @@ def test_the_screen_never_outgrows_the_terminal(columns: int, rows: int) -> None
         "a7", a_question(words, *[f"option {n} {words}"[:75] for n in range(4)]), context=words
     )
     picker = Picker([inquiry] * 30)
-    for key in (DOWN, ENTER, PAGE_DOWN, PAGE_DOWN, "x", ESCAPE, "r"):
+    for key in (
+        DOWN,
+        "/",
+        "a",
+        ENTER,
+        ENTER,
+        PAGE_DOWN,
+        PAGE_DOWN,
+        "x",
+        ESCAPE,
+        TAB,
+        "r",
+        ESCAPE,
+        ESCAPE,
+        "?",
+        ESCAPE,
+    ):
         lines = screen(picker, NOW, Size(columns, rows), PLAIN)
         assert len(lines) <= rows
         assert max(map(len, lines)) <= columns
@@ -302,17 +396,17 @@ def test_an_approval_is_remembered_by_the_rule_that_was_chosen() -> None:
     picker = Picker([an_inquiry("a7", sure, kind="approval", action=action)])
     pressed(picker, ENTER)
     assert "Approve counts for this time only." in shown(picker)
-    pressed(picker, "a", "a")
+    pressed(picker, TAB, "a", "a", ESCAPE)
     assert "Approve is remembered for everything that begins with git push" in shown(picker)
-    deed = pressed(picker, "1")
+    deed = pressed(picker, "1", ENTER)
     assert isinstance(deed, Send)
     assert (deed.answers, deed.remember) == ([["Approve"]], "prefix")
-    for presses, remembered in ((("a", "a", "a", "1"), ""), (("a", "2"), "")):
+    for rules, number in ("aaa", "1"), ("a", "2"):
         pressed(picker, ENTER)
         shown(picker)
-        sent = pressed(picker, *presses)
+        sent = pressed(picker, TAB, *rules, ESCAPE, number, ENTER)
         assert isinstance(sent, Send)
-        assert sent.remember == remembered
+        assert sent.remember == ""
 
 
 def test_every_line_of_a_long_approval_can_be_scrolled_to() -> None:

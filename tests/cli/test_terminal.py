@@ -14,6 +14,8 @@ from typing import Self
 import pytest
 
 from tests.cli.conftest import TIMEOUT, Program, ended, heeding_ctrl_c
+from upcall.cli.client import ASKER, Client
+from upcall.home.files import Home
 
 
 class Terminal:
@@ -86,6 +88,52 @@ def test_the_picker_answers_a_waiting_agent_and_leaves_the_terminal_as_it_was(ho
         assert terminal.seen.rstrip().endswith(f"Answered {ref}: Memcached. The agent is being told.")
         assert termios.tcgetattr(terminal.slave) == terminal.before
     assert ended(asking).stdout == "Memcached\n"
+
+
+@pytest.mark.promise("trust/88")
+@pytest.mark.parametrize("words", ["redis", "2 replicas"])
+def test_words_typed_at_a_question_with_options_are_its_answer(home: Program, words: str) -> None:
+    ref = home.parked("Which cache?", "-o", "Memcached", "-o", "Valkey")
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("or type your answer")
+        terminal.type(f"{words}\r")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["answer"]["answers"] == [[words]]
+
+
+@pytest.mark.promise("trust/88")
+def test_tab_opens_the_actions_of_the_question_under_the_cursor(home: Program) -> None:
+    ref = home.parked("Which cache?", "-o", "Memcached", "-o", "Valkey")
+    with Terminal(home, "answer") as terminal:
+        terminal.until("Which cache?")
+        terminal.type("redis\r")
+        terminal.until("or type your answer")
+        assert home.json("show", ref)["state"] == "open"
+        terminal.type("\t")
+        terminal.until("r reject")
+        terminal.type("rask Ana\r")
+        terminal.until("Nothing is waiting.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["state"] == "rejected"
+
+
+@pytest.mark.promise("trust/89")
+def test_the_picker_has_every_question_that_waits(home: Program) -> None:
+    client = Client(ASKER, Home(home.home))
+    for number in range(201):
+        client.post("/v1/inquiries", {"question": f"Question {number}?", "session": f"s{number}"})
+    client.hang_up()
+    with Terminal(home, "answer") as terminal:
+        terminal.until("WAITING FOR INPUT (201)")
+        terminal.type("\x1b[A\r")
+        terminal.until("Question 200?")
+        terminal.type("\x1b")
+        terminal.until("WAITING FOR INPUT (201)")
+        terminal.type("q")
+        assert terminal.end() == 0
 
 
 def test_questions_appear_in_an_open_picker_and_answered_ones_go(home: Program) -> None:
@@ -166,13 +214,13 @@ def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Prog
         # Both before anything of the action was drawn.
         terminal.type("\r\r")
         terminal.until("more: PgDn")
-        terminal.type("1")
+        terminal.type("1\r")
         terminal.until("Read it to its end")
         for _ in range(8):
             terminal.type("\x1b[6~")
         terminal.until("(the end; PgUp)")
         assert home.json("show", ref)["state"] == "open"
-        terminal.type("\x1b[B\r")
+        terminal.type("\r")
         terminal.until("Nothing is waiting.")
         terminal.type("q")
         assert terminal.end() == 0

@@ -24,6 +24,9 @@ PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 LATEST = 2**62
 """Higher than the number of any event."""
 
+PAGE = 200
+"""The most items of one page."""
+
 
 class Client:
     """A connection to the daemon in one role."""
@@ -40,6 +43,17 @@ class Client:
         """Send a GET request; `patience` is how many seconds the daemon may hold its reply back."""
         asked = {name: value for name, value in query.items() if value is not None}
         return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=patience)
+
+    def every(self, path: str, state: str | None = None) -> list[dict[str, Any]]:
+        """All items of a list, page by page."""
+        items: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            page = self.get(path, state=state, limit=PAGE, cursor=cursor)
+            items += page["items"]
+            cursor = page["next"]
+            if not cursor:
+                return items
 
     def latest_event(self) -> int:
         """The number of the latest event; every later event has a higher one."""

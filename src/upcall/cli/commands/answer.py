@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from upcall.cli.client import Client, inquiry_path, run_path
+from upcall.cli.client import PAGE, Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, print_json, ref, seconds, takes_json
 from upcall.cli.failures import CommandFailed
 from upcall.cli.render.drawing import drawing_for
@@ -19,7 +19,6 @@ USAGE = 2
 LOST = 15
 """Another resolution stands."""
 
-PAGE = 200
 POLL_SECONDS = 60.0
 
 

@@ -15,12 +15,7 @@ Rule = dict[str, Any]
 
 
 def _list(args: Namespace) -> int:
-    client, items = Client(), list[Rule]()
-    page = client.get("/v1/rules", limit=200)
-    items += page["items"]
-    while page["next"]:
-        page = client.get("/v1/rules", limit=200, cursor=page["next"])
-        items += page["items"]
+    items = Client().every("/v1/rules")
     if args.json:
         print_json({"items": items, "next": None})
         return 0

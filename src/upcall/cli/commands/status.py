@@ -4,7 +4,7 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from upcall.cli.client import Client
+from upcall.cli.client import PAGE, Client
 from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.channel_health import channels_down, fault_lines
 from upcall.cli.render.drawing import drawing_for
@@ -13,7 +13,6 @@ from upcall.cli.render.status import Status, status_lines
 from upcall.cli.render.terminal import paint, width
 from upcall.domain.text.times import moment
 
-PAGE = 200
 DONE_SHOWN = 20
 
 

@@ -6,20 +6,44 @@ It tells the picker how far a text can be scrolled and when its end was shown; b
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from upcall.cli.picker.picker import Choosing, Inquiry, Picker, SettledMeanwhile
+from upcall.cli.picker.choosing import Choosing, Inquiry
+from upcall.cli.picker.picker import Picker, SettledMeanwhile
 from upcall.cli.render.inquiries import asker, resolution
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import escaped, one_line, visible
 from upcall.domain.text.times import since
 
-LIST_KEYS = "↑↓ move · Enter open · r reject · q leave"
-ONE_KEYS = "↑↓ or number choose · Enter answer · r reject · Esc back"
-APPROVAL_KEYS = "↑↓ or number choose · Enter answer · a remember · r reject · Esc back"
-MULTI_KEYS = "↑↓ move · space or number choose · Enter answer · r reject · Esc back"
-TEXT_KEYS = "type your answer · Enter send · Esc back"
+LIST_KEYS = "↑↓ move · Enter open · Tab actions · / search · ? keys · q leave"
+SEARCH_KEYS = "type what to search for · Enter keep it · Esc show all"
+OWN_WORDS_KEYS = "↑↓ or number choose · or type your answer · Enter send · Tab actions · Esc back"
+ONE_KEYS = "↑↓ or number choose · Enter send · Tab actions · Esc back"
+OWN_WORDS_MULTI_KEYS = "space or number tick · ↓ own words · Enter send · Tab actions · Esc back"
+MULTI_KEYS = "↑↓ move · space or number tick · Enter send · Tab actions · Esc back"
+TEXT_KEYS = "type your answer · Enter send · Tab actions · Esc back"
 CLOSED_KEYS = "Esc back to the list"
 REASON_KEYS = "type a reason, or nothing · Enter reject · Esc back"
+HELP_KEYS = "Esc back"
 
+HELP = """\
+In the list
+  ↑ ↓ or j k   move
+  Enter        open the question
+  /            search; Esc shows all again
+  q            leave
+
+In a question
+  ↑ ↓ or 1 2 3 choose; j k too, where only the options count
+  space        tick, where several may be chosen
+  letters      begin an answer in your own words, where one is taken
+  PgUp PgDn    scroll
+  Enter        send what is chosen or typed
+  Esc          back
+
+Tab, then a letter (no word that you type does any of these)
+  y            take the recommended option
+  a            remember an approval: the next wider rule
+  r            reject, with a reason if you like
+  e            24 hours more time"""
 
 REMEMBERED = {
     "": "Approve counts for this time only.",
@@ -46,10 +70,17 @@ def screen(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
         body, end, keys = *_closed(picker.closed, size, paint), CLOSED_KEYS
     elif picker.declining is not None:
         body, end, keys = *_declining(*picker.declining, size, paint), REASON_KEYS
+    elif picker.helping:
+        body, end, keys = _folded(HELP, size.columns - 1, exact=False), [], HELP_KEYS
     elif picker.choosing is not None:
         body, end, keys = *_choosing(picker.choosing, now, size, paint), _keys(picker.choosing)
     else:
-        body, end, keys = _list(picker, now, size, paint), [], LIST_KEYS
+        body, end, keys = (
+            *_list(picker, now, size, paint),
+            LIST_KEYS if picker.search is None else SEARCH_KEYS,
+        )
+    if picker.acting:
+        keys = " · ".join([*(f"{key} {does}" for key, does in picker.actions.items()), "Esc back"])
     foot = ["", *([paint.bold(one_line(picker.note, size.columns - 1))] if picker.note else [])]
     foot.append(paint.dim(one_line(keys, size.columns - 1)))
     room = max(size.rows - len(end) - len(foot), 1)
@@ -58,19 +89,32 @@ def screen(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
     return [*body[:room], *end, *foot][: size.rows]
 
 
-def _list(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
-    if not picker.inquiries:
-        return [paint.bold("Nothing is waiting."), "", "New questions appear here by themselves."]
-    shown = max((size.rows - 5) // 2, 1)
-    first = max(min(picker.cursor - shown // 2, len(picker.inquiries) - shown), 0)
-    lines = [paint.bold(one_line(f"WAITING FOR INPUT ({len(picker.inquiries)})", size.columns - 1)), ""]
-    for number, inquiry in enumerate(picker.inquiries[first : first + shown], first):
+def _list(picker: Picker, now: float, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
+    sought = picker.sought if picker.search is None else picker.search
+    end = ["", _field("Search: ", sought, size, typing=picker.search is not None)]
+    end = end if sought or picker.search is not None else []
+    inquiries = picker.inquiries
+    if not picker.waiting:
+        return [paint.bold("Nothing is waiting."), "", "New questions appear here by themselves."], end
+    if not inquiries:
+        return [paint.bold(f"Nothing of the {len(picker.waiting)} that wait was found.")], end
+    shown = max((size.rows - 5 - len(end)) // 2, 1)
+    first = max(min(picker.cursor - shown // 2, len(inquiries) - shown), 0)
+    of = f"{len(inquiries)} of {len(picker.waiting)}" if sought else f"{len(inquiries)}"
+    lines = [paint.bold(one_line(f"WAITING FOR INPUT ({of})", size.columns - 1)), ""]
+    for number, inquiry in enumerate(inquiries[first : first + shown], first):
         here = number == picker.cursor
         head = f"#{inquiry['ref']} {asker(inquiry)} (waiting {since(inquiry['asked_at'], now)})"
         head = f"{HERE if here else ' '} {one_line(head, size.columns - 3)}"
         question = one_line(inquiry["questions"][0]["question"], size.columns - 5)
         lines += [paint.name(head) if here else head, f"    {paint.bold(question) if here else question}"]
-    return lines
+    return lines, end
+
+
+def _field(lead: str, text: str, size: Size, *, typing: bool) -> str:
+    return (
+        f"{HERE if typing else ' '} {lead}{_tail(text, size.columns - len(lead) - 5)}{'▏' if typing else ''}"
+    )
 
 
 def _choosing(choosing: Choosing, now: float, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
@@ -120,7 +164,7 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
 def _declining(inquiry: Inquiry, reason: str, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
     question = one_line(inquiry["questions"][0]["question"], size.columns - 1)
     body = [paint.bold(f"Reject #{inquiry['ref']}"), "", question]
-    return body, ["", paint.name(f"{HERE} Reason: {_tail(reason, size.columns - 14)}▏")]
+    return body, ["", paint.name(_field("Reason: ", reason, size, typing=True))]
 
 
 def _closed(closed: SettledMeanwhile, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
@@ -150,8 +194,8 @@ def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> lis
 def _keys(choosing: Choosing) -> str:
     if choosing.typing:
         return TEXT_KEYS
-    if choosing.ways:
-        return APPROVAL_KEYS
+    if choosing.custom:
+        return OWN_WORDS_MULTI_KEYS if choosing.multi else OWN_WORDS_KEYS
     return MULTI_KEYS if choosing.multi else ONE_KEYS
 
 

@@ -2,6 +2,7 @@
 
 UP, DOWN, PAGE_UP, PAGE_DOWN = "\0up", "\0down", "\0page up", "\0page down"
 ENTER, ESCAPE, BACKSPACE, CLEAR = "\0enter", "\0escape", "\0backspace", "\0clear"
+TAB = "\0tab"
 SPACE = " "
 
 _SEQUENCES = {
@@ -13,6 +14,7 @@ _SEQUENCES = {
     b"\x1b[6~": PAGE_DOWN,
     b"\r": ENTER,
     b"\n": ENTER,
+    b"\t": TAB,
     b"\x7f": BACKSPACE,
     b"\x08": BACKSPACE,
     b"\x15": CLEAR,

@@ -1,13 +1,15 @@
 """The picker's state: keys in, what is shown and what is to be done out. It neither draws nor makes requests.
 
-A key acts only on what the person had on the screen when they pressed it: see `Picker.refresh` and `Choosing.whole`.
+A key acts only on what the person had on the screen when they pressed it: see `Picker.refresh` and `Choosing.whole`. No word
+that a person types is a shortcut: letters move the cursor at most, and what acts on a question stands behind Tab.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from upcall.cli.picker.choosing import NOWHERE, Choosing, Inquiry
 from upcall.cli.picker.keys import (
     BACKSPACE,
     CLEAR,
@@ -16,20 +18,15 @@ from upcall.cli.picker.keys import (
     ESCAPE,
     PAGE_DOWN,
     PAGE_UP,
-    SPACE,
+    TAB,
     UP,
     is_text,
 )
-
-Inquiry = dict[str, Any]
-
+from upcall.cli.render.inquiries import asker
 
 APPROVE = "Approve"
 CALM_SECONDS = 0.8
-"""Seconds without effect of the keys that open or reject, after a change of the list that the person did not make."""
-
-NOWHERE = -1
-"""Where the cursor of an approval begins: on neither choice."""
+"""Seconds without effect of the keys that open or act, after a change of the list that the person did not make."""
 
 
 class Send(NamedTuple):
@@ -47,11 +44,17 @@ class Decline(NamedTuple):
     reason: str
 
 
+class Extend(NamedTuple):
+    """Give an inquiry more time."""
+
+    inquiry: Inquiry
+
+
 class Leave(NamedTuple):
     """Close the picker."""
 
 
-PickerAction = Send | Decline | Leave
+PickerAction = Send | Decline | Extend | Leave
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,114 +66,30 @@ class SettledMeanwhile:
     how: str = "was settled meanwhile"
 
 
-class Choosing:
-    """One inquiry being answered, question by question."""
-
-    def __init__(self, inquiry: Inquiry) -> None:
-        self.inquiry = inquiry
-        self.given: list[list[str]] = []
-        self.remember = ""
-        self.whole = False
-        """Whether its end has been on the screen; what draws the screen says so."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self.cursor = NOWHERE if self.is_approval else 0
-        self.scroll = 0
-        self.chosen: set[int] = set()
-        self.typed = ""
-        self.typing = not self.options
-
-    @property
-    def is_approval(self) -> bool:
-        """Whether it asks for a yes or a no."""
-        return bool(self.inquiry["kind"] == "approval")
-
-    @property
-    def question(self) -> dict[str, Any]:
-        """The question that is to be answered now."""
-        question: dict[str, Any] = self.inquiry["questions"][len(self.given)]
-        return question
-
-    @property
-    def options(self) -> list[dict[str, Any]]:
-        """The choices it offers."""
-        options: list[dict[str, Any]] = self.question["options"]
-        return options
-
-    @property
-    def multi(self) -> bool:
-        """Whether several may be chosen."""
-        return bool(self.question["multiSelect"])
-
-    @property
-    def custom(self) -> bool:
-        """Whether one's own words are an answer too."""
-        return bool(self.question["custom"]) or not self.options
-
-    @property
-    def rows(self) -> int:
-        """The options, and one more for one's own words."""
-        return len(self.options) + (self.custom and bool(self.options))
-
-    @property
-    def ways(self) -> list[str]:
-        """The rules that an approval can be remembered as, the narrowest first."""
-        ways: list[str] = (self.inquiry.get("action") or {}).get("remember", [])
-        return ways
-
-    def remember_more(self) -> None:
-        """Remember the approval by the next wider rule; after the widest, not at all."""
-        every = ["", *self.ways]
-        self.remember = every[(every.index(self.remember) + 1) % len(every)]
-
-    def move(self, step: int) -> None:
-        """Go up or down; on the last row, words can be typed."""
-        if self.rows:
-            self.cursor = self.rows - 1 if self.cursor + step < 0 else (self.cursor + step) % self.rows
-            self.typing = self.cursor >= len(self.options)
-
-    def toggle(self, number: int) -> None:
-        """Choose an option, or not after all."""
-        self.chosen ^= {number}
-        self.cursor = number
-
-    def write(self, text: str) -> None:
-        """Add to one's own words."""
-        self.typed += text
-        self.typing = True
-        self.cursor = len(self.options)
-
-    def accept(self, values: list[str]) -> list[list[str]] | None:
-        """Take the answer to this question; all of them once this was the last."""
-        self.given.append(values)
-        if len(self.given) == len(self.inquiry["questions"]):
-            return self.given
-        self._begin()
-        return None
-
-    def values(self) -> list[str]:
-        """The answer that Enter would send."""
-        own = [self.typed.strip()] if self.typed.strip() else []
-        if self.multi:
-            return [self.options[number]["label"] for number in sorted(self.chosen)] + own
-        if self.typing:
-            return own
-        return [] if self.cursor == NOWHERE else [self.options[self.cursor]["label"]]
-
-
 class Picker:
     """The list of open questions, and the one that is being answered."""
 
     def __init__(self, inquiries: list[Inquiry], clock: Callable[[], float] = time.monotonic) -> None:
-        self.inquiries = inquiries
+        self.waiting = inquiries
         self.cursor = 0
         self.choosing: Choosing | None = None
         self.declining: tuple[Inquiry, str] | None = None
         self.closed: SettledMeanwhile | None = None
+        self.acting = False
+        """Whether Tab was pressed: the next letter names an action."""
+        self.helping = False
+        self.search: str | None = None
+        """What is being searched for, while it is typed."""
+        self.sought = ""
         self.note = ""
         self._clock = clock
         self._calm_at = clock()
+
+    @property
+    def inquiries(self) -> list[Inquiry]:
+        """The inquiries of the list: those that wait, as far as they are sought."""
+        words = self.sought.casefold().split()
+        return [inquiry for inquiry in self.waiting if all(word in _searched(inquiry) for word in words)]
 
     def refresh(self, inquiries: list[Inquiry], done: str = "") -> None:
         """Take in what waits now; `done` is the id of what this person has just settled.
@@ -180,19 +99,21 @@ class Picker:
         """
         known = [inquiry["id"] for inquiry in self.inquiries if inquiry["id"] != done]
         before = self._selected()
-        self.inquiries = inquiries
-        ids = [inquiry["id"] for inquiry in inquiries]
+        self.waiting = inquiries
+        ids = [inquiry["id"] for inquiry in self.inquiries]
         if before is not None and before["id"] in ids:
             self.cursor = ids.index(before["id"])
         elif before is None or before["id"] != done:
             self.cursor = NOWHERE
-        self.cursor = min(self.cursor, len(inquiries) - 1)
+        self.cursor = min(self.cursor, len(ids) - 1)
         if ids != known:
             self._calm_at = self._clock() + CALM_SECONDS
+            self.acting = self.acting and self.choosing is not None
         busy = self.choosing.inquiry if self.choosing else self.declining[0] if self.declining else None
-        if busy is not None and busy["id"] not in ids:
+        if busy is not None and busy["id"] not in {inquiry["id"] for inquiry in inquiries}:
             self.closed = SettledMeanwhile(inquiry=busy, written=self._written())
             self.choosing = self.declining = None
+            self.acting = False
 
     def open(self, ref: str) -> bool:
         """Open an inquiry by its ref or id; False when it does not wait."""
@@ -202,6 +123,16 @@ class Picker:
                 return True
         return False
 
+    @property
+    def actions(self) -> dict[str, str]:
+        """The letters that act after Tab, and what each does."""
+        found = {}
+        if self.choosing is not None and self.choosing.recommended is not None:
+            found["y"] = "take the recommended"
+        if self.choosing is not None and self.choosing.ways:
+            found["a"] = "remember"
+        return found | {"r": "reject", "e": "24 h more time"}
+
     def press(self, key: str) -> PickerAction | None:
         """Take a key; returns what is to be done now, if anything."""
         self.note = ""
@@ -210,78 +141,99 @@ class Picker:
             if key == ESCAPE:
                 self.closed = None
             return None
+        if self.helping:
+            self.helping = key not in {ESCAPE, "?", "q"}
+            return None
         if key in {PAGE_UP, PAGE_DOWN} and self.choosing is not None:
             self.choosing.scroll += 1 if key == PAGE_DOWN else -1
             return None
         if self.declining is not None:
             return self._press_declining(self.declining[0], self.declining[1], key)
-        if self.choosing is None:
-            return self._press_list(key)
-        if self.choosing.typing:
-            return self._press_typing(self.choosing, key)
-        return self._press_choosing(self.choosing, key)
+        if self.acting:
+            return self._press_acting(key)
+        return self._press_question(self.choosing, key) if self.choosing else self._press_list(key)
 
     def _press_list(self, key: str) -> PickerAction | None:
-        inquiry = self._selected()
-        if key in {"q", ESCAPE}:
+        if self.search is not None:
+            self._press_search(self.search, key)
+        elif key == ESCAPE and self.sought:
+            self._seek("")
+        elif key in {"q", ESCAPE}:
             return Leave()
-        if key in {UP, DOWN, "j", "k"} and self.inquiries:
+        elif key == "/":
+            self.search = self.sought
+        elif key == "?":
+            self.helping = True
+        elif key in {UP, DOWN, "j", "k"} and self.inquiries:
             step = 1 if key in {DOWN, "j"} else -1
             self.cursor = max(self.cursor + step, NOWHERE) % len(self.inquiries)
-        elif inquiry is None:
+        else:
+            self._press_selected(self._selected(), key)
+        return None
+
+    def _press_selected(self, inquiry: Inquiry | None, key: str) -> None:
+        if inquiry is None:
             self.note = "Choose a question with ↑↓ first." if self.inquiries else ""
-        elif key in {ENTER, "r"} and self._clock() < self._calm_at:
+        elif is_text(key):
+            self.note = "Enter opens the question; words are typed there."
+        elif self._clock() < self._calm_at:
             self.note = "The list changed just now: look, then press the key again."
         elif key == ENTER:
             self.choosing = Choosing(inquiry)
-        elif key == "r":
-            self.declining = (inquiry, "")
-        return None
+        elif key == TAB:
+            self.acting = True
 
-    def _press_choosing(self, choosing: Choosing, key: str) -> PickerAction | None:
-        options = len(choosing.options)
-        if key in {UP, DOWN, "j", "k"}:
-            choosing.move(1 if key in {DOWN, "j"} else -1)
-        elif key == ENTER:
-            return self._accept(choosing)
-        elif key in {"q", ESCAPE}:
-            self.choosing = None
-        elif key == "r":
-            self.declining = (choosing.inquiry, "")
-        elif key == SPACE and choosing.multi:
-            choosing.toggle(choosing.cursor)
-        elif key == "a" and choosing.ways:
-            choosing.remember_more()
-        elif key.isascii() and key.isdigit() and 1 <= int(key) <= options:
-            return self._number(choosing, int(key) - 1)
-        elif key == "0" and options == 10:
-            return self._number(choosing, 9)
-        elif is_text(key) and key != SPACE:
-            self._write(choosing, key)
-        return None
+    def _press_search(self, search: str, key: str) -> None:
+        if key in {ENTER, ESCAPE}:
+            self.search = None
+            self._seek(search if key == ENTER else "")
+        else:
+            self.search = edited(search, key)
+            self._seek(self.search)
 
-    def _number(self, choosing: Choosing, number: int) -> PickerAction | None:
-        if choosing.multi:
-            choosing.toggle(number)
+    def _seek(self, words: str) -> None:
+        before = self._selected()
+        self.sought = words
+        ids = [inquiry["id"] for inquiry in self.inquiries]
+        self.cursor = ids.index(before["id"]) if before is not None and before["id"] in ids else 0
+
+    def _press_acting(self, key: str) -> PickerAction | None:
+        inquiry = self.choosing.inquiry if self.choosing else self._selected()
+        if key in {ESCAPE, TAB} or inquiry is None:
+            self.acting = False
             return None
-        before, choosing.cursor = choosing.cursor, number
-        deed = self._accept(choosing)
-        if choosing.is_approval and deed is None:
-            choosing.cursor = before
-        return deed
+        if key not in self.actions:
+            self.note = "No action has that key; Esc goes back."
+            return None
+        # Going through the rules takes the same key several times.
+        self.acting = key == "a"
+        if key == "r":
+            self.declining = (inquiry, "")
+        elif key == "e":
+            return Extend(inquiry)
+        elif self.choosing is not None and key == "a":
+            self.choosing.remember_more()
+        elif self.choosing is not None and self.choosing.recommended is not None:
+            self.choosing.recommend(self.choosing.recommended)
+            return self._accept(self.choosing)
+        return None
 
-    def _press_typing(self, choosing: Choosing, key: str) -> PickerAction | None:
+    def _press_question(self, choosing: Choosing, key: str) -> PickerAction | None:
         if key == ENTER:
             return self._accept(choosing)
-        if key in {UP, DOWN} and choosing.options:
-            choosing.move(1 if key == DOWN else -1)
-        elif key == ESCAPE and choosing.options:
+        if key == TAB:
+            self.acting = True
+        elif key == ESCAPE and choosing.typing and choosing.options:
             choosing.typed = ""
             choosing.move(1)
         elif key == ESCAPE:
             self.choosing = None
-        else:
+        elif key in {UP, DOWN} or (key in {"j", "k"} and not choosing.custom):
+            choosing.move(1 if key in {DOWN, "j"} else -1)
+        elif choosing.typing:
             choosing.typed = edited(choosing.typed, key)
+        elif is_text(key) and not choosing.take(key):
+            self.note = "Only these options; choose one by its number."
         return None
 
     def _press_declining(self, inquiry: Inquiry, reason: str, key: str) -> PickerAction | None:
@@ -293,12 +245,6 @@ class Picker:
         else:
             self.declining = (inquiry, edited(reason, key))
         return None
-
-    def _write(self, choosing: Choosing, text: str) -> None:
-        if choosing.custom:
-            choosing.write(text)
-        else:
-            self.note = "Only these options; choose one by its number."
 
     def _accept(self, choosing: Choosing) -> PickerAction | None:
         values = choosing.values()
@@ -315,12 +261,18 @@ class Picker:
         return Send(choosing.inquiry, answers, choosing.remember if answers == [[APPROVE]] else "")
 
     def _selected(self) -> Inquiry | None:
-        return self.inquiries[self.cursor] if 0 <= self.cursor < len(self.inquiries) else None
+        inquiries = self.inquiries
+        return inquiries[self.cursor] if 0 <= self.cursor < len(inquiries) else None
 
     def _written(self) -> str:
         if self.declining is not None:
             return self.declining[1]
         return self.choosing.typed if self.choosing is not None else ""
+
+
+def _searched(inquiry: Inquiry) -> str:
+    texts = (question["question"] for question in inquiry["questions"])
+    return " ".join((inquiry["ref"], asker(inquiry), *texts)).casefold()
 
 
 def _missing(choosing: Choosing) -> str:

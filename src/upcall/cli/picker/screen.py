@@ -16,11 +16,12 @@ from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.failures import CommandFailed, line
 from upcall.cli.picker.drawing import Size, outcome, screen
 from upcall.cli.picker.keys import keys
-from upcall.cli.picker.picker import Decline, Leave, Picker, Send
+from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, Send
 from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import given, resolution
 from upcall.cli.render.terminal import paint
 from upcall.domain.errors import UpcallError
+from upcall.domain.text.times import moment, span
 
 POLL_SECONDS = 30.0
 PAUSE = 1.0
@@ -67,7 +68,9 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> Non
                 if deed is not None:
                     picker.note = _do(client, deed)
                     told.append(picker.note)
-                    picker.refresh(_waiting(client), done=deed.inquiry["id"])
+                    picker.refresh(
+                        _waiting(client), done="" if isinstance(deed, Extend) else deed.inquiry["id"]
+                    )
                     # Keys typed ahead were meant for the question that is settled now, and not for the next one.
                     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
                     unread = b""
@@ -84,7 +87,7 @@ def _take_in(client: Client, picker: Picker) -> None:
         picker.closed.how = resolution(client.get(inquiry_path(picker.closed.inquiry["id"])), time.time())
 
 
-def _do(client: Client, deed: Send | Decline) -> str:
+def _do(client: Client, deed: Send | Decline | Extend) -> str:
     name = deed.inquiry["id"]
     body: dict[str, Any] = {"via": "terminal", "key": os.urandom(16).hex()}
     try:
@@ -93,17 +96,20 @@ def _do(client: Client, deed: Send | Decline) -> str:
             reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers} | kept)
             done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. {fate(reply)}"
             done += " It is remembered: see `upcall rules list`." if deed.remember else ""
-        else:
+        elif isinstance(deed, Decline):
             reply = client.post(inquiry_path(name, "reject"), body | {"reason": deed.reason or None})
             done = f"Rejected {deed.inquiry['ref']}. {fate(reply)}"
+        else:
+            reply = client.post(inquiry_path(name, "extend"), {"for": "24h"})
+            left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
+            done = f"Extended {deed.inquiry['ref']}: it expires in {left}."
     except UpcallError as error:
         return line(error.message, error.hint)
     return outcome(reply, reply["inquiry"], done, time.time())
 
 
 def _waiting(client: Client) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = client.get("/v1/inquiries", state="open", limit=200)["items"]
-    return items
+    return client.every("/v1/inquiries", state="open")
 
 
 def _draw(picker: Picker) -> None:
