@@ -9,6 +9,7 @@ import pytest
 
 # Its types are a distribution of their own.
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
+from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.routing import Route
 
 from tests.web.house import CHOICE, House, code
@@ -17,6 +18,7 @@ from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.roles import Caller, Role
 from upcall.web.api.endpoint import Endpoint, Resource
 from upcall.web.api.openapi import openapi
+from upcall.web.api.operation_ids import OPERATION_IDS
 from upcall.web.api.routes import TABLE
 from upcall.web.app import Backend, WebSettings, api_routes
 
@@ -100,6 +102,25 @@ def test_every_schema_is_one_and_every_reference_leads_somewhere() -> None:
             target = target[step]
 
 
+@pytest.mark.promise("doorway/27")
+def test_the_document_is_valid_openapi() -> None:
+    # Its defaults are checked too: one that its own schema does not allow is an error.
+    assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
+
+
+@pytest.mark.promise("doorway/27")
+def test_every_operation_has_a_name_of_its_own_and_an_example() -> None:
+    ids: list[str] = [operation["operationId"] for _, _, operation in _operations()]
+    assert {endpoint.route for endpoint in ENDPOINTS} == set(OPERATION_IDS)
+    assert sorted(ids) == sorted(OPERATION_IDS.values())
+    assert len(set(ids)) == len(ids)
+    for path, method, operation in _operations():
+        replies = (each.get("content", {}) for each in operation["responses"].values())
+        shown = ["example" in content for reply in replies for content in reply.values()]
+        # The reply to HEAD has no body.
+        assert all(shown) if method == "head" else shown and all(shown), f"{method} {path}"
+
+
 def test_every_parameter_in_a_path_is_described() -> None:
     for path, _, operation in _operations():
         named = {part[1:-1] for part in path.split("/") if part.startswith("{")}
@@ -108,9 +129,18 @@ def test_every_parameter_in_a_path_is_described() -> None:
 
 
 def test_every_example_has_the_shape_it_stands_for() -> None:
+    checked = 0
     for _, _, operation in _operations():
-        for content in operation.get("requestBody", {}).get("content", {}).values():
-            check(content["schema"], content["example"])
+        replies = operation["responses"].values()
+        for body in (
+            operation.get("requestBody", {}),
+            *replies,
+            DOCUMENT["components"]["responses"]["Error"],
+        ):
+            for content in body.get("content", {}).values():
+                check(content["schema"], content["example"])
+                checked += 1
+    assert checked > 2 * len(OPERATION_IDS)
 
 
 async def test_the_example_of_asking_can_be_asked(house: House) -> None:

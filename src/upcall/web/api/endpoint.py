@@ -130,9 +130,15 @@ def resources(endpoints: Iterable[Endpoint], access: Access, handlers: Sequence[
     return [Route(path, Resource(access, methods), name=path) for path, methods in served.items()]
 
 
-def reply(status: int, schema: Schema | str, description: str = "", *, media: str = JSON) -> Replies:
-    """A response; text names a schema of the document, and where there is nothing to add, the status describes it."""
-    content = {"schema": ref(schema) if isinstance(schema, str) else schema}
+def reply(
+    status: int, schema: Schema | str, description: str = "", *, media: str = JSON, example: str = ""
+) -> Replies:
+    """A response; text names a schema of the document, and where there is nothing to add, the status describes it.
+
+    What is no JSON brings an `example`; those of JSON are made from its schema.
+    """
+    content: Schema = {"schema": ref(schema) if isinstance(schema, str) else schema}
+    content |= {"example": example} if example else {}
     return {status: {"description": description or HTTPStatus(status).phrase, "content": {media: content}}}
 
 

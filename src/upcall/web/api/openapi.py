@@ -1,12 +1,16 @@
 """The OpenAPI document, generated from the route table and the schemas that it names."""
 
 import re
+from collections.abc import Mapping
+from typing import cast
 
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Role
 from upcall.web.api.endpoint import JSON, Endpoint, path
+from upcall.web.api.operation_ids import OPERATION_IDS
 from upcall.web.api.routes import TABLE
 from upcall.web.api.schemas import schemas
+from upcall.web.api.schemas.examples import example
 from upcall.web.api.schemas.words import TEXT, Schema, ref
 
 DESCRIPTION = """\
@@ -24,9 +28,10 @@ IN_PATH: dict[str, Schema] = {"name": TEXT, "number": {"type": "integer", "minim
 def openapi(version: str, limits: Limits = Limits()) -> Schema:
     """The whole document."""
     paths: dict[str, Schema] = {}
+    shapes = schemas(limits)
     for tag, endpoints in TABLE.items():
         for each in endpoints:
-            paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, tag)
+            paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, tag, shapes)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -39,17 +44,20 @@ def openapi(version: str, limits: Limits = Limits()) -> Schema:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": schemas(limits),
+            "schemas": shapes,
             "responses": {
-                "Error": {"description": "What went wrong.", "content": {JSON: {"schema": ref("Error")}}}
+                "Error": _with_example(
+                    {"description": "What went wrong.", "content": {JSON: {"schema": ref("Error")}}}, shapes
+                )
             },
         },
     }
 
 
-def _operation(endpoint: Endpoint, tag: str) -> Schema:
-    replies: Schema = {str(status): each for status, each in endpoint.replies.items()}
+def _operation(endpoint: Endpoint, tag: str, shapes: Mapping[str, Schema]) -> Schema:
+    replies: Schema = {str(status): _with_example(each, shapes) for status, each in endpoint.replies.items()}
     described: Schema = {
+        "operationId": OPERATION_IDS[endpoint.route],
         "summary": _summary(endpoint),
         "tags": [tag],
         "responses": {**replies, "default": {"$ref": "#/components/responses/Error"}},
@@ -62,6 +70,16 @@ def _operation(endpoint: Endpoint, tag: str) -> Schema:
     if endpoint.allowed.role is None:
         described["security"] = []
     return described
+
+
+def _with_example(response: Schema, shapes: Mapping[str, Schema]) -> Schema:
+    """A response with an example of its JSON."""
+    content = cast("Mapping[str, Schema]", response.get("content", {}))
+    if JSON not in content:
+        return response
+    described = content[JSON]
+    made = example(cast("Schema", described["schema"]), shapes)
+    return {**response, "content": {**content, JSON: {**described, "example": made}}}
 
 
 def _summary(endpoint: Endpoint) -> str:

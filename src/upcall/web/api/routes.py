@@ -1,6 +1,6 @@
 """The route table of the API: every operation once, with its handler, who may call it, its request and its replies.
 
-`app.py` serves this table, `openapi.py` describes it. A row adds a route; nothing else has to name it.
+`app.py` serves this table, `openapi.py` describes it. A row adds a route, and `operation_ids.py` names it.
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ from upcall.web.api.rules import RuleHandlers
 from upcall.web.api.runs import RunHandlers
 from upcall.web.api.schemas.words import (
     COUNT,
-    DURATION,
     KIND,
+    LISTED_STATE,
     OBJECT,
     RUN_STATE,
-    STATE,
     TEXT,
+    WAIT_SPAN,
     Schema,
     ref,
     text,
@@ -81,7 +81,7 @@ def _after(meaning: str) -> Schema:
 
 PAGING = (_limit(200, 50), query("cursor", TEXT))
 FILTERS = (
-    query("state", {"oneOf": [STATE, {"enum": ["queued", "closed"]}]}),
+    query("state", LISTED_STATE),
     query("agent", TEXT),
     query("workspace", TEXT),
     query("run", {"type": "integer", "minimum": 1}),
@@ -89,8 +89,8 @@ FILTERS = (
     query("q", text(most=500)),
     *PAGING,
 )
-TIMEOUT = (query("timeout", {**DURATION, "default": 30}, "At most 3600 seconds, or 0."),)
-WAIT = query("wait", {**DURATION, "default": 0}, "At most 300 seconds.")
+TIMEOUT = (query("timeout", {**WAIT_SPAN, "default": 30}, "At most 3600 seconds, or 0."),)
+WAIT = query("wait", {**WAIT_SPAN, "default": 0}, "At most 300 seconds.")
 KNOWN = _after("The last number that is known already.")
 LOG = (KNOWN, WAIT, _limit(1000, 200))
 RESUMED: tuple[Schema, ...] = (KNOWN, {"name": "Last-Event-ID", "in": "header", "schema": COUNT})
@@ -106,14 +106,21 @@ TURN = (_after("The `next_after` of the turn before: its messages have arrived."
 OK = partial(reply, 200)
 CREATED = partial(reply, 201)
 STREAM = partial(reply, 200, TEXT, media="text/event-stream")
+FILE = OK(
+    {"type": "string", "format": "binary"},
+    "The file, under the type that its asker gave where a browser may be trusted with it.",
+    media="application/octet-stream",
+    example="+ cache = Redis()",
+)
 ASKED = CREATED("Inquiry") | OK("Inquiry", "The same question, put before under the same key, as it stands.")
-FILE = OK({"type": "string", "format": "binary"}, media="*/*")
 EVENTS = STREAM(
     "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive. "
-    "A `reset` comes first when events were pruned that you have not seen."
+    "A `reset` comes first when events were pruned that you have not seen.",
+    example='id: 42\nevent: answered\ndata: {"seq": 42, "type": "answered", …}\n\n',
 )
 QUESTIONS = STREAM(
-    "Server-sent events `agent-question`; their `data` has `agent_id`, `question` and the inquiry's `id`."
+    "Server-sent events `agent-question`; their `data` has `agent_id`, `question` and the inquiry's `id`.",
+    example='id: 41\nevent: agent-question\ndata: {"agent_id": "builder", "question": "Which cache?", …}\n\n',
 )
 BEGUN = CREATED("Run") | OK("Run", "The same run, started before under the same key, as it stands.")
 THREAD_BEGUN = CREATED("Thread") | OK("Thread", "The one of that name, as it is.")
@@ -121,6 +128,9 @@ POSTED = CREATED("ThreadPosted") | OK("ThreadPosted", "Nothing: it was about a p
 LEFT = OK("ThreadItems", "Those messages, again until `after` says that they arrived.")
 ILL = reply(
     503, {"oneOf": [ref("Health"), ref("Error")]}, "It is about to stop, or cannot read its database."
+)
+METRICS = OK(
+    TEXT, "OpenMetrics where it is asked for.", media="text/plain", example="upcall_open_inquiries 3\n"
 )
 BARE: Replies = {200: {"description": "It runs."}}
 
@@ -273,9 +283,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             CREATED("Backup"),
             takes("BackupForm", {"path": "/backups/upcall.db"}),
         ),
-        Endpoint(
-            "GET /metrics", DaemonHandlers.metrics, people("read metrics"), OK(TEXT, media="text/plain")
-        ),
+        Endpoint("GET /metrics", DaemonHandlers.metrics, people("read metrics"), METRICS),
         Endpoint("GET /healthz", DaemonHandlers.health, PUBLIC, OK("Health") | ILL),
         Endpoint("HEAD /healthz", DaemonHandlers.health, PUBLIC, BARE),
         Endpoint("GET /livez", DaemonHandlers.alive, PUBLIC, OK("Health")),

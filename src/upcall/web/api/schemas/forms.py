@@ -129,7 +129,8 @@ def _answer_form() -> Schema:
             ),
             "via": TEXT,
         },
-        oneOf=[{"required": ["answers"]}, {"required": ["text"]}, {"required": ["choices"]}],
+        # Said in words: generators of clients do not understand alternatives among the fields of one object.
+        description="Exactly one of `answers`, `text` and `choices`.",
     )
 
 
@@ -159,7 +160,7 @@ def _threads() -> dict[str, Schema]:
         "tool_call_id": noted(TEXT, "The `request_key` of the call that asked, instead."),
         "key": TEXT,
     }
-    one_of_them = [{"required": ["prompt_id"]}, {"required": ["tool_call_id"]}]
+    one_of_them = "`prompt_id` or `tool_call_id` says which prompt."
     answers = list_of({"oneOf": [list_of(TEXT), {"type": "object", "required": ["answer"]}]})
     return {
         "ThreadForm": form(
@@ -185,6 +186,8 @@ def _threads() -> dict[str, Schema]:
                 "via": TEXT,
             }
         ),
-        "ResolveForm": form({**named, "text": TEXT, "answers": answers, "via": TEXT}, anyOf=one_of_them),
-        "RejectForm": form({**named, "reason": TEXT}, anyOf=one_of_them),
+        "ResolveForm": form(
+            {**named, "text": TEXT, "answers": answers, "via": TEXT}, description=one_of_them
+        ),
+        "RejectForm": form({**named, "reason": TEXT}, description=one_of_them),
     }

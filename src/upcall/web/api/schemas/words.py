@@ -24,8 +24,14 @@ DURATION: Schema = {
     ],
     "description": "Seconds, or text like `90s`, `10m`, `24h`, `2d`: more than 0 and at most a year.",
 }
+WAIT_SPAN: Schema = {
+    "oneOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9.]+ ?[smhd]?$"}],
+    "description": "Seconds, or text like `90s` or `10m`; 0 replies at once.",
+}
 KIND: Schema = {"enum": [kind.value for kind in Kind]}
 STATE: Schema = {"enum": list(STATE_NAMES.values())}
+LISTED_STATE: Schema = {"enum": [*STATE_NAMES.values(), "queued", "closed"]}
+"""What a list can be narrowed to."""
 ON_EXPIRY: Schema = {"enum": [choice.value for choice in OnExpiry]}
 WAY: Schema = {"enum": list(WAYS)}
 RUN_STATE: Schema = {"enum": [state.value for state in RunState]}
