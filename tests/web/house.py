@@ -30,6 +30,7 @@ ROLES = {
     "ana": Role.PERSON,
     "ben": Role.PERSON,
     "root": Role.ADMIN,
+    "watcher": Role.MONITOR,
 }
 SETTINGS = WebSettings(version="1.2.3", heartbeat=0.05)
 CHOICE: dict[str, Any] = {"question": "Which cache?", "options": ["Redis", "Memcached"]}

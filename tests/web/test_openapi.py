@@ -71,7 +71,7 @@ def test_every_operation_has_a_summary_that_says_who_may_call_it() -> None:
         summary = operation["summary"]
         assert summary[0].isupper(), endpoint.route
         assert summary.endswith("(admin)") == (endpoint.allowed.role is Role.ADMIN), endpoint.route
-        assert summary.endswith("(person or admin)") == (endpoint.allowed.role is Role.PERSON), endpoint.route
+        assert summary.endswith("person or admin)") == (endpoint.allowed.role is Role.PERSON), endpoint.route
 
 
 @pytest.mark.promise("house/8")
@@ -87,6 +87,21 @@ async def test_a_route_is_for_its_role_and_refuses_every_lower_one(house: House,
     if not any("text/event-stream" in str(each) for each in endpoint.replies.values()):
         response = await house.as_(callers[endpoint.allowed.role]).request(endpoint.method, path)
         assert response.status_code not in {401, 403}, response.text
+
+
+@pytest.mark.promise("doorway/30")
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.route)
+async def test_a_monitor_reads_numbers_and_is_refused_everything_else(
+    house: House, endpoint: Endpoint
+) -> None:
+    await house.asked()
+    path = endpoint.path.format(name="a1", number=1)
+    response = await house.as_("watcher").request(endpoint.method, path)
+    if endpoint.route in {"GET /metrics", "GET /v1/me"} or endpoint.allowed.role is None:
+        assert response.status_code == 200
+        assert "Which cache?" not in response.text or endpoint.route == "GET /v1/openapi.json"
+    else:
+        assert code(response) == (403, "not_allowed")
 
 
 async def test_it_is_served_as_it_is(house: House) -> None:

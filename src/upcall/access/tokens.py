@@ -137,8 +137,8 @@ class Access:
                 self._callers[token.digest] = caller
         self._seen.clear()
 
-    def identify(self, secret: str) -> Caller:
-        """The holder of this token.
+    def identify(self, secret: str, *, monitors: bool = False) -> Caller:
+        """The holder of this token. A monitor is let in only where `monitors` are meant to be.
 
         Raises:
             Unauthenticated: if it is not a valid token.
@@ -155,26 +155,30 @@ class Access:
                 "the token is missing, unknown or revoked",
                 hint="send `Authorization: Bearer TOKEN`; `upcall tokens create` makes one",
             )
+        if caller.role is Role.MONITOR and not monitors:
+            raise Unauthenticated(
+                "a monitor's token reads metrics and nothing else", hint="use an agent's or a person's token"
+            )
         return caller
 
-    async def admit(self, secret: str) -> Caller:
+    async def admit(self, secret: str, *, monitors: bool = False) -> Caller:
         """The holder of this token, which another daemon may have made a moment ago. Raises as `identify` does."""
         try:
-            return self.identify(secret)
+            return self.identify(secret, monitors=monitors)
         except Unauthenticated:
             if not self._shared or not secret:
                 raise
         await self._learn()
-        return self.identify(secret)
+        return self.identify(secret, monitors=monitors)
 
     def has_people(self) -> bool:
         """Whether any person could answer."""
-        return any(not caller.is_agent for caller in self._callers.values())
+        return any(caller.is_person for caller in self._callers.values())
 
     async def person_since(self, name: str) -> float | None:
         """Since when there is a token of that name with which one may answer, at any daemon on this store."""
         for token in await self._store.tokens():
-            if token.name == name and token.role is not Role.AGENT and not SESSION.fullmatch(name):
+            if token.name == name and token.role in {Role.PERSON, Role.ADMIN} and not SESSION.fullmatch(name):
                 return token.created_at
         return None
 

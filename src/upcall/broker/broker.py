@@ -164,7 +164,7 @@ class Broker:
     async def find(self, query: Query, caller: Caller) -> Page:
         """A page of the inquiries that the caller may see; a run has its own, whichever it asks for."""
         own = replace(query, agent=caller.name, run=caller.run or query.run)
-        return await self.store.find(own if caller.is_agent else query)
+        return await self.store.find(query if caller.is_person else own)
 
     async def receive(self, name: str, reply: Reply, caller: Caller) -> Settled:
         """Take a person's answer. The first one wins; any other is told the one that stands.

@@ -1,4 +1,4 @@
-"""Who a caller is and what it may do. An agent asks and waits for its own; only people answer."""
+"""Who a caller is and what it may do. An agent asks and waits for its own; only people answer; a monitor reads numbers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +10,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 class Role(StrEnum):
     """The role of a token."""
 
+    MONITOR = "monitor"
     AGENT = "agent"
     PERSON = "person"
     ADMIN = "admin"
@@ -30,9 +31,14 @@ class Caller:
         """Whether this caller only ever sees its own inquiries."""
         return self.role is Role.AGENT
 
+    @property
+    def is_person(self) -> bool:
+        """Whether this caller may answer."""
+        return self.role in {Role.PERSON, Role.ADMIN}
+
     def may_see(self, inquiry: Inquiry) -> bool:
         """People see everything; an agent what it asked itself."""
-        return not self.is_agent or self.asked(inquiry)
+        return self.is_person or self.asked(inquiry)
 
     def asked(self, inquiry: Inquiry) -> bool:
         """Whether this caller put that question: two runs of the same agent are two askers."""
@@ -51,14 +57,16 @@ class Token:
 
 
 def require_person(caller: Caller, action: str) -> None:
-    """Refuse agents.
+    """Refuse agents and monitors.
 
     Raises:
-        NotAllowed: if the caller is an agent.
+        NotAllowed: if the caller is one.
     """
-    if caller.is_agent:
+    if not caller.is_person:
+        article = "an" if caller.is_agent else "a"
         raise NotAllowed(
-            f"an agent token cannot {action}", hint="use a person's token: agents never answer for people"
+            f"{article} {caller.role} token cannot {action}",
+            hint="use a person's token: agents never answer for people",
         )
 
 

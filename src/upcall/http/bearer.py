@@ -41,13 +41,13 @@ class RequiresToken:
         await self._app(scope, receive, send)
 
 
-async def admit(access: Access, scope: Scope) -> Caller:
-    """The caller of a request. From here on the gate counts its connection as a known one.
+async def admit(access: Access, scope: Scope, *, monitors: bool = False) -> Caller:
+    """The caller of a request, a monitor only where `monitors` are let in. The gate counts its connection as a known one.
 
     Raises:
         Unauthenticated: if its token is missing or not valid.
     """
-    caller = await access.admit(token_of(scope))
+    caller = await access.admit(token_of(scope), monitors=monitors)
     scope[KNOWN] = True
     return caller
 

@@ -10,7 +10,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.times import since
 
-ROLES = ("agent", "person", "admin")
+ROLES = ("agent", "person", "admin", "monitor")
 
 
 def _create(args: Namespace) -> int:
@@ -34,7 +34,7 @@ def _list(args: Namespace) -> int:
     now, colour = time.time(), paint()
     for token in items:
         made = f"made {since(token['created_at'], now)} ago"
-        print(f"{colour.name(token['name'].ljust(longest))}  {token['role']:<6}  {colour.dim(made)}")
+        print(f"{colour.name(token['name'].ljust(longest))}  {token['role']:<7}  {colour.dim(made)}")
     return 0
 
 
@@ -55,7 +55,10 @@ def _arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     create = actions.add_parser("create", help="make a token and print it, alone, on standard output")
     create.add_argument(
-        "--role", choices=ROLES, required=True, help="agents ask, people answer, admins manage"
+        "--role",
+        choices=ROLES,
+        required=True,
+        help="agents ask, people answer, admins manage, monitors read metrics",
     )
     create.add_argument(
         "--name", required=True, help="the holder of the token; agents are known by this name"

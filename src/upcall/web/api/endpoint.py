@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from upcall.access.tokens import Access
+from upcall.domain.errors import NotAllowed
 from upcall.domain.roles import Caller, Role, require_admin, require_person
 from upcall.http.bearer import admit
 from upcall.http.errors import MethodNotAllowed
@@ -29,10 +30,14 @@ Replies = dict[int, Schema]
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The least role that may call, None for callers without a token, and what a refusal says that others cannot do."""
+    """The least role that may call, None for callers without a token, and what a refusal says that others cannot do.
+
+    A monitor has its own list: what is for `monitors` too.
+    """
 
     role: Role | None
     action: str = ""
+    monitors: bool = False
 
     def check(self, caller: Caller) -> None:
         """Let a caller through.
@@ -40,17 +45,24 @@ class Allowed:
         Raises:
             NotAllowed: if its role is too small.
         """
+        if caller.role is Role.MONITOR:
+            if not self.monitors:
+                raise NotAllowed(
+                    "a monitor's token reads metrics and nothing else",
+                    hint="use an agent's or a person's token",
+                )
+            return
         match self.role:
             case Role.ADMIN:
                 require_admin(caller, self.action)
             case Role.PERSON:
                 require_person(caller, self.action)
-            case Role.AGENT | None:
+            case Role.AGENT | Role.MONITOR | None:
                 pass
 
 
 PUBLIC, AGENTS = Allowed(None), Allowed(Role.AGENT)
-"""Without a token; with any token, since every other role may do what an agent may."""
+"""Without a token; with any token but a monitor's, since people and admins may do what an agent may."""
 
 
 def people(action: str) -> Allowed:
@@ -116,7 +128,7 @@ class Resource:
         handler, allowed, known = found
         caller = ANONYMOUS
         if allowed.role is not None:
-            caller = await admit(self._access, scope)
+            caller = await admit(self._access, scope, monitors=True)
             allowed.check(caller)
         response = await handler(Call(scope, receive, caller, scope["path_params"], known))
         await response(scope, receive, send)

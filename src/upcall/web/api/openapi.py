@@ -15,7 +15,7 @@ from upcall.web.api.schemas.words import TEXT, Schema, ref
 
 DESCRIPTION = """\
 Agents ask, people answer. An agent's token asks and waits for its own and can never answer; a person's token
-answers; an admin's token also manages tokens. Send it as `Authorization: Bearer TOKEN`.
+answers; an admin's token also manages tokens; a monitor's token reads metrics and nothing else. Send it as `Authorization: Bearer TOKEN`.
 
 Errors are `{"error": {"code", "message", "hint"}}`; codes are stable. Durations are seconds, or text like `10m`.
 A `{name}` is an inquiry's id or ref; a ref finds the open inquiry, otherwise the latest that had it.
@@ -85,7 +85,10 @@ def _with_example(response: Schema, shapes: Mapping[str, Schema]) -> Schema:
 def _summary(endpoint: Endpoint) -> str:
     first, _, _ = (endpoint.handler.__doc__ or endpoint.handler.__name__).partition("\n")
     role = endpoint.allowed.role
-    return first.removesuffix(".") + ("" if role is None else CALLERS.get(role, ""))
+    callers = "" if role is None else CALLERS.get(role, "")
+    if callers and endpoint.allowed.monitors:
+        callers = callers.replace("(", "(monitor, ")
+    return first.removesuffix(".") + callers
 
 
 def _in_path(endpoint: Endpoint) -> list[Schema]:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from upcall.web.api.agent_questions import AgentQuestionHandlers
@@ -132,6 +133,7 @@ ILL = reply(
 METRICS = OK(
     TEXT, "OpenMetrics where it is asked for.", media="text/plain", example="upcall_open_inquiries 3\n"
 )
+ALL, WATCHERS = replace(AGENTS, monitors=True), replace(people("read metrics"), monitors=True)
 BARE: Replies = {200: {"description": "It runs."}}
 
 # Those of an inquiry's life stand first: routes are tried in this order.
@@ -261,7 +263,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint("DELETE /v1/rules/{name}", RuleHandlers.revoke, people("revoke rules"), OK("RevokedRule")),
     ),
     "tokens": (
-        Endpoint("GET /v1/me", TokenHandlers.me, AGENTS, OK("Me")),
+        Endpoint("GET /v1/me", TokenHandlers.me, ALL, OK("Me")),
         Endpoint(
             "POST /v1/sign-in-links", SignInLinkHandlers.create, people("sign in"), CREATED("SignInLink")
         ),
@@ -283,7 +285,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             CREATED("Backup"),
             takes("BackupForm", {"path": "/backups/upcall.db"}),
         ),
-        Endpoint("GET /metrics", DaemonHandlers.metrics, people("read metrics"), METRICS),
+        Endpoint("GET /metrics", DaemonHandlers.metrics, WATCHERS, METRICS),
         Endpoint("GET /healthz", DaemonHandlers.health, PUBLIC, OK("Health") | ILL),
         Endpoint("HEAD /healthz", DaemonHandlers.health, PUBLIC, BARE),
         Endpoint("GET /livez", DaemonHandlers.alive, PUBLIC, OK("Health")),
