@@ -219,6 +219,30 @@ async def test_a_late_yes_to_a_call_without_a_key_is_used_once(broker: Broker) -
     assert (await door.call("confirm_action", action, hasty)).structured["status"] == "parked"
 
 
+@pytest.mark.promise("trust/91")
+@pytest.mark.parametrize("anew", [False, True], ids=["at once", "after it was asked anew"])
+async def test_a_yes_that_a_call_has_used_is_not_told_again_to_one_that_names_it(
+    broker: Broker, *, anew: bool
+) -> None:
+    door, action = tools(broker), {"action": "deploy"}
+    hasty = replace(NAMELESS, wait=0.001)
+    first = str((await door.call("confirm_action", action, hasty)).structured["id"])
+    await broker.receive(first, Reply(text="yes"), PERSON)
+    assert (await door.call("confirm_action", action, hasty)).structured["answers"] == [["Approve"]]
+    if anew:
+        assert (await door.call("confirm_action", action, hasty)).structured["status"] == "parked"
+    assert error_code(await door.call("wait_for_answer", {"id": first}, hasty)) == "approval_lapsed"
+
+
+async def test_a_yes_that_was_told_by_name_can_be_told_by_name_again(broker: Broker) -> None:
+    door, hasty = tools(broker), replace(NAMELESS, wait=0.001)
+    first = str((await door.call("confirm_action", {"action": "deploy"}, hasty)).structured["id"])
+    await broker.receive(first, Reply(text="yes"), PERSON)
+    for _ in range(2):
+        told = await door.call("wait_for_answer", {"id": first}, hasty)
+        assert told.structured["answers"] == [["Approve"]]
+
+
 @pytest.mark.parametrize("asker", [NAMELESS, Asker.of(AGENT, door="mcp", session="s-1", client_id="c1")])
 async def test_a_question_is_asked_again_once_its_answer_was_delivered(broker: Broker, asker: Asker) -> None:
     door, question = tools(broker), {"question": "Go on?"}

@@ -77,26 +77,38 @@ class Repeats:
 
     async def use(self, inquiry: Inquiry, by: str | None) -> bool:
         """Take the outcome of an inquiry for a call; False if another one had it, or has asked for it since."""
-        return await self._mark(inquiry, by, lambda used_by, holder: used_by is None and holder == by)
-
-    async def tell(self, inquiry: Inquiry) -> None:
-        """Take note that the outcome was told to a call that named the inquiry: no other needs it."""
-        await self._mark(inquiry, inquiry.id, lambda used_by, holder: used_by is None)
-
-    async def _mark(self, inquiry: Inquiry, by: str | None, may: Callable[[object, object], bool]) -> bool:
-        known = (await self._store.records(ASKED, state=inquiry.id, limit=1)).items
         # Where nothing is remembered, it belongs to the very call that asked.
-        granted = by == inquiry.origin.request_key
+        asked = by == inquiry.origin.request_key
+        return await self._mark(
+            inquiry, by, lambda used_by, holder: used_by is None and holder == by, unknown=asked
+        )
+
+    async def tell(self, inquiry: Inquiry) -> bool:
+        """Take the outcome for a call that named the inquiry; False if a call that asked had it."""
+        return await self._mark(inquiry, inquiry.id, lambda used_by, holder: used_by is None, unknown=True)
+
+    async def _mark(
+        self, inquiry: Inquiry, by: str | None, may: Callable[[object, object], bool], *, unknown: bool
+    ) -> bool:
+        """Record which call had the outcome; `unknown` is the result where nothing is remembered."""
+        known = (await self._store.records(ASKED, state=inquiry.id, limit=1)).items
+        granted = unknown
 
         def mark(found: Record | None) -> Effects | None:
             nonlocal granted
             if found is None or found.state != inquiry.id:
-                granted = by == inquiry.origin.request_key
+                granted = unknown
                 return None
             used_by, holder = found.body["used_by"], found.body["holder"]
             is_first = may(used_by, holder)
             granted = is_first or _is_of(used_by, by)
-            return Effects(records=(_record(found.key, inquiry, holder, [by]),)) if is_first else None
+            # The second record stays when the same thing is asked anew, and the first one leads to another inquiry.
+            keys = (found.key, inquiry.id)
+            return (
+                Effects(records=tuple(_record(key, inquiry, holder, [by]) for key in keys))
+                if is_first
+                else None
+            )
 
         if known:
             await self._store.revise(ASKED, known[0].key, mark)

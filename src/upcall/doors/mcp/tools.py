@@ -267,10 +267,10 @@ class Tools:
         return result(inquiry)
 
     async def _use(self, inquiry: Inquiry, asker: Asker, *, named: bool) -> None:
-        """A yes is for one call: the one that asked last, or one that names the inquiry."""
-        if named:
-            await self._broker.repeats.tell(inquiry)
-        elif not await self._broker.repeats.use(inquiry, asker.origin.request_key):
+        """A yes is for one call: the one that asked last, or one that names the inquiry before that had it."""
+        repeats = self._broker.repeats
+        used = repeats.tell(inquiry) if named else repeats.use(inquiry, asker.origin.request_key)
+        if not await used:
             raise ApprovalLapsed(f"the yes to {inquiry.ref} belongs to another call", hint="ask again")
 
     async def _after_line(self, inquiry: Inquiry, asker: Asker) -> float:
