@@ -6,15 +6,15 @@ import pytest
 from typing_extensions import override
 
 from tests.dispatch.scripted_channel import ScriptedChannel
-from tests.dispatch.test_dispatch import ONE, Hall, a_hall
+from tests.dispatch.test_dispatch import ONE, TWO, Hall, a_hall
 from upcall.channels.words import sentences
 from upcall.dispatch.deliveries import deliveries_in
 from upcall.dispatch.reception import adopted
-from upcall.domain.channel.delivery import KIND, MESSAGE, Delivery, delivery_in, key
+from upcall.domain.channel.delivery import KIND, MESSAGE, Delivery, delivery_in, key, message_key
 from upcall.domain.channel.routing import Route
 from upcall.domain.channel.showing import Capabilities, Reference, View
 from upcall.domain.records import Effects, Record
-from upcall.ports.channel import Unavailable
+from upcall.ports.channel import Refused, Unavailable
 from upcall.ports.store import Store
 
 ORPHAN = "m0"
@@ -119,9 +119,13 @@ class TwoPhase(ScriptedChannel):
     def __init__(self) -> None:
         super().__init__()
         self.completed: list[str] = []
+        self.fixed: set[str] = set()
+        """Messages that cannot be changed."""
 
     @override
     async def refresh(self, reference: Reference, view: View) -> None:
+        if reference.message in self.fixed:
+            raise Refused("message to edit not found")
         self.completed.append(reference.message)
         await super().refresh(reference, view)
 
@@ -142,3 +146,41 @@ async def test_a_message_in_two_phases_is_completed_once_it_is_on_record(
         await channel.until(lambda: channel.completed == ["m1"])
         (delivery,) = await hall.dispatch.deliveries(inquiry.id)
         assert delivery["message_id"] == "m1"
+
+
+@pytest.mark.promise("trust/92")
+async def test_a_message_that_cannot_be_completed_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", TwoPhase)
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        channel = hall.one
+        assert isinstance(channel, TwoPhase)
+        channel.fixed.add("m1")
+        inquiry = await hall.ask()
+        await channel.until(lambda: channel.completed == ["m2"])
+        await hall.answer(inquiry)
+        await channel.until(lambda: channel.completed == ["m2", "m2"])
+        assert channel.outcomes[1] is not None
+        # The first message cannot be changed, and that leads to no other place.
+        assert hall.two.attempts == 0
+
+
+@pytest.mark.promise("trust/92")
+async def test_where_no_message_can_be_completed_the_next_route_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", TwoPhase)
+    async with a_hall(tmp_path, Route(places=(ONE,)), Route(places=(TWO,))) as hall:
+        channel = hall.one
+        assert isinstance(channel, TwoPhase)
+        channel.fixed |= {"m1", "m2"}
+        inquiry = await hall.ask()
+        await hall.two.until(lambda: hall.two.attempts == 1)
+        assert channel.attempts == 2
+        here, *_ = await hall.dispatch.deliveries(inquiry.id)
+        assert (here["message_id"], here["error"]) == (None, "message to edit not found")
+        # Words in reply to what can be read there still count.
+        led = await hall.broker.store.look_up(MESSAGE, message_key("one", "m1"))
+        assert led is not None
+        assert led.state == inquiry.id

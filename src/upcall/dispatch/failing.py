@@ -12,7 +12,7 @@ from upcall.domain.channel.delivery import (
     message_key,
     record,
 )
-from upcall.domain.channel.routing import TEST_DOOR, Place, Routing
+from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Record
@@ -45,6 +45,27 @@ async def missed(store: Store, routing: Routing, channel: str, message: str, rea
 
     await store.revise(KIND, name, decide)
     return True
+
+
+def incomplete(routing: Routing, inquiry: Inquiry, delivery: Delivery, reason: str, now: float) -> Effects:
+    """What follows if a message that was announced cannot be completed: it is sent again, and if that fails too, the next route is taken.
+
+    People can press nothing in such a message; words in reply to it count all the same.
+    """
+    sent = tuple(each.message for each in delivery.references)
+    again = len(sent) == 1
+    unshown = replace(
+        delivery, message=None, shown_at=None, copies=sent, error=reason, refused=not again, at=now
+    )
+    effects = Effects(records=(record(unshown),))
+    if again:
+        routes = [
+            number for number, route in enumerate(routing.of(inquiry)) if delivery.place in route.places
+        ]
+        number = routes[0] if routes else len(routing.routes)
+        return effects + Effects(jobs=(show_job(inquiry.id, delivery.place, number, now),))
+    undelivered = Effects(happenings=(noticed("undelivered", inquiry, unshown, now),))
+    return effects + undelivered + _instead(routing, inquiry, delivery.place, now)
 
 
 def noticed(event: str, inquiry: Inquiry, delivery: Delivery, at: float) -> Happening:

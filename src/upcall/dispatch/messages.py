@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.deliveries import begun, contents, deliveries_in, delivery_at, recorded, shown_with
-from upcall.dispatch.failing import noticed
+from upcall.dispatch.failing import incomplete, noticed
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked
 from upcall.dispatch.reception import adopted
 from upcall.dispatch.vendor_calls import VendorCalls
@@ -29,7 +29,7 @@ from upcall.domain.channel.delivery import (
 from upcall.domain.channel.routing import Place, Routing, refresh_job, remind_job, rested, route_of
 from upcall.domain.channel.showing import Reference, View
 from upcall.domain.inquiry.inquiry import Inquiry
-from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
+from upcall.domain.records import NOTHING, Effects, Happening, Job
 from upcall.ports.channel import Finds, Refused, SignedOut, Unavailable
 from upcall.ports.store import Store
 
@@ -177,7 +177,7 @@ class Messages:
     async def refresh(self, job: Job, inquiry: Inquiry) -> None:
         """Bring every message about an inquiry up to date. Raises as `_fence` does."""
         stage, again = degrading.stage(inquiry), False
-        changed: list[Record] = []
+        effects = NOTHING
         over: list[tuple[str, str]] = []
         for delivery in await deliveries_in(self._store, inquiry.id, self._post.name):
             if not inquiry.is_open:
@@ -187,20 +187,38 @@ class Messages:
             error = None
             try:
                 shown = await self._calls.bounded(partial(self._view, inquiry, delivery.place))
-                for reference, content in contents(delivery, shown, self._post.words):
-                    await self._call(job, partial(self._post.channel.refresh, reference, content))
+                await self._bring_up(job, delivery, shown)
             except Refused as problem:
                 error = str(problem)
+                if self._is_announced(delivery) and inquiry.is_open:
+                    effects += incomplete(self._routing, inquiry, delivery, error, self._clock())
+                    continue
             except Unavailable as problem:
-                if await self._paused(job, inquiry, problem, Effects(records=tuple(changed))):
+                if await self._paused(job, inquiry, problem, effects):
                     return
                 error = str(problem)
                 again = again or job.attempts + 1 < MOST_REFRESHES
             kept = delivery.stage if error is not None and again else stage
             updated_at = self._clock() if error is None else delivery.updated_at
-            changed.append(record(replace(delivery, stage=kept, updated_at=updated_at, error=error)))
+            fresh = replace(delivery, stage=kept, updated_at=updated_at, error=error)
+            effects += Effects(records=(record(fresh),))
         jobs = (self._later(job),) if again else ()
-        await self._store.settle(job, Effects(records=tuple(changed), forgotten=tuple(over), jobs=jobs))
+        await self._store.settle(job, effects + Effects(forgotten=tuple(over), jobs=jobs))
+
+    async def _bring_up(self, job: Job, delivery: Delivery, shown: View) -> None:
+        for reference, content in contents(delivery, shown, self._post.words):
+            try:
+                await self._call(job, partial(self._post.channel.refresh, reference, content))
+            except Refused as problem:
+                if reference.message == delivery.message:
+                    raise
+                log.warning("an earlier message in %s stays as it is: %s", delivery.place.name, problem)
+
+    def _is_announced(self, delivery: Delivery) -> bool:
+        """Whether a delivery has a message with nothing to press yet."""
+        return (
+            self._post.channel.capabilities.two_phase and delivery.message is not None and not delivery.stage
+        )
 
     async def remind(self, job: Job, inquiry: Inquiry) -> None:
         """Remind the people in the place of a job. Raises as `_fence` does."""
