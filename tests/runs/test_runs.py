@@ -267,6 +267,18 @@ async def test_a_failed_run_is_tried_again_as_a_new_one(house: House) -> None:
     await house.until_state(again, RunState.FAILED)
 
 
+@pytest.mark.promise("trust/93")
+async def test_a_run_is_tried_again_and_told_once_for_each_key(house: House) -> None:
+    run = await house.until_state(await house.begin("tell(session='s-9'); os._exit(1)"), RunState.FAILED)
+    again = await house.runs.retry(run.number, ANA, "k1")
+    assert (await house.runs.retry(run.number, ANA, "k1")).number == again.number
+    assert (await house.runs.retry(run.number, ANA, "k2")).number == again.number + 1
+    assert await house.runs.say(run.number, "Go on.", ANA, "k1") == "resumed"
+    assert await house.runs.say(run.number, "Go on.", ANA, "k1") == "repeated"
+    await house.until_state(run, RunState.COMPLETED)
+    assert house.output(run).count({"heard": "Go on."}) == 1
+
+
 @pytest.mark.promise("spec/132")
 async def test_a_run_never_has_a_persons_credentials(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UPCALL_TOKEN", "upcall_admin_secret")

@@ -24,6 +24,8 @@ class MemoryRuns:
     said: list[str] = field(default_factory=list)
     lines: dict[int, list[str]] = field(default_factory=dict)
     resumes: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    told: set[tuple[str, str]] = field(default_factory=set)
+    keys: dict[str, int] = field(default_factory=dict)
     answers_go_to: str = "call"
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     waiting: int = 0
@@ -32,6 +34,8 @@ class MemoryRuns:
         if order.agent not in AGENTS:
             (near,) = get_close_matches(order.agent, AGENTS, n=1, cutoff=0)
             raise InvalidRequest(f"there is no agent {order.agent!r}", hint=f"did you mean {near}?")
+        if order.request_key in self.keys:
+            return Begun(self.runs[self.keys[order.request_key]], created=False)
         self.orders.append(order)
         number = len(self.runs) + 1
         run = Run(
@@ -50,6 +54,8 @@ class MemoryRuns:
         )
         self.runs[number] = run
         self.lines[number] = []
+        if order.request_key:
+            self.keys[order.request_key] = number
         return Begun(run, created=True)
 
     async def get(self, number: int) -> Run:
@@ -83,16 +89,18 @@ class MemoryRuns:
             number, state=RunState.CANCELLED, reason="cancelled", ended_at=1_800_000_060.0
         )
 
-    async def retry(self, number: int, by: Caller) -> Run:
+    async def retry(self, number: int, by: Caller, key: str = "") -> Run:
         run = await self.get(number)
         if not run.is_over:
             raise RunConflict(f"run {number} is not over", hint=f"upcall cancel {number}")
-        order = Order(agent=run.agent, task=run.task, cwd=run.cwd, retry_of=number)
+        order = Order(agent=run.agent, task=run.task, cwd=run.cwd, retry_of=number, request_key=key)
         return (await self.begin(order, by)).run
 
-    async def say(self, number: int, text: str, by: Caller) -> str:
+    async def say(self, number: int, text: str, by: Caller, key: str = "") -> str:
         run = await self.get(number)
-        self.said.append(text)
+        if (key, text) not in self.told or not key:
+            self.said.append(text)
+        self.told.add((key, text))
         return "resumed" if run.is_over else "live"
 
     async def log(self, number: int, after: int, wait: float = 0, *, raw: bool = False) -> LogPage:

@@ -15,6 +15,9 @@ from upcall.web.pages.run_views import LONGEST_LINE, MOST_LINES
 ORDER: dict[str, Any] = {"agent": "scripted", "task": "Fix the flaky test", "cwd": "/srv/shop"}
 
 
+ANA = Caller(name="ana", role=Role.PERSON)
+
+
 @pytest.fixture
 async def ana(live: House) -> AsyncIterator[Visitor]:
     """A person who has signed in."""
@@ -99,6 +102,24 @@ async def test_a_run_is_told_something_ended_and_tried_again(live: House, ana: V
     again = await ana.sends(await ana.form(f"/runs/{number}", "/retry"))
     assert again.headers["location"] == f"/runs/{number + 1}?said=retry"
     assert f"retry of {number}" in await ana.looks(f"/runs/{number + 1}")
+
+
+@pytest.mark.promise("trust/93")
+async def test_a_form_that_is_sent_twice_tells_once_and_tries_again_once(live: House, ana: Visitor) -> None:
+    """As after a double click in a browser without scripts."""
+    number = await begun(live)
+    say = await ana.form(f"/runs/{number}", "/say")
+    for text in ("go on", "go on", "and test it"):
+        await ana.sends(say, ("text", text))
+    assert live.runs.said == ["go on", "and test it"]
+    await live.runs.cancel(number, ANA)
+    retry = await ana.form(f"/runs/{number}", "/retry")
+    for _ in range(2):
+        assert (await ana.sends(retry)).headers["location"] == f"/runs/{number + 1}?said=retry"
+    assert len(live.runs.runs) == 2
+    # A page that is drawn anew is another wish.
+    later = await ana.sends(await ana.form(f"/runs/{number}", "/retry"))
+    assert later.headers["location"] == f"/runs/{number + 2}?said=retry"
 
 
 async def test_what_cannot_be_done_to_a_run_is_said_on_its_page(live: House, ana: Visitor) -> None:

@@ -75,16 +75,20 @@ class Runs(Protocol):
         """
         ...
 
-    async def retry(self, number: int, by: Caller) -> Run:
+    async def retry(self, number: int, by: Caller, key: str = "") -> Run:
         """Try a run again: with the answer that it did not get, or that its session was told; else as a new run.
+
+        A second request of the same person with the same key starts no second one.
 
         Raises:
             RunConflict: if it is not over.
         """
         ...
 
-    async def say(self, number: int, text: str, by: Caller) -> str:
+    async def say(self, number: int, text: str, by: Caller, key: str = "") -> str:
         """Tell a run something: at once (`live`), when its turn is over (`queued`), or by resuming it (`resumed`).
+
+        A second request of the same person with the same key tells it nothing (`repeated`).
 
         Raises:
             InvalidRequest: if the text is empty.

@@ -68,6 +68,23 @@ class Book:
         kept = await self.store.revise(KEY, name, decide)
         return kept is not None and kept.body["run"] == run.number
 
+    async def says_first(self, number: int, text: str, by: Caller, key: str) -> bool:
+        """Whether a person says these words to a run for the first time under a key; always so without one."""
+        if not key:
+            return True
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        name = f"{by.name}:say:{number}:{key}:{digest[:16]}"
+        known = Record(kind=KEY, key=name, state=str(number), at=self.now(), body={"run": number})
+        is_first = False
+
+        def decide(kept: Record | None) -> Effects | None:
+            nonlocal is_first
+            is_first = kept is None
+            return Effects(records=(known,)) if is_first else None
+
+        await self.store.revise(KEY, name, decide)
+        return is_first
+
     async def started_under(self, by: Caller, order: Order) -> Run | None:
         """The run that was started under the request key of this order; None if there is none, or it is forgotten.
 

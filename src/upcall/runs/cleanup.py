@@ -20,7 +20,7 @@ from upcall.ports.following import Follower
 from upcall.ports.paging import each_record
 from upcall.ports.store import Event
 from upcall.runs.adoption import SESSION
-from upcall.runs.book import Book
+from upcall.runs.book import KEY, Book
 from upcall.runs.process.folder import RunFolder
 from upcall.runs.process.host import RunHost
 
@@ -96,7 +96,7 @@ class Cleanup:
         for state in ENDED:
             async for run in self._book.each(state.value):
                 forgotten += _is_old(run, before) and await self._forget(run, before)
-        for kind in (RESUME, denials.KIND, unnamed.KIND):
+        for kind in (RESUME, denials.KIND, unnamed.KIND, KEY):
             async for record in each_record(self._store, kind):
                 if record.at < before:
                     gone = Effects(forgotten=((kind, record.key),))

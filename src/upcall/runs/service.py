@@ -130,7 +130,7 @@ class RunService:
             await self._after_cancel(run)
         return run
 
-    async def retry(self, number: int, by: Caller) -> Run:
+    async def retry(self, number: int, by: Caller, key: str = "") -> Run:
         """See `Runs.retry`."""
         require_person(by, "retry a run")
         run = await self._book.get(number)
@@ -152,15 +152,18 @@ class RunService:
             arguments=run.arguments,
             environment=environment,
             retry_of=number,
+            request_key=key,
         )
         return (await self.begin(order, by)).run
 
-    async def say(self, number: int, text: str, by: Caller) -> str:
+    async def say(self, number: int, text: str, by: Caller, key: str = "") -> str:
         """See `Runs.say`."""
         require_person(by, "steer a run")
         if not text.strip():
             raise InvalidRequest("text: some words for the agent")
         refuse_while_ending(await self._book.get(number))
+        if not await self._book.says_first(number, text, by, key):
+            return "repeated"
         if await self._supervisor.say(number, text):
             return "live"
 

@@ -1,10 +1,12 @@
 """Agents at work: which there are, how far one is, what it asked, and what a person does about it."""
 
+import secrets
+
 from starlette.responses import Response
 
 from upcall.domain.errors import InvalidRequest, RunConflict, UnknownRun
 from upcall.http.errors import STATUSES
-from upcall.ports.runs import Runs
+from upcall.ports.runs import LONGEST_KEY, Runs
 from upcall.ports.store import Query
 from upcall.web.pages.forms import value
 from upcall.web.pages.run_views import log_tail, run_view
@@ -57,7 +59,7 @@ class RunPages:
     async def retry(self, visit: Visit) -> Response:
         """Try it again, and go to the run that now works on it."""
         try:
-            run = await self._runs.retry(run_number(visit), visit.caller)
+            run = await self._runs.retry(run_number(visit), visit.caller, _key(visit))
         except (RunConflict, InvalidRequest) as error:
             return await self._refused(visit, error)
         return visit.redirect(f"/runs/{run.number}", said="retry")
@@ -66,7 +68,7 @@ class RunPages:
         """Tell the agent something."""
         number, text = run_number(visit), value(visit.form, "text").replace("\r\n", "\n").replace("\0", "")
         try:
-            await self._runs.say(number, text, visit.caller)
+            await self._runs.say(number, text, visit.caller, _key(visit))
         except (RunConflict, InvalidRequest) as error:
             return await self._refused(visit, error)
         return visit.redirect(f"/runs/{number}", said="say")
@@ -104,8 +106,14 @@ class RunPages:
             flash=visit.words.say(f"said.run_{said}") if said in SAID else "",
             trouble=trouble,
             written=value(visit.form, "text"),
+            key=secrets.token_urlsafe(16),
             count=await self._broker.store.count_open(),
         )
+
+
+def _key(visit: Visit) -> str:
+    """The key of the form: a browser without scripts sends it twice after a double click."""
+    return value(visit.form, "key")[:LONGEST_KEY]
 
 
 def run_number(visit: Visit) -> int:
