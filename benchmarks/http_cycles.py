@@ -33,7 +33,7 @@ def run(bench: Bench) -> Iterator[Figure]:
             for turn in range(rounds + 1):
                 for name, (pid, place) in places.items():
                     # The first turn warms every client up.
-                    went = _loaded(load, pid, place | {"seconds": seconds if turn else min(seconds, 1)})
+                    went = loaded(load, pid, place | {"seconds": seconds if turn else min(seconds, 1)})
                     if turn:
                         runs[name].append(went)
     finally:
@@ -42,7 +42,8 @@ def run(bench: Bench) -> Iterator[Figure]:
     yield _figure(runs["daemon"], runs["constants"])
 
 
-def _loaded(load: "subprocess.Popen[str]", pid: int, order: Json) -> Json:
+def loaded(load: "subprocess.Popen[str]", pid: int, order: Json) -> Json:
+    """Have the load process ask and answer for a while; returns what it counted, and the processor time of each cycle."""
     assert load.stdin is not None
     before = cpu_seconds(pid)
     load.stdin.write(json.dumps(order) + "\n")

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.report import Figure, Target
 from benchmarks.sizing import BEGIN, END, table, written
+from benchmarks.soak import MOST_GROWTH, Sample, growth, soak
 from tests.conftest import require
 from tests.postgres_server import binaries
 
@@ -25,6 +26,23 @@ FIELDS = {
     "met",
     "details",
 }
+
+
+@pytest.mark.promise("trust/42")
+def test_a_soak_tells_memory_that_grows_from_caches_that_fill() -> None:
+    filling = [Sample(1000 * n, 50_000 + min(n, 8) * 1000 + n % 3) for n in range(1, 31)]
+    leaking = [Sample(1000 * n, 50_000 + n * 64) for n in range(1, 31)]
+    assert abs(growth(filling)) < 1 < MOST_GROWTH < growth(leaking)
+
+
+@pytest.mark.promise("trust/42")
+def test_a_soak_loads_a_daemon_and_says_what_it_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = soak(tmp_path, rounds=2, seconds=0.2)
+    assert 0 < samples[0].cycles < samples[1].cycles
+    assert samples[1].kib > 0
+    assert f"2/2: {samples[1].cycles} questions" in capsys.readouterr().out
 
 
 def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:

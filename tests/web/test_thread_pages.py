@@ -10,6 +10,8 @@ import pytest
 from tests.web.house import CHOICE, House, serving
 from tests.web.visitor import Visitor, words
 from upcall.broker.broker import Policy
+from upcall.broker.threads import Threads, Words
+from upcall.domain.roles import Caller, Role
 from upcall.domain.thread.thread import ThreadRules
 
 
@@ -162,6 +164,22 @@ async def test_long_threads_are_read_page_by_page(live: House, ana: Visitor) -> 
     earlier = await ana.looks(link)
     assert "step 2 done" in earlier
     assert "step 3 done" not in earlier
+
+
+@pytest.mark.promise("trust/90")
+async def test_words_answer_no_question_that_is_not_on_the_page(live: House, ana: Visitor) -> None:
+    await begun(live)
+    await live.asked(**CHOICE, thread="t")
+    for number in range(101):
+        # Written before the question was seen, so these wait and answer nothing.
+        words_before = Words(text=f"step {number} done", seen="", key=str(number), via="web")
+        await Threads(live.broker).post("t", Caller(name="ana", role=Role.PERSON), words_before)
+    latest = await ana.looks("/threads/t")
+    # The question stands far up by now, and once more where the words are written.
+    assert latest.index("step 100 done") < latest.index("Which cache?") < latest.index("Your message answers")
+    earlier = await ana.looks("/threads/t?before=50")
+    assert "Your message" not in earlier
+    assert "/threads/t/say" not in earlier
 
 
 async def test_a_thread_that_there_is_not_is_said_so(live: House, ana: Visitor) -> None:

@@ -110,12 +110,20 @@ class ThreadPages:
             items=[await self.item(visit, event, known) for event in shown],
             earlier=shown[0].seq if len(found) > ITEMS_PAGE else None,
             latest=before == LATEST,
+            pinned=await self._pinned(visit, known, shown),
             **await self._composing(known),
             key=secrets.token_urlsafe(16),
             problem=trouble,
             draft=draft,
             count=await self._broker.store.count_open(),
         )
+
+    async def _pinned(self, visit: Visit, known: Thread, shown: Sequence[Event]) -> str:
+        """The card of the open question where it stands on an earlier page: words must answer nothing that is not in sight."""
+        inquiry = await self._threads.prompt(known)
+        if inquiry is None or not inquiry.is_open or any(_prompt_in(event) == inquiry.id for event in shown):
+            return ""
+        return await self._site.card(visit, inquiry, view="thread")
 
     async def item(self, visit: Visit, event: Event, known: Thread) -> ShownItem:
         """One item for a visitor."""
@@ -132,7 +140,7 @@ class ThreadPages:
             name=one_line(str(metadata.get("name") or metadata.get("tool_name") or ""), 60),
             queued=bool(data.get("queued")) and event.seq > known.taken,
             error=metadata.get("status") == "error",
-            card=await self._card(visit, metadata) if kind == ItemType.PENDING else "",
+            card=await self._card(visit, _prompt_in(event)) if kind == ItemType.PENDING else "",
         )
 
     async def composer(self, visit: Visit, known: Thread) -> str:
@@ -149,8 +157,7 @@ class ThreadPages:
         composing = "gate" if inquiry.secret else states[self._broker.policy.threads.capture]
         return {"composing": composing, "prompt_id": prompts.prompt_id(inquiry), "taken": known.taken}
 
-    async def _card(self, visit: Visit, metadata: Mapping[str, Any]) -> str:
-        name = str(metadata["prompt"]["prompt_id"]).removeprefix(prompts.PREFIX)
+    async def _card(self, visit: Visit, name: str) -> str:
         try:
             inquiry = await self._broker.store.get(name)
         except UnknownInquiry:
@@ -193,6 +200,14 @@ class ThreadLive:
     async def _is_here(self, event: Event, known: Thread) -> bool:
         inquiry = event.subject or await self._live.inquiry(event)
         return inquiry is not None and inquiry.origin.thread == known.id
+
+
+def _prompt_in(event: Event) -> str:
+    """The id of the inquiry that an item asks; empty if it asks none."""
+    metadata = cast("Mapping[str, Any]", event.data["metadata"])
+    if metadata["type"] != ItemType.PENDING:
+        return ""
+    return str(metadata["prompt"]["prompt_id"]).removeprefix(prompts.PREFIX)
 
 
 def _row(known: Thread, inquiry: Inquiry | None) -> dict[str, object]:
