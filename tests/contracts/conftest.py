@@ -7,5 +7,6 @@ pytest.register_assert_rewrite(
     "upcall.testing.store_harness",
     "upcall.testing.store_ledger",
     "upcall.testing.store_reading",
+    "upcall.testing.store_holding",
     "upcall.testing.store_searching",
 )

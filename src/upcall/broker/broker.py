@@ -191,7 +191,7 @@ class Broker:
             change = lifecycle.answer(inquiry, given, closing, force=reply.force)
             if change is None:
                 return None
-            change = consent.consequences(change, reply.remember, rule)
+            change = consent.consequences(lifecycle.hold(inquiry, change, reply.hold), reply.remember, rule)
             return replace(change, effects=change.effects + reply.effects) if reply.effects else change
 
         return settled(await self._update(name, decide), closing, Answered)
@@ -204,8 +204,9 @@ class Broker:
         reason: str | None = None,
         via: str = "api",
         key: str | None = None,
+        hold: float = 0.0,
     ) -> Settled:
-        """Decline to answer, on a person's behalf.
+        """Decline to answer, on a person's behalf; with `hold`, it can be undone for so many seconds.
 
         Raises:
             NotAllowed: if the caller is an agent.
@@ -218,9 +219,29 @@ class Broker:
 
         def decide(inquiry: Inquiry) -> Change | None:
             change = lifecycle.reject(inquiry, closing)
-            return change and consent.consequences(change)
+            return change and consent.consequences(lifecycle.hold(inquiry, change, hold))
 
         return settled(await self._update(name, decide), closing, Rejected)
+
+    async def undo(self, name: str, caller: Caller) -> Settled:
+        """Take back a decision that is held: the person who made it, or an admin. The question is open again.
+
+        Raises:
+            NotAllowed: if the caller is an agent, or another person.
+            UnknownInquiry: if there is none of that id or ref.
+        """
+        require_person(caller, "undo")
+        now = self._clock()
+
+        def decide(inquiry: Inquiry) -> Change | None:
+            consent.check_undo(inquiry, caller)
+            return lifecycle.undo(inquiry, by=caller.name, now=now)
+
+        undone = await self._adjust(name, decide)
+        if undone.inquiry.is_open:
+            self._expiry.expect(undone.inquiry.expires_at)
+        # It may have come too late, and told the asker instead.
+        return replace(undone, accepted=undone.accepted and undone.inquiry.is_open)
 
     async def cancel(
         self,
@@ -330,6 +351,9 @@ class Broker:
 
         def decided(inquiry: Inquiry) -> Change | None:
             change = decide(inquiry)
+            if change is not None and inquiry.held and not change.inquiry.is_open:
+                # What is remembered of a decision is written when the asker is told, not while it can be undone.
+                change = consent.consequences(change)
             # Most steps have no consequences, and nothing is to be copied for their sake.
             if change is None or not (more := self._follow_up(change)):
                 return change
@@ -337,6 +361,8 @@ class Broker:
 
         updated = await self.store.update(name, decided)
         inquiry = updated.inquiry
+        if updated.applied and inquiry.held is not None:
+            self._expiry.expect(inquiry.held.until)
         if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
             await self.thread_queue.go_on(inquiry.origin.thread)
         return updated

@@ -29,6 +29,8 @@ class Reply:
     """Whether words that are neither a clear yes nor a clear no to an approval are refused, under any settings."""
     effects: Effects = NOTHING
     """What else is written if it is taken, in the same step."""
+    hold: float = 0.0
+    """Seconds in which the person can undo it; the asker is told afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,8 @@ def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) ->
 def settled(updated: Updated, closing: Closing, wanted: type) -> Settled:
     """A request is accepted if it settled the inquiry, or if it repeats the one that did."""
     state = updated.inquiry.state
+    if isinstance(state, Open) and state.held is not None:
+        state = state.held.decision
     if isinstance(state, Open) and wanted is Answered:
         mine = [vote for vote in state.votes if vote.by == closing.by]
         repeats = closing.key is not None and any(vote.key == closing.key for vote in mine)

@@ -278,7 +278,7 @@ class Threads:
 
     def _is_meant(self, inquiry: Inquiry, words: Words) -> bool:
         """Whether words answer a prompt; one that is only about to be shown was not what they are about."""
-        if not inquiry.is_open or inquiry.is_queued:
+        if not inquiry.is_open or inquiry.is_queued or inquiry.held:
             return False
         name = prompts.prompt_id(inquiry)
         if words.prompt:

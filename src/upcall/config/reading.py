@@ -19,6 +19,9 @@ Table = Mapping[str, object]
 Variables = Mapping[str, str]
 
 SECONDS = {"unit": "seconds"}
+SECONDS_OR_OFF = {"unit": "seconds", "off": True}
+"""A duration, or 0."""
+
 EXACT = {"list": "exact"}
 SECRET = {"secret": True}
 NEEDED = {"needed": True}
@@ -107,6 +110,8 @@ def variable_of(key: str) -> str:
 def _value(given: object, hint: object, each: Field[object]) -> object:
     if "list" in each.metadata:
         return _exactly(given)
+    if "off" in each.metadata and str(given) in {"0", "0.0", "0s"}:
+        return 0.0
     return _converted(given, hint, seconds="unit" in each.metadata)
 
 

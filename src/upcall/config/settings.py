@@ -14,7 +14,7 @@ from typing import Any, Literal
 from upcall.config.channels import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.config.presets import NAMES, below, preset_table
 from upcall.config.presets.settings import PresetSettings
-from upcall.config.reading import EXACT, SECONDS, SECRET, Table, as_table, fill, variable_of
+from upcall.config.reading import EXACT, SECONDS, SECONDS_OR_OFF, SECRET, Table, as_table, fill, variable_of
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.thread.thread import ThreadRules
@@ -25,6 +25,8 @@ TEMPLATED = ("acp", "command")
 
 ALIASES = ("ask_user", "question")
 """Other names that `ask_human` can have."""
+
+LONGEST_UNDO = 60.0
 
 REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a daemon among others has the form of a host name."""
@@ -134,6 +136,7 @@ class Config(PresetSettings):
     permission: Literal["approval", "autonomous"] = "approval"
     resume: Literal["held", "auto"] = "held"
     inbox: bool = True
+    undo: float = field(default=4.0, metadata=SECONDS_OR_OFF)
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     connections: int = 0
@@ -182,6 +185,8 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         for name, settings in config.channels.items()
         if settings.needs_public_url and not config.public_url
     ]
+    if config.undo > LONGEST_UNDO:
+        problems.append(f"undo: at most {LONGEST_UNDO:g} seconds, which the agent waits; got {config.undo:g}")
     if not config.inbox and not config.routes:
         problems.append("inbox: where it is no route, there have to be [[routes]]")
     problems += [

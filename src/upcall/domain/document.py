@@ -52,6 +52,7 @@ def document(inquiry: Inquiry) -> Document:
         "expires_at": timestamp(inquiry.expires_at),
         "queued": inquiry.is_queued,
         "snoozed_until": _snoozed(inquiry),
+        "held": _held(inquiry),
         "on_expiry": inquiry.on_expiry.value,
         "default": inquiry.default,
         "labels": list(inquiry.labels),
@@ -138,6 +139,14 @@ def _resolution(inquiry: Inquiry) -> Document | None:
                 "at": timestamp(closing.at),
                 "reason": closing.reason,
             }
+
+
+def _held(inquiry: Inquiry) -> Document | None:
+    """That a person has decided. What they decided is not for the asker yet, who reads this too."""
+    if (held := inquiry.held) is None:
+        return None
+    closing = held.decision.closing
+    return {"by": closing.by, "via": closing.via, "until": timestamp(held.until)}
 
 
 def _snoozed(inquiry: Inquiry) -> str | None:

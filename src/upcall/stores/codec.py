@@ -12,14 +12,7 @@ import orjson
 from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
-    Answer,
-    Answered,
     Attachment,
-    Cancelled,
-    Closed,
-    Closing,
-    Expired,
-    Failed,
     Inquiry,
     Kind,
     OnExpiry,
@@ -27,12 +20,11 @@ from upcall.domain.inquiry.inquiry import (
     Option,
     Origin,
     Question,
-    Rejected,
-    State,
     Subject,
 )
 from upcall.domain.thread.thread import ITEM
 from upcall.stores.damage import DAMAGE
+from upcall.stores.state_codec import QUEUED, Json, held_out, state_in, state_out
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """The columns that `decode` reads, in its order."""
@@ -43,18 +35,6 @@ STATE = 2
 ITEM_FIELDS = ("id", "thread", "role", "by", "content", "metadata")
 """The fields of every item of a thread."""
 
-QUEUED = "queued"
-"""The value of the column for an open inquiry that waits for its turn."""
-
-Json = dict[str, Any]
-
-_OPEN = Open()
-_CLOSED: dict[str, type[Rejected | Cancelled | Expired | Failed]] = {
-    "rejected": Rejected,
-    "cancelled": Cancelled,
-    "expired": Expired,
-    "failed": Failed,
-}
 _KINDS = {kind.value: kind for kind in Kind}
 
 # What we encode is made here or is a flat event, so looking for circles would be half of the work for nothing.
@@ -121,7 +101,11 @@ def body(inquiry: Inquiry) -> str:
 
 
 class StateColumns(NamedTuple):
-    """The columns of an inquiry that change; `text` is the column `outcome`."""
+    """The columns of an inquiry that change; `text` is the column `outcome`.
+
+    A held decision is due when it can no longer be undone, so `expires_at` is that moment then; the deadline of the
+    inquiry is kept with the decision.
+    """
 
     state: str
     expires_at: float
@@ -131,12 +115,15 @@ class StateColumns(NamedTuple):
 
 def state_columns(inquiry: Inquiry) -> StateColumns:
     """The columns that say where an inquiry stands."""
-    state = inquiry.state
-    made = _state_out(state)
+    state, due = inquiry.state, inquiry.expires_at
+    made = state_out(state)
+    if (held := inquiry.held) is not None:
+        made["held"] = held_out(held) | {"expires_at": due}
+        due = held.until
     closed_at = None if isinstance(state, Open) else state.closing.at
     # A queued inquiry is in no list of open ones, and its ttl has not started.
     name = QUEUED if inquiry.is_queued else STATE_NAMES[type(state)]
-    return StateColumns(name, inquiry.expires_at, closed_at, dumps(made) if made else None)
+    return StateColumns(name, due, closed_at, dumps(made) if made else None)
 
 
 def row(inquiry: Inquiry, made: str) -> tuple[object, ...]:
@@ -209,6 +196,9 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
     )
     read: Json = _read(made)
     get = read.get
+    after: Json = {} if became is None else loads(became)
+    if "held" in after:
+        expires_at = after["held"]["expires_at"]
     return Inquiry(
         id=name,
         ref=ref,
@@ -241,7 +231,7 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
         digest=get("digest", ""),
         subject=_subject_in(read["subject"]) if "subject" in read else None,
         quorum=get("quorum", 1),
-        state=_state_in(state, {} if became is None else loads(became)),
+        state=state_in(state, after),
     )
 
 
@@ -282,36 +272,6 @@ def _option_out(option: Option) -> Json:
     return made
 
 
-def _state_out(state: State) -> Json:
-    if isinstance(state, Open):
-        return _open_out(state)
-    made: Json = {"closing": _closing_out(state.closing)}
-    if isinstance(state, Answered):
-        if state.votes:
-            made["votes"] = [_closing_out(vote) for vote in state.votes]
-        made["answer"] = {"values": state.answer.values, "text": state.answer.text}
-        if state.collected_at is not None:
-            made["collected_at"] = state.collected_at
-        if state.forwarded_at is not None:
-            made["forwarded_at"] = state.forwarded_at
-        if state.released_at is not None:
-            made["released_at"] = state.released_at
-    return made
-
-
-def _open_out(state: Open) -> Json:
-    made: Json = {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
-    if state.votes:
-        made["votes"] = [_closing_out(vote) for vote in state.votes]
-    if state.queued is not None:
-        made["queued"] = state.queued
-    return made
-
-
-def _closing_out(closing: Closing) -> list[object]:
-    return [closing.by, closing.via, closing.at, closing.reason, closing.key]
-
-
 def _question_in(read: Mapping[str, Any]) -> Question:
     # The keys are the fields, so a question or an option takes them as they are.
     if "options" in read:
@@ -322,39 +282,3 @@ def _question_in(read: Mapping[str, Any]) -> Question:
 def _subject_in(read: Sequence[Any]) -> Subject:
     tool, cwd, exact, words = read
     return Subject(tool=tool, cwd=cwd, exact=exact, words=tuple(words))
-
-
-def _state_in(name: str, read: Json) -> State:
-    if name in {"open", QUEUED}:
-        return _open_in(read) if read else _OPEN
-    closing = _closing_in(read["closing"])
-    if name == "answered":
-        return _answered_in(closing, read)
-    state: Closed = _CLOSED[name](closing=closing)
-    return state
-
-
-def _open_in(read: Json) -> Open:
-    return Open(snoozed_until=read.get("snoozed_until"), votes=_votes_in(read), queued=read.get("queued"))
-
-
-def _answered_in(closing: Closing, read: Json) -> Answered:
-    given = read["answer"]
-    values = tuple([tuple(value) for value in given["values"]])
-    return Answered(
-        closing=closing,
-        answer=Answer(values=values, text=given["text"]),
-        collected_at=read.get("collected_at"),
-        forwarded_at=read.get("forwarded_at"),
-        released_at=read.get("released_at"),
-        votes=_votes_in(read),
-    )
-
-
-def _votes_in(read: Json) -> tuple[Closing, ...]:
-    return tuple([_closing_in(vote) for vote in read["votes"]]) if "votes" in read else ()
-
-
-def _closing_in(read: Sequence[Any]) -> Closing:
-    by, via, at, reason, key = read
-    return Closing(by=by, via=via, at=at, reason=reason, key=key)

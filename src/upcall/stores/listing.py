@@ -9,7 +9,7 @@ from typing import NamedTuple
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry.inquiry import STATE_NAMES
 from upcall.ports.store import Query
-from upcall.stores.codec import QUEUED
+from upcall.stores.state_codec import QUEUED
 
 
 class Listing(NamedTuple):

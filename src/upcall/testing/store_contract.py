@@ -10,7 +10,7 @@
 Where the database has backup tools of its own, the store refuses to make backups and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
-`store_ledger`, `store_reading` and `store_searching`, in a conftest.
+`store_holding`, `store_ledger`, `store_reading` and `store_searching`, in a conftest.
 """
 
 import asyncio
@@ -35,6 +35,7 @@ from upcall.testing.store_harness import (
     names,
     refusing,
 )
+from upcall.testing.store_holding import HoldingContract
 from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
 from upcall.testing.store_searching import SearchContract
@@ -372,6 +373,7 @@ class BackupContract(StoreHarness):
 class StoreContract(
     AddingContract,
     DecidingContract,
+    HoldingContract,
     ListingContract,
     SearchContract,
     LogContract,

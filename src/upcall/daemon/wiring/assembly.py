@@ -137,4 +137,5 @@ def _web_settings(config: Config) -> WebSettings:
         public_url=config.public_url.rstrip("/"),
         version=__version__,
         card_label=card_label(config),
+        undo=config.undo,
     )

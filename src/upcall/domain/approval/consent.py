@@ -8,14 +8,14 @@ from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import InvalidRequest, NotAllowed
 from upcall.domain.inquiry.inquiry import APPROVE, Answer, Change, Inquiry, Kind
 from upcall.domain.inquiry.lifecycle import takes_force
-from upcall.domain.roles import Caller
+from upcall.domain.roles import Caller, Role
 
 
 def is_awaited(inquiry: Inquiry, caller: Caller, *, late: bool, once: bool) -> bool:
     """Whether a caller can decide an inquiry: `late` includes expired ones, `once` excludes those it has voted on."""
     if once and any(vote.by == caller.name for vote in inquiry.votes):
         return False
-    return inquiry.is_open or (late and takes_force(inquiry))
+    return (inquiry.is_open and not inquiry.held) or (late and takes_force(inquiry))
 
 
 def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -> None:
@@ -30,6 +30,19 @@ def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -
         )
 
 
+def check_undo(inquiry: Inquiry, caller: Caller) -> None:
+    """Refuse to take back the decision of another person, unless the caller is an admin.
+
+    Raises:
+        NotAllowed: if the caller did not make it.
+    """
+    held = inquiry.held
+    if held is None or caller.role is Role.ADMIN:
+        return
+    if (who := held.decision.closing.by) != caller.name:
+        raise NotAllowed(f"{who!r} decided this", hint="the person who decided can undo it, or an admin")
+
+
 def consequences(change: Change, wanted: Remember | None = None, name: str = "") -> Change:
     """A step together with what is remembered of it: a rule under a name, or a denial.
 
@@ -40,6 +53,10 @@ def consequences(change: Change, wanted: Remember | None = None, name: str = "")
         return change
     effects = denials.remembered(change, outcome(change.inquiry).text)
     if wanted is not None:
+        if change.inquiry.held:
+            raise InvalidRequest(
+                "what makes a rule is not held", hint="leave `hold` or `remember` out of the request"
+            )
         if change.inquiry.quorum > 1:
             raise InvalidRequest(
                 "what takes several people cannot be remembered by one of them", hint="leave `remember` out"

@@ -130,12 +130,14 @@ class Open:
     """Waiting for a person; a snoozed one is open and quiet until then.
 
     `votes` are those who have approved so far, where it takes several. One that is still waiting for its turn in a
-    thread has `queued`: its time to live in seconds, which starts at its turn.
+    thread has `queued`: its time to live in seconds, which starts at its turn. One that a person has decided and can
+    still undo has the decision in `held`.
     """
 
     snoozed_until: float | None = None
     votes: tuple[Closing, ...] = ()
     queued: float | None = None
+    held: "Held | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,14 @@ class Rejected:
     """A person declined to answer."""
 
     closing: Closing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A decision that stands against all others and is told to the asker at `until`, unless it is undone before."""
+
+    decision: Answered | Rejected
+    until: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +242,11 @@ class Inquiry:
     def is_queued(self) -> bool:
         """Whether it is not asked yet, because another inquiry of its thread comes first."""
         return isinstance(self.state, Open) and self.state.queued is not None
+
+    @property
+    def held(self) -> Held | None:
+        """The decision that can still be undone, of which the asker knows nothing yet."""
+        return self.state.held if isinstance(self.state, Open) else None
 
     @property
     def is_approved(self) -> bool:

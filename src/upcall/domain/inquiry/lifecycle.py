@@ -19,6 +19,7 @@ from upcall.domain.inquiry.inquiry import (
     Closing,
     Expired,
     Failed,
+    Held,
     Inquiry,
     Kind,
     OnExpiry,
@@ -35,6 +36,12 @@ RELEASE_AFTER = 5.0
 
 ACTIVATED = "activated"
 """The type of the event when the turn of a queued inquiry has come."""
+
+HELD = "held"
+"""The type of the event when a decision was made that can still be undone."""
+
+UNDONE = "undone"
+"""The type of the event when such a decision was taken back."""
 
 INPUT_TIMEOUT = "input_timeout"
 """The reason of an inquiry that failed because no answer came in time."""
@@ -87,6 +94,8 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
     """
     # An inquiry past its deadline expires first, even if the expiry task has not run yet.
     ended = expire(inquiry, closing.at)
+    if inquiry.held:
+        return ended
     late = not (inquiry.is_open if ended is None else ended.inquiry.is_open)
     if late and not (force and takes_force(inquiry if ended is None else ended.inquiry)):
         return ended
@@ -97,12 +106,7 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
         if len(before) + 1 < inquiry.quorum:
             return _vote(inquiry, (*before, closing))
     settled = Answered(closing=closing, answer=given, votes=before)
-    data: dict[str, object] = {"answers": [list(values) for values in given.values]}
-    if inquiry.secret:
-        data = {"secret": True}
-    if late:
-        data["late"] = True
-    return _close(inquiry, settled, data)
+    return _close(inquiry, settled, _said(inquiry, settled) | ({"late": True} if late else {}))
 
 
 def takes_force(inquiry: Inquiry) -> bool:
@@ -118,7 +122,7 @@ def takes_force(inquiry: Inquiry) -> bool:
 
 def reject(inquiry: Inquiry, closing: Closing) -> Change | None:
     """Settle with a person's refusal to answer."""
-    if not inquiry.is_open:
+    if not inquiry.is_open or inquiry.held:
         return None
     if closing.at >= inquiry.expires_at:
         return expire(inquiry, closing.at)
@@ -127,16 +131,21 @@ def reject(inquiry: Inquiry, closing: Closing) -> Change | None:
 
 def cancel(inquiry: Inquiry, closing: Closing) -> Change | None:
     """Withdraw the question on the asker's side."""
-    return _close(inquiry, Cancelled(closing=closing), {}) if inquiry.is_open else None
+    return _end(inquiry, Cancelled(closing=closing))
 
 
 def fail(inquiry: Inquiry, closing: Closing) -> Change | None:
     """Give up: no place takes the question."""
-    return _close(inquiry, Failed(closing=closing), {}) if inquiry.is_open else None
+    return _end(inquiry, Failed(closing=closing))
 
 
 def expire(inquiry: Inquiry, now: float) -> Change | None:
-    """End an inquiry that is past its deadline, in the way that its asker or a policy chose."""
+    """End an inquiry that is past its deadline, in the way that its asker or a policy chose.
+
+    One that a person has decided takes that decision, as soon as it cannot be undone any more.
+    """
+    if (held := inquiry.held) is not None:
+        return _release(inquiry, held, now) if now >= held.until else None
     if not inquiry.is_open or now < inquiry.expires_at:
         return None
     match inquiry.on_expiry:
@@ -158,14 +167,14 @@ def deny(inquiry: Inquiry, closing: Closing) -> Change | None:
     """Deny an approval that its asker no longer waits for."""
     if not inquiry.is_open or inquiry.kind is not Kind.APPROVAL:
         return None
-    given = Answer(values=((DENY,),), text=DENY)
-    return _close(inquiry, Answered(closing=closing, answer=given), {"answers": [[DENY]]})
+    denied = Answered(closing=closing, answer=Answer(values=((DENY,),), text=DENY))
+    return _end(inquiry, denied)
 
 
 def snooze(inquiry: Inquiry, until: float, *, by: str, now: float) -> Change | None:
     """Keep quiet about an open inquiry for a while. It stays answerable, and it is not a refusal."""
     match inquiry.state:
-        case Open() as state:
+        case Open(held=None) as state:
             happening = Happening(type="snoozed", at=now, data={"by": by, "until": until})
             return Change(
                 inquiry=replace(inquiry, state=replace(state, snoozed_until=until)), happening=happening
@@ -176,11 +185,48 @@ def snooze(inquiry: Inquiry, until: float, *, by: str, now: float) -> Change | N
 
 def extend(inquiry: Inquiry, seconds: float, *, by: str, now: float) -> Change | None:
     """Give an open inquiry more time, counted from now if that is later than what it has."""
-    if not inquiry.is_open or now >= inquiry.expires_at:
+    if not inquiry.is_open or inquiry.held or now >= inquiry.expires_at:
         return expire(inquiry, now)
     expires_at = max(inquiry.expires_at, now + seconds)
     happening = Happening(type="extended", at=now, data={"by": by, "expires_at": expires_at})
     return Change(inquiry=replace(inquiry, expires_at=expires_at), happening=happening)
+
+
+def hold(before: Inquiry, change: Change, seconds: float) -> Change:
+    """The same decision of a person, kept from the asker for some seconds, in which it can be undone.
+
+    It stands against all others from the start. A vote that decides nothing yet, and an answer to what had expired, are
+    not held.
+    """
+    match before.state, change.inquiry.state:
+        case Open() as state, (Answered() | Rejected()) as decision if (
+            seconds and decision.closing.by != POLICY
+        ):
+            closing = decision.closing
+            held = Held(decision=decision, until=closing.at + seconds)
+            # The log of the asker has this event too: what was decided is not in it.
+            data: dict[str, object] = {"ref": before.ref, "by": closing.by, "via": closing.via}
+            happening = Happening(type=HELD, at=closing.at, data=data | {"until": held.until})
+            return Change(
+                inquiry=replace(before, state=replace(state, held=held)),
+                happening=happening,
+            )
+        case _:
+            return change
+
+
+def undo(inquiry: Inquiry, *, by: str, now: float) -> Change | None:
+    """Take back a decision of which the asker was not told yet: the inquiry is open again, with the time that it has."""
+    held, state = inquiry.held, inquiry.state
+    if held is None or now >= held.until:
+        return expire(inquiry, now)
+    assert isinstance(state, Open)
+    data: dict[str, object] = {"ref": inquiry.ref, "by": by, "decided_by": held.decision.closing.by}
+    data |= {"decision": STATE_NAMES[type(held.decision)], **_said(inquiry, held.decision)}
+    return Change(
+        inquiry=replace(inquiry, state=replace(state, held=None)),
+        happening=Happening(type=UNDONE, at=now, data=data),
+    )
 
 
 def forward(inquiry: Inquiry, run: int, now: float) -> Change | None:
@@ -236,6 +282,26 @@ def _close_by_default(inquiry: Inquiry, label: str, now: float) -> Change:
     given = Answer(values=tuple((label,) for _ in inquiry.questions), text=label)
     data: dict[str, object] = {"answers": [list(values) for values in given.values]}
     return _close(inquiry, Answered(closing=closing, answer=given), data)
+
+
+def _said(inquiry: Inquiry, state: Closed) -> dict[str, object]:
+    """What the log has of the words of a decision."""
+    if not isinstance(state, Answered):
+        return {}
+    return {"secret": True} if inquiry.secret else {"answers": [list(each) for each in state.answer.values]}
+
+
+def _release(inquiry: Inquiry, held: Held, now: float) -> Change:
+    """Settle with the decision that was held."""
+    change = _close(inquiry, held.decision, _said(inquiry, held.decision))
+    return replace(change, happening=replace(change.happening, at=now))
+
+
+def _end(inquiry: Inquiry, state: Closed) -> Change | None:
+    """End an open inquiry on the asker's side; a person who has decided before was first."""
+    if (held := inquiry.held) is not None:
+        return _release(inquiry, held, state.closing.at)
+    return _close(inquiry, state, _said(inquiry, state)) if inquiry.is_open else None
 
 
 def _close(inquiry: Inquiry, state: Closed, data: dict[str, object]) -> Change:

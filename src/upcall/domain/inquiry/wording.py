@@ -7,6 +7,7 @@ through `display` first.
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry.inquiry import (
@@ -18,6 +19,7 @@ from upcall.domain.inquiry.inquiry import (
     Closing,
     Expired,
     Failed,
+    Held,
     Inquiry,
     Kind,
     Open,
@@ -105,6 +107,8 @@ def choices(question: Question) -> str:
 def resolution_text(inquiry: Inquiry, *, by: bool = True, words: Mapping[str, str] = SENTENCES) -> str:
     """How an inquiry ended, in one line; a secret answer is not repeated."""
     match inquiry.state:
+        case Open(held=Held(decision=decision)):
+            return resolution_text(replace(inquiry, state=decision), by=by, words=words)
         case Open():
             return words["open"]
         case Answered(closing=closing, answer=answer):

@@ -4,32 +4,29 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import cast
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from upcall.broker.broker import Broker, Reply, Settled
+from upcall.broker.broker import Broker, Settled
 from upcall.broker.threads import Threads
 from upcall.domain.approval.actions import action_in, approval
-from upcall.domain.approval.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
 from upcall.domain.inquiry.asking import Draft, draft
 from upcall.domain.inquiry.inquiry import Kind, Origin
 from upcall.domain.inquiry.limits import weight
 from upcall.domain.roles import Caller, Role
-from upcall.domain.text.forms import kind_of
 from upcall.http.errors import NotFound
 from upcall.ports.store import Added, Query
 from upcall.ports.unhurried import LIGHT, unhurried
 from upcall.web import fields
+from upcall.web.api.answer_forms import hold_in, reply_in
 from upcall.web.api.documents import Documents
 from upcall.web.call import Body, Call
 
 PAGE, LARGEST_PAGE = 50, 200
 LONGEST_SEARCH = 500
 PURPOSES = ("question", "permission")
-ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
 # Anything else could run, or be taken for a page, in the browser of the person who opens it.
 _SHOWN_AS = re.compile(r"image/(png|jpeg|gif|webp)")
 _TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
@@ -108,14 +105,19 @@ class InquiryHandlers:
         """Answer."""
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        settled = await self._broker.receive(call.name, _reply(body), call.caller)
+        settled = await self._broker.receive(call.name, reply_in(body), call.caller)
         return await self._documents.settled(settled, awaited=awaited)
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        return await self._end(call, body, self._broker.reject, awaited=awaited)
+        reject = partial(self._broker.reject, hold=hold_in(body))
+        return await self._end(call, body, reject, awaited=awaited)
+
+    async def undo(self, call: Call) -> Response:
+        """Take back a decision that is held: the question is open again."""
+        return await self._documents.settled(await self._broker.undo(call.name, call.caller))
 
     async def cancel(self, call: Call) -> Response:
         """Withdraw a question: the asker its own, an admin any."""
@@ -193,43 +195,6 @@ def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
     return origin, session is not None
 
 
-def _reply(body: Body) -> Reply:
-    given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
-    if len(given) != 1:
-        problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
-        raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
-    text = body.get("text")
-    if text is not None and not isinstance(text, str):
-        raise InvalidRequest(f"text: text, got {kind_of(text)}", hint='for example {"text": "yes"}')
-    choices = body.get("choices")
-    return Reply(
-        text=text,
-        answers=_answers(body.get("answers")),
-        choices=None
-        if choices is None
-        else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
-        via=fields.via(body),
-        key=fields.text(body, "key"),
-        force=fields.flag(body, "force"),
-        remember=_remember(body.get("remember")),
-    )
-
-
-def _remember(sent: object) -> Remember | None:
-    if sent is None:
-        return None
-    example = '{"remember": {"as": "exact", "for": "30d"}}'
-    if not isinstance(sent, dict):
-        raise InvalidRequest(f"remember: an object, got {kind_of(sent)}", hint=f"for example {example}")
-    wanted = cast("Body", sent)
-    named = fields.required_text(wanted, "as", example=example)
-    way = way_named(named)
-    if way is None:
-        raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
-    span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")
-    return Remember(way=way, seconds=span, prefix=fields.text(wanted, "prefix", most=2000))
-
-
 def _approval(body: Body) -> Draft:
     """The approval of an action; everything that is shown of it is made from the action itself."""
     more = sorted(body.keys() & {"question", "questions", "options", "context", "attachments", "default"})
@@ -238,18 +203,6 @@ def _approval(body: Body) -> Draft:
         raise InvalidRequest(f"{named}: not beside an action, which is shown as it is")
     drafted = approval(action_in(body["action"]))
     return drafted if body.get("ttl") is None else replace(drafted, ttl=fields.seconds(body["ttl"], "ttl"))
-
-
-def _answers(sent: object) -> list[list[str]] | None:
-    if sent is None:
-        return None
-    example = '{"answers": [["Redis"]]}: one list of texts for each question'
-    if not isinstance(sent, list):
-        raise InvalidRequest(f"answers: a list of lists, got {kind_of(sent)}", hint=f"for example {example}")
-    return [
-        list(fields.strings(values, f"answers[{number}]", example=example))
-        for number, values in enumerate(cast("list[object]", sent))
-    ]
 
 
 def _run(sent: Mapping[str, str]) -> int | None:

@@ -64,8 +64,8 @@ RULE = takes(
 )
 
 
-def _end(reason: str) -> Schema:
-    return takes("EndForm", {"reason": reason})
+def _end(reason: str, form: str = "EndForm") -> Schema:
+    return takes(form, {"reason": reason})
 
 
 def _span(span: str) -> Schema:
@@ -151,8 +151,13 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint(f"POST {INQUIRY}/answer", InquiryHandlers.answer, people("answer"), OK("Settled"), ANSWER),
         Endpoint("GET /v1/inquiries", InquiryHandlers.list, AGENTS, OK("InquiryList"), parameters=FILTERS),
         Endpoint(
-            f"POST {INQUIRY}/reject", InquiryHandlers.reject, people("reject"), OK("Settled"), _end("not now")
+            f"POST {INQUIRY}/reject",
+            InquiryHandlers.reject,
+            people("reject"),
+            OK("Settled"),
+            _end("not now", "RejectForm"),
         ),
+        Endpoint(f"POST {INQUIRY}/undo", InquiryHandlers.undo, people("undo"), OK("Settled")),
         Endpoint(
             f"POST {INQUIRY}/snooze", InquiryHandlers.snooze, people("snooze"), OK("Settled"), _span("1h")
         ),

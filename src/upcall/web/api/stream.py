@@ -17,6 +17,7 @@ from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.domain.document import Document, timestamp
 from upcall.domain.errors import DamagedRow, InvalidRequest, Unauthenticated, UnknownInquiry
+from upcall.domain.inquiry.lifecycle import HELD, UNDONE
 from upcall.domain.roles import Caller
 from upcall.http.bearer import token_of
 from upcall.http.body import Json, encode
@@ -214,10 +215,14 @@ class EventHandlers:
         return True
 
     async def _visible(self, events: Sequence[Event], caller: Caller) -> Sequence[Event]:
-        """People see the whole log; an agent only what concerns its own inquiries."""
+        """People see the whole log; an agent only what concerns its own inquiries and is settled."""
         if not caller.is_agent:
             return events
-        return [event for event in events if await self._concerns(event, caller)]
+        return [
+            event
+            for event in events
+            if event.type not in {HELD, UNDONE} and await self._concerns(event, caller)
+        ]
 
     async def _concerns(self, event: Event, caller: Caller) -> bool:
         agent, run = await self._owner(event)

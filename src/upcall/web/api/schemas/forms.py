@@ -86,8 +86,16 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
             required=("agent_id", "reply"),
         ),
         "EndForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY}),
+        "RejectForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY, "hold": HOLD}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
     }
+
+
+HOLD = noted(
+    DURATION,
+    "How long `undo` can take it back, at most 60 seconds; the asker is told afterwards. It counts as the first answer from "
+    "the start. Not held unless given.",
+)
 
 
 def _about_the_whole(limits: Limits) -> Schema:
@@ -127,6 +135,7 @@ def _answer_form() -> Schema:
                 required=("as",),
                 description="Make a rule of the approval of an action, for 30 days unless said otherwise.",
             ),
+            "hold": HOLD,
             "via": TEXT,
         },
         # Said in words: generators of clients do not understand alternatives among the fields of one object.

@@ -115,6 +115,10 @@ def _inquiry() -> Schema:
             "asked_at": MOMENT,
             "expires_at": MOMENT,
             "snoozed_until": MOMENT_OR_NULL,
+            "held": noted(
+                or_null(record({"by": TEXT, "via": TEXT, "until": MOMENT})),
+                "A person has decided, and can undo it until then; the asker is told afterwards.",
+            ),
             "on_expiry": ON_EXPIRY,
             "default": TEXT_OR_NULL,
             "labels": list_of(TEXT),

@@ -1,0 +1,34 @@
+"""What every store must do with a decision that can still be undone."""
+
+from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.inquiry import Change, Inquiry
+from upcall.ports.store import Store
+from upcall.testing.examples import HOUR, NOW, an_inquiry, answering
+from upcall.testing.store_harness import StoreHarness
+
+
+class HoldingContract(StoreHarness):
+    """Holding a decision, undoing it, and telling it."""
+
+    async def test_a_held_decision_is_due_at_its_end_and_keeps_the_deadline(self, store: Store) -> None:
+        """It is among what is due when it can no longer be undone; undone, the question has its own time again."""
+        added = (await store.add(an_inquiry(expires_at=NOW + HOUR))).inquiry
+        answer = answering("Red")
+
+        def hold(it: Inquiry) -> Change | None:
+            change = answer(it)
+            return change and lifecycle.hold(it, change, 4)
+
+        held = (await store.update(added.id, hold)).inquiry
+        assert await store.get(added.id) == held
+        assert held.held is not None
+        until = held.held.until
+        assert (await store.next_expiry(), list(await store.due(until - 1, 10))) == (until, [])
+        assert list(await store.due(until, 10)) == [added.id]
+        done = await store.update(added.id, lambda it: lifecycle.undo(it, by="ana", now=until - 1))
+        assert done.inquiry == added
+        assert await store.next_expiry() == NOW + HOUR
+        await store.update(added.id, hold)
+        told = await store.update(added.id, lambda it: lifecycle.expire(it, until))
+        assert told.inquiry.state_name == "answered"
+        assert await store.get(added.id) == told.inquiry

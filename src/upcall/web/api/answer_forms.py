@@ -1,0 +1,84 @@
+"""The body of an answer: what a person said, what is to be remembered of it, and for how long it can be undone."""
+
+from typing import cast
+
+from upcall.broker.broker import Reply
+from upcall.domain.approval.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
+from upcall.domain.errors import InvalidRequest
+from upcall.domain.text.forms import kind_of
+from upcall.web import fields
+from upcall.web.call import Body
+
+ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
+LONGEST_HOLD = 60.0
+"""Seconds; an agent waits all the while."""
+
+
+def reply_in(body: Body) -> Reply:
+    """The reply that a body holds.
+
+    Raises:
+        InvalidRequest: if it holds none, or more than one.
+    """
+    given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
+    if len(given) != 1:
+        problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
+        raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
+    text = body.get("text")
+    if text is not None and not isinstance(text, str):
+        raise InvalidRequest(f"text: text, got {kind_of(text)}", hint='for example {"text": "yes"}')
+    choices = body.get("choices")
+    return Reply(
+        text=text,
+        answers=_answers(body.get("answers")),
+        choices=None
+        if choices is None
+        else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
+        via=fields.via(body),
+        key=fields.text(body, "key"),
+        force=fields.flag(body, "force"),
+        remember=_remember(body.get("remember")),
+        hold=hold_in(body),
+    )
+
+
+def hold_in(body: Body) -> float:
+    """For how many seconds a decision can be undone before the asker is told; 0 unless it is said.
+
+    Raises:
+        InvalidRequest: if it is no duration, or too long.
+    """
+    sent = body.get("hold")
+    if sent is None or (sent == 0 and not isinstance(sent, bool)):
+        return 0.0
+    span = fields.seconds(sent, "hold")
+    if span > LONGEST_HOLD:
+        raise InvalidRequest(f"hold: at most {LONGEST_HOLD:g} seconds, got {span:g}", hint='{"hold": 4}')
+    return span
+
+
+def _remember(sent: object) -> Remember | None:
+    if sent is None:
+        return None
+    example = '{"remember": {"as": "exact", "for": "30d"}}'
+    if not isinstance(sent, dict):
+        raise InvalidRequest(f"remember: an object, got {kind_of(sent)}", hint=f"for example {example}")
+    wanted = cast("Body", sent)
+    named = fields.required_text(wanted, "as", example=example)
+    way = way_named(named)
+    if way is None:
+        raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
+    span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")
+    return Remember(way=way, seconds=span, prefix=fields.text(wanted, "prefix", most=2000))
+
+
+def _answers(sent: object) -> list[list[str]] | None:
+    if sent is None:
+        return None
+    example = '{"answers": [["Redis"]]}: one list of texts for each question'
+    if not isinstance(sent, list):
+        raise InvalidRequest(f"answers: a list of lists, got {kind_of(sent)}", hint=f"for example {example}")
+    return [
+        list(fields.strings(values, f"answers[{number}]", example=example))
+        for number, values in enumerate(cast("list[object]", sent))
+    ]
