@@ -17,7 +17,7 @@ from upcall.domain.run import resume
 from upcall.domain.run.program import Action
 from upcall.stores.sqlite.store import SqliteStore
 
-pytestmark = pytest.mark.promise("desk/1", "desk/2")
+pytestmark = pytest.mark.promise("desk/2")
 
 REDIS = Reply(text="Redis", via="web", hold=4)
 

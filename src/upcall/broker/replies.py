@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from upcall.domain.answer import reading
+from upcall.domain.answer.matching import well_formed
 from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import InvalidRequest
@@ -20,6 +21,8 @@ class Reply:
     text: str | None = None
     answers: Sequence[Sequence[str]] | None = None
     choices: Sequence[str] | None = None
+    note: str = ""
+    """What the person wrote beside their choice."""
     via: str = "api"
     key: str | None = None
     force: bool = False
@@ -53,6 +56,14 @@ def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) ->
     size = sum(len(value) for values in given for value in values)
     if size > limits.answer:
         raise InvalidRequest(f"an answer has at most {limits.answer} characters, got {size}")
+    note = well_formed(reply.note).strip()
+    if len(note) > limits.reason:
+        raise InvalidRequest(f"a note has at most {limits.reason} characters, got {len(note)}")
+    answer = _read(inquiry, reply, rules)
+    return replace(answer, note=note) if note else answer
+
+
+def _read(inquiry: Inquiry, reply: Reply, rules: ReadingRules) -> Answer:
     if reply.answers is not None:
         return reading.take(inquiry, reply.answers)
     if reply.choices is not None:

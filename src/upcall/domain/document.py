@@ -116,6 +116,7 @@ def _answer(inquiry: Inquiry) -> Document | None:
             return {
                 "answers": [list(values) for values in answer.values],
                 "text": answer.text,
+                "note": answer.note,
                 "by": closing.by,
                 "via": closing.via,
                 "at": timestamp(closing.at),

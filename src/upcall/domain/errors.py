@@ -262,6 +262,12 @@ class UnreadableAnswer(UpcallError):
     code = "unreadable_answer"
 
 
+class NoteUnread(UpcallError):
+    """A note beside a yes, to a prompt whose model would not get to read it."""
+
+    code = "note_unread"
+
+
 class KeyConflict(UpcallError):
     """The same request key came with other content."""
 

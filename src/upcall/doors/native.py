@@ -89,13 +89,13 @@ def permission_text(verdict: Verdict) -> str:
 
 def _answered(call: Call, outcome: Outcome) -> Verdict:
     """The questions with their answers, which is how Claude Code's question tool is used."""
-    if outcome.answers is None:
+    if (given := outcome.worded) is None:
         return Verdict(allowed=False, reason=outcome.text, open=outcome.status == PARKED)
     questions = call.input.get("questions")
     texts = _texts(questions)
-    if len(texts) != len(outcome.answers):
+    if len(texts) != len(given):
         return denied("the answers do not fit the questions")
-    answers = {text: ", ".join(values) for text, values in zip(texts, outcome.answers, strict=True)}
+    answers = {text: ", ".join(values) for text, values in zip(texts, given, strict=True)}
     return Verdict(allowed=True, input={"questions": questions, "answers": answers})
 
 

@@ -38,6 +38,7 @@ STATUSES = {
     "invalid_inquiry": 422,
     "empty_answer": 422,
     "unreadable_answer": 422,
+    "note_unread": 422,
     "program_missing": 422,
     "package_missing": 422,
     "program_unfit": 422,

@@ -41,6 +41,8 @@ def state_out(state: State) -> Json:
         if state.votes:
             made["votes"] = [_closing_out(vote) for vote in state.votes]
         made["answer"] = {"values": state.answer.values, "text": state.answer.text}
+        if state.answer.note:
+            made["answer"]["note"] = state.answer.note
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
         if state.forwarded_at is not None:
@@ -101,7 +103,7 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
     values = tuple([tuple(value) for value in given["values"]])
     return Answered(
         closing=closing,
-        answer=Answer(values=values, text=given["text"]),
+        answer=Answer(values=values, text=given["text"], note=given.get("note", "")),
         collected_at=read.get("collected_at"),
         forwarded_at=read.get("forwarded_at"),
         released_at=read.get("released_at"),

@@ -162,6 +162,7 @@ class Client:
                 except NotFilledIn as unfit:
                     problem = str(unfit)
                 else:
+                    self.denials.note(message, outcome.note)
                     break
         return AcceptElicitationResponse(action="accept", content=cast("Any", content))
 

@@ -12,6 +12,7 @@ QUESTIONS = 4
 """How many an inquiry has at most."""
 
 DENIED = "Actions of yours were denied. Do not try them again; the reasons:"
+NOTED = "Beside an answer of theirs, the person wrote:"
 GO_ON = "If something is left of your task, go on with it in another way."
 
 _TOOLS = "ask_human|confirm_action|wait_for_answer|notify_human"
@@ -48,10 +49,11 @@ def way_to(offered: Sequence[tuple[str, str]], *, allow: bool) -> str | None:
 
 
 class Denials:
-    """Reasons that the protocol has no place for: the agent is told of each once, after its turn."""
+    """Reasons and notes that the protocol has no place for: the agent is told of each once, after its turn."""
 
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}
+        self._notes: list[str] = []
         self._told: set[str] = set()
 
     def add(self, action: Action, reason: str) -> None:
@@ -59,13 +61,19 @@ class Denials:
         if reason:
             self._reasons[f"{action.tool} {dict(action.input)!r}"] = f"- {action.tool}: {reason}"
 
+    def note(self, question: str, note: str) -> None:
+        """Keep what a person wrote beside an answer."""
+        if note:
+            self._notes.append(f"- {question}: {note}")
+
     def words(self) -> str:
         """What the agent is to be told now, if anything."""
         fresh = {key: line for key, line in self._reasons.items() if key not in self._told}
         self._told |= fresh.keys()
-        if not fresh:
-            return ""
-        return "\n".join((DENIED, *fresh.values(), GO_ON))
+        notes, self._notes = self._notes, []
+        denied = [DENIED, *fresh.values()] if fresh else []
+        noted = [NOTED, *notes] if notes else []
+        return "\n".join([*denied, *noted, GO_ON]) if denied or noted else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

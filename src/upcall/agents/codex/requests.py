@@ -98,7 +98,7 @@ class Requests:
         outcome = await self._desk.ask(questions_for(params), key_in(params))
         names = [text_in(each.get("id")) for each in _questions(params)]
         # Without an answer, the model reads in place of one what to make of that.
-        answers = outcome.answers or tuple((outcome.text,) for _ in names)
+        answers = outcome.worded or tuple((outcome.text,) for _ in names)
         return Reply(
             result={
                 "answers": {
@@ -138,7 +138,7 @@ class Requests:
         content = content_from(outcome.answers, schema) if outcome.answers else None
         if content is None:
             return Reply(result={"action": "decline"}, advice="" if outcome.answers else outcome.text)
-        return Reply(result={"action": "accept", "content": content})
+        return Reply(result={"action": "accept", "content": content}, advice=outcome.note)
 
 
 def key_in(params: Json) -> str:

@@ -217,10 +217,8 @@ class Conversation:
         outcome = await self._desk.ask(
             {"questions": question.get("questions")}, name, wait=self._told.door.wait
         )
-        if outcome.answers is not None:
-            await self._reply(
-                f"/question/{name}/reply", {"answers": [list(each) for each in outcome.answers]}
-            )
+        if (given := outcome.worded) is not None:
+            await self._reply(f"/question/{name}/reply", {"answers": [list(each) for each in given]})
             return
         # Declining has no place for words, so they are said before it, and read right after it.
         await self._tell(text(question.get("sessionID")), outcome.text)

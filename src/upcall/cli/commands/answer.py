@@ -14,6 +14,7 @@ from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import Inquiry, answer_command, given, resolution, takes_force, votes
 from upcall.cli.render.runs import OVER, Run, ending
 from upcall.cli.replies import reply_values
+from upcall.domain.text.display import one_line
 
 USAGE = 2
 LOST = 15
@@ -36,6 +37,8 @@ def _answer(args: Namespace) -> int:
         "via": "terminal",
         "key": os.urandom(16).hex(),
     }
+    if args.note:
+        body["note"] = args.note
     if args.always:
         body["remember"] = {"as": args.always} | ({"for": args.span} if args.span else {})
     reply = client.post(inquiry_path(name, "answer"), body)
@@ -105,6 +108,7 @@ def _arguments(parser: ArgumentParser) -> None:
         nargs="*",
         help="a number, an option or your own words; - reads standard input; without it, a prompt asks you",
     )
+    parser.add_argument("--note", metavar="TEXT", help="words beside the choice; the agent is told both")
     parser.add_argument("--force", action="store_true", help="answer a question that has expired")
     parser.add_argument(
         "--always",
@@ -195,6 +199,9 @@ def _lost(reply: dict[str, Any], args: Namespace) -> int:
             hint=f"{answer_command(inquiry)} --force, to answer it late",
             exit_code=LOST,
         )
+    elif inquiry["held"]:
+        who = one_line(inquiry["held"]["by"])
+        print(f"{who} has just decided {inquiry['ref']}, and can still undo that. Nothing was changed.")
     elif inquiry["state"] == "open":
         print(f"You have approved {inquiry['ref']} before: {votes(inquiry)}. Nothing was changed.")
     else:
@@ -238,6 +245,7 @@ COMMAND = Command(
   upcall answer a7 1                     an option by its number
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
+  upcall answer a7 Redis --note "but only for sessions"   a choice, and words beside it
   upcall answer a7 "Redis" --force       a question that has expired
   upcall answer a7 approve --always prefix --for 7d   and every command with the same beginning, for a week
   upcall answer 42 "Redis"               the question of run 42

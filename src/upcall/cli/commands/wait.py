@@ -10,8 +10,8 @@ from upcall.cli.command import Command, print_json, seconds, takes_json, takes_r
 from upcall.cli.failures import DaemonRefused, Unreachable
 from upcall.cli.render.inquiries import is_denied
 from upcall.domain.errors import UpcallError
-from upcall.domain.text.display import one_line
-from upcall.domain.text.times import span
+from upcall.domain.text.display import one_line, visible
+from upcall.domain.text.times import LONG_WAIT, moment, span
 
 INTERRUPTED = 130
 EXITS = {"answered": 0, "rejected": 10, "expired": 11, "parked": 12, "cancelled": 13, "failed": 14}
@@ -113,8 +113,9 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
     why = f": {one_line(closing['reason'])}" if closing.get("reason") else ""
     match status:
         case "answered":
-            by_default = closing["via"] == "default"
-            return f"{inquiry['ref']} got no answer in time; this is the default." if by_default else ""
+            if closing["via"] == "default":
+                return f"{inquiry['ref']} got no answer in time; this is the default."
+            return _beside(inquiry)
         case "parked":
             waited = f" after {span(block)}" if block else ""
             return (
@@ -126,6 +127,16 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
             return f"{inquiry['ref']} expired without an answer{denied}."
         case _:
             return f"{inquiry['ref']} was {status} by {one_line(closing['by'])}{why}"
+
+
+def _beside(inquiry: dict[str, Any]) -> str:
+    """What goes with an answer: the note, and how long the person took if an agent could take that for its own time."""
+    note = inquiry["answer"].get("note")
+    took = moment(inquiry["answer"]["at"]) - moment(inquiry["asked_at"])
+    lines = [f"Their note: {visible(note)}"] if note else []
+    if took >= LONG_WAIT:
+        lines.append(f"(answered after {span(took)}; waiting for a person, not running time)")
+    return "\n".join(lines)
 
 
 def _acknowledge(client: Client, inquiry: dict[str, Any]) -> None:

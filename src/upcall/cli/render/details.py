@@ -158,6 +158,8 @@ def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
         lead = f"{number}) " if len(answer["answers"]) > 1 else ""
         text = HIDDEN if inquiry["secret"] else visible(", ".join(values))
         lines += _wrapped(lead + text, "  ", room)
+    if answer["note"] and not inquiry["secret"]:
+        lines += _wrapped(f"Note: {visible(answer['note'])}", "  ", room)
     collected = answer["collected_at"]
     told = f"the agent took it {since(collected, now)} ago" if collected else _on_its_way(inquiry)
     return [*lines, paint.dim(f"  ({told})")]

@@ -35,7 +35,8 @@ def given(inquiry: Inquiry) -> str:
     if inquiry["secret"]:
         return HIDDEN
     answers: list[list[str]] = (inquiry["answer"] or {}).get("answers", [])
-    return one_line("; ".join(", ".join(values) for values in answers))
+    note = (inquiry["answer"] or {}).get("note", "")
+    return one_line("; ".join(", ".join(values) for values in answers) + (f" — {note}" if note else ""))
 
 
 def votes(inquiry: Inquiry) -> str:

@@ -1,6 +1,6 @@
 """What an asker is told: a status that a program can branch on and a text that a model understands by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.domain.answer.reading import NEGATIVE
 from upcall.domain.inquiry.inquiry import (
@@ -8,6 +8,7 @@ from upcall.domain.inquiry.inquiry import (
     Answer,
     Answered,
     Cancelled,
+    Closing,
     Expired,
     Failed,
     Inquiry,
@@ -16,16 +17,19 @@ from upcall.domain.inquiry.inquiry import (
     Rejected,
 )
 from upcall.domain.inquiry.lifecycle import POLICY
-from upcall.domain.inquiry.wording import answer_text
+from upcall.domain.inquiry.wording import age, answer_text
+from upcall.domain.text.times import LONG_WAIT
 
 PARKED = "parked"
+NOTE = "their note"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How asking ended, or that it has not yet: only `answered` carries answers.
 
-    What could not be asked has no id, and `again` says that the same can be asked later.
+    What could not be asked has no id, and `again` says that the same can be asked later. `note` is what the person wrote
+    beside their choice, `waited` how many seconds they took.
     """
 
     status: str
@@ -34,6 +38,17 @@ class Outcome:
     text: str
     answers: tuple[tuple[str, ...], ...] | None = None
     again: bool = False
+    note: str = ""
+    waited: float | None = None
+
+    @property
+    def worded(self) -> tuple[tuple[str, ...], ...] | None:
+        """The answers with the note after the last of them, for a program that takes answers and nothing else."""
+        if not self.note or not self.answers:
+            return self.answers
+        *before, last = self.answers
+        *values, value = last
+        return (*before, (*values, f"{value} ({NOTE}: {self.note})"))
 
 
 def outcome(inquiry: Inquiry) -> Outcome:
@@ -41,17 +56,19 @@ def outcome(inquiry: Inquiry) -> Outcome:
     match inquiry.state:
         case Open():
             return _outcome(inquiry, PARKED, _parked(inquiry))
-        case Answered(answer=answer):
-            text = (_denial(inquiry, answer) or answer_text(inquiry)) + _masked(inquiry)
-            return _outcome(inquiry, "answered", text, answer.values)
+        case Answered(answer=answer, closing=closing):
+            text = _denial(inquiry, answer) or answer_text(inquiry) + _noted(inquiry, answer)
+            text += _waited(inquiry, closing, "answered") + _masked(inquiry)
+            return _settled(_outcome(inquiry, "answered", text, answer.values), inquiry, closing, answer.note)
         case Rejected(closing=closing):
             why = f" Their reason: {closing.reason}" if closing.reason else ""
-            return _outcome(
+            told = _outcome(
                 inquiry,
                 "rejected",
                 f"The user declined to answer.{why} Do not ask the same again; choose the most cautious way "
-                "forward or stop and report what is blocking.",
+                f"forward or stop and report what is blocking.{_waited(inquiry, closing, 'declined')}",
             )
+            return _settled(told, inquiry, closing)
         case Expired():
             return _outcome(inquiry, "expired", _expired(inquiry))
         case Cancelled(closing=closing):
@@ -75,12 +92,35 @@ def _outcome(
     return Outcome(status=status, id=inquiry.id, ref=inquiry.ref, text=text, answers=answers)
 
 
+def _settled(told: Outcome, inquiry: Inquiry, closing: Closing, note: str = "") -> Outcome:
+    waited = None if closing.by == POLICY else round(max(closing.at - inquiry.asked_at, 0.0), 3)
+    return replace(told, note=note, waited=waited)
+
+
+def _noted(inquiry: Inquiry, answer: Answer) -> str:
+    """What was written beside a choice; beside a yes, it changes nothing about the action."""
+    if not answer.note:
+        return ""
+    said = f"\n{NOTE.capitalize()}: {answer.note}"
+    if inquiry.kind is not Kind.APPROVAL:
+        return said
+    return f"{said}\n(The approval is of exactly what was shown; the note is for what you do besides.)"
+
+
+def _waited(inquiry: Inquiry, closing: Closing, done: str) -> str:
+    waited = closing.at - inquiry.asked_at
+    if closing.by == POLICY or waited < LONG_WAIT:
+        return ""
+    return f" ({done} after {age(waited)}; waiting for a person, not running time)"
+
+
 def _denial(inquiry: Inquiry, answer: Answer) -> str | None:
     """A person's no, in words that leave nothing to read into them; what else they said goes with it."""
     by_policy = isinstance(inquiry.state, Answered) and inquiry.state.closing.by == POLICY
     if inquiry.kind is not Kind.APPROVAL or answer.values != ((DENY,),) or by_policy:
         return None
-    said = "" if answer.text.casefold() in NEGATIVE else f" Their words: {answer.text}"
+    words = [text for text in (answer.text, answer.note) if text and text.casefold() not in NEGATIVE]
+    said = f" Their words: {'; '.join(words)}" if words else ""
     return f"The user denied this. Do not perform the action.{said}"
 
 

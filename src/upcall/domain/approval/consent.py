@@ -5,7 +5,7 @@ from dataclasses import replace
 from upcall.domain.answer.outcome import outcome
 from upcall.domain.approval import denials, rules
 from upcall.domain.approval.rules import Remember
-from upcall.domain.errors import InvalidRequest, NotAllowed
+from upcall.domain.errors import InvalidRequest, NotAllowed, NoteUnread
 from upcall.domain.inquiry.inquiry import APPROVE, Answer, Change, Inquiry, Kind
 from upcall.domain.inquiry.lifecycle import takes_force
 from upcall.domain.roles import Caller, Role
@@ -23,8 +23,16 @@ def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -
 
     Raises:
         NotAllowed: if the caller is barred and approves.
+        NoteUnread: if a yes has a note that the model would not read.
     """
-    if inquiry.kind is Kind.APPROVAL and given.values == ((APPROVE,),) and caller.name == barred:
+    if inquiry.kind is not Kind.APPROVAL or given.values != ((APPROVE,),):
+        return
+    if given.note and inquiry.origin.purpose == "permission":
+        raise NoteUnread(
+            "this prompt of the agent's program takes a yes or a no, so its model would not read the note",
+            hint="approve without a note, or deny with it: a denial is told with its words",
+        )
+    if caller.name == barred:
         raise NotAllowed(
             "this was started by you, so another person has to approve it", hint="you can still deny it"
         )

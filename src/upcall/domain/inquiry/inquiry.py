@@ -119,10 +119,11 @@ class Closing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was answered: for each question a list of strings, and the raw words."""
+    """What was answered: for each question a list of strings, the raw words, and a note beside the choice."""
 
     values: tuple[tuple[str, ...], ...]
     text: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

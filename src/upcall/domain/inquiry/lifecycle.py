@@ -288,7 +288,10 @@ def _said(inquiry: Inquiry, state: Closed) -> dict[str, object]:
     """What the log has of the words of a decision."""
     if not isinstance(state, Answered):
         return {}
-    return {"secret": True} if inquiry.secret else {"answers": [list(each) for each in state.answer.values]}
+    if inquiry.secret:
+        return {"secret": True}
+    note = state.answer.note
+    return {"answers": [list(each) for each in state.answer.values]} | ({"note": note} if note else {})
 
 
 def _release(inquiry: Inquiry, held: Held, now: float) -> Change:

@@ -76,7 +76,7 @@ def _outcome(inquiry: Inquiry) -> Iterator[str]:
         return
     yield from (state.closing.by, state.closing.reason or "")
     if isinstance(state, Answered) and not inquiry.secret:
-        yield state.answer.text or ""
+        yield from (state.answer.text or "", state.answer.note)
         for values in state.answer.values:
             yield from values
 

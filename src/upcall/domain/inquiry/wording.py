@@ -204,6 +204,8 @@ def _answered(inquiry: Inquiry, answer: Answer, words: Mapping[str, str]) -> str
     if inquiry.secret:
         return words["answered.secret"]
     shown = "; ".join(", ".join(values) for values in answer.values)
+    if answer.note:
+        shown = f"{shown} — {answer.note}"
     return words["answered"].format(answer=one_line(shown, _LONGEST_ANSWER_SHOWN))
 
 

@@ -129,7 +129,7 @@ def _filled(template: str, inquiry: Inquiry) -> str:
         return _told(inquiry)
     values = {
         "question": "\n".join(question.text for question in inquiry.questions),
-        "answer": "\n".join(", ".join(given) for given in inquiry.state.answer.values),
+        "answer": "\n".join(", ".join(given) for given in outcome(inquiry).worded or ()),
     }
     # In one go: what a person has answered is never looked at for more places.
     return _PLACE.sub(lambda place: values[place[1]], template.strip())

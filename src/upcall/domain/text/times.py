@@ -1,5 +1,8 @@
 """Moments and spans of time in short words, without the weight of `datetime`."""
 
+LONG_WAIT = 60.0
+"""Seconds that a person took, from which on an agent is told: it may take that for its own working time."""
+
 
 def moment(text: str) -> float:
     """Seconds since 1970 of a moment like `2030-01-31T09:00:00.000Z`, which is how the daemon writes them."""

@@ -65,7 +65,11 @@ def response(request: str, told: ToolResult) -> Fields:
         "answers": structured.get("answers"),
         "text": told.text,
     }
-    document |= {name: structured[name] for name in ("id", "ref", "error") if name in structured}
+    document |= {
+        name: structured[name]
+        for name in ("id", "ref", "note", "waited_seconds", "error")
+        if name in structured
+    }
     return document
 
 

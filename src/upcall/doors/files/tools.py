@@ -239,9 +239,8 @@ def told(response: Mapping[str, object]) -> ToolResult:
     if problem is not None or response.get("status") == "error":
         said = text if isinstance(text, str) and text else f"Error: {problem}"
         return ToolResult(text=said, structured={"error": problem}, is_error=True)
-    structured: Fields = {
-        name: response[name] for name in ("status", "id", "ref", "answers") if response.get(name) is not None
-    }
+    told = ("status", "id", "ref", "answers", "note", "waited_seconds")
+    structured: Fields = {name: response[name] for name in told if response.get(name) is not None}
     name = response.get("id")
     answered = structured.get("status") == "answered"
     return ToolResult(

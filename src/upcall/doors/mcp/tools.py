@@ -312,6 +312,10 @@ def result(inquiry: Inquiry) -> ToolResult:
     structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
+    if told.note:
+        structured["note"] = told.note
+    if told.waited is not None:
+        structured["waited_seconds"] = told.waited
     collectable = told.id if isinstance(inquiry.state, Answered | Rejected) else None
     return ToolResult(text=told.text, structured=structured, collectable=collectable)
 

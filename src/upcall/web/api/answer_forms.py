@@ -10,6 +10,9 @@ from upcall.web import fields
 from upcall.web.call import Body
 
 ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
+LONGEST_NOTE = 10_000
+"""Characters that are read; `limits.reason` says how many are taken."""
+
 LONGEST_HOLD = 60.0
 """Seconds; an agent waits all the while."""
 
@@ -38,6 +41,7 @@ def reply_in(body: Body) -> Reply:
         key=fields.text(body, "key"),
         force=fields.flag(body, "force"),
         remember=_remember(body.get("remember")),
+        note=fields.text(body, "note", most=LONGEST_NOTE) or "",
         hold=hold_in(body),
     )
 

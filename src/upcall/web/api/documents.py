@@ -57,7 +57,7 @@ class Documents:
     async def settled(self, settled: Settled, *, awaited: bool | None = None) -> Json:
         """An inquiry, whether the request that it replies to has settled it, and where its answer goes then."""
         told = None
-        if settled.accepted and awaited is not None:
+        if settled.accepted and awaited is not None and not settled.inquiry.held:
             told = await self._fate(settled.inquiry, awaited=awaited)
         return Json(
             b'{"accepted":%b,"inquiry":%b,"told":%b}'

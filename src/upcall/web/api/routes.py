@@ -155,7 +155,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             InquiryHandlers.reject,
             people("reject"),
             OK("Settled"),
-            _end("not now", "RejectForm"),
+            _end("not now", "DeclineForm"),
         ),
         Endpoint(f"POST {INQUIRY}/undo", InquiryHandlers.undo, people("undo"), OK("Settled")),
         Endpoint(

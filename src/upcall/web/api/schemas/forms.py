@@ -86,7 +86,7 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
             required=("agent_id", "reply"),
         ),
         "EndForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY}),
-        "RejectForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY, "hold": HOLD}),
+        "DeclineForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY, "hold": HOLD}),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
     }
 
@@ -135,6 +135,7 @@ def _answer_form() -> Schema:
                 required=("as",),
                 description="Make a rule of the approval of an action, for 30 days unless said otherwise.",
             ),
+            "note": noted(TEXT, "Words beside the choice; the model is told both."),
             "hold": HOLD,
             "via": TEXT,
         },

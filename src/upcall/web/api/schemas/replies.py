@@ -65,6 +65,7 @@ def _inquiries() -> dict[str, Schema]:
             {
                 "answers": ANSWERS,
                 "text": noted(TEXT, "The raw words."),
+                "note": noted(TEXT, "What was written beside the choice."),
                 "by": TEXT,
                 "via": TEXT,
                 "at": MOMENT,
