@@ -75,7 +75,7 @@ async def test_an_answer_comes_back_as_a_sentence_and_as_data(broker: Broker) ->
     assert "Redis" in result.text
     assert result.structured["status"] == "answered"
     assert result.structured["answers"] == [["Redis"]]
-    assert set(result.structured) == {"status", "id", "ref", "answers"}
+    assert set(result.structured) == {"status", "id", "ref", "answers", "waited_seconds"}
     assert not result.is_error
 
 
