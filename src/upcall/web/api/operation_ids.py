@@ -9,6 +9,7 @@ OPERATION_IDS = {
     "POST /v1/inquiries/{name}/answer": "answerInquiry",
     "GET /v1/inquiries": "listInquiries",
     "POST /v1/inquiries/{name}/reject": "rejectInquiry",
+    "POST /v1/inquiries/{name}/undo": "undoDecision",
     "POST /v1/inquiries/{name}/snooze": "snoozeInquiry",
     "POST /v1/inquiries/{name}/extend": "extendInquiry",
     "GET /v1/inquiries/{name}/attachments/{number}": "getAttachment",
