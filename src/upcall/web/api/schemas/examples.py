@@ -57,6 +57,7 @@ NAMED: Mapping[str, object] = {
     "session": "builder",
     "task": "Fix the flaky test",
     "text": "Redis",
+    "note": "",
     "thread": "shop-42",
     "title": "The shop",
     "token": "upcall_agent_…",
@@ -74,6 +75,7 @@ CHANGED: Mapping[str, Schema] = {
             "answer": {
                 "answers": [["Redis"]],
                 "text": "Redis",
+                "note": "",
                 "by": "ana",
                 "via": "api",
                 "at": ANSWERED_AT,
