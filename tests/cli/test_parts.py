@@ -81,6 +81,24 @@ def test_what_is_not_a_whole_reply_is_unreachable(reply: bytes) -> None:
         exchanged(reply)
 
 
+def test_requests_sent_together_are_one_write_and_answered_in_their_order() -> None:
+    replies = b"".join(OK + b"Content-Length: 1\r\n\r\n" + digit for digit in (b"1", b"2", b"3"))
+    with a_server(replies) as (url, requests):
+        wire = Wire(url)
+        answers = wire.get_each(["/a", "/b", "/c"], {"Authorization": "Bearer t"}, timeout=10)
+        wire.close()
+    assert answers == [(200, b"1"), (200, b"2"), (200, b"3")]
+    asked = [line for line in requests[0].split(b"\r\n") if line.startswith(b"GET")]
+    assert asked == [b"GET /a HTTP/1.1", b"GET /b HTTP/1.1", b"GET /c HTTP/1.1"]
+
+
+def test_requests_sent_together_are_unreachable_if_one_reply_is_missing() -> None:
+    with a_server(OK + b"Content-Length: 1\r\n\r\n1") as (url, _):
+        wire = Wire(url)
+        with pytest.raises(Unreachable):
+            wire.get_each(["/a", "/b"], {}, timeout=10)
+
+
 def test_a_request_carries_its_headers_and_its_body() -> None:
     with a_server(OK + b"Content-Length: 0\r\n\r\n") as (url, requests):
         wire = Wire(f"{url}/under/")

@@ -7,11 +7,12 @@ both send `UPCALL_TOKEN`, and no daemon is started.
 import json
 import os
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from upcall.cli.failures import CommandFailed, DaemonRefused, Unreachable
-from upcall.cli.wire import Wire
+from upcall.cli.wire import Reply, Wire
 from upcall.home.files import Home, default_home
 
 ASKER = "asker"
@@ -41,8 +42,15 @@ class Client:
 
     def get(self, path: str, *, patience: float = 0.0, **query: object) -> Any:
         """Send a GET request; `patience` is how many seconds the daemon may hold its reply back."""
-        asked = {name: value for name, value in query.items() if value is not None}
-        return self.call("GET", f"{path}?{urlencode(asked)}" if asked else path, wait=patience)
+        return self.call("GET", with_query(path, **query), wait=patience)
+
+    def get_each(self, *paths: str) -> list[Any]:
+        """Send several GET requests without waiting in between. The first one that is refused raises its refusal."""
+        if self.remote:
+            # A proxy on the way may take one request at a time only.
+            return [self.get(path) for path in paths]
+        replies: list[Any] = self._persistently(lambda: self._replies(paths))
+        return replies
 
     def every(self, path: str, state: str | None = None) -> list[dict[str, Any]]:
         """All items of a list, page by page."""
@@ -72,12 +80,15 @@ class Client:
         """Send a request; if the daemon has moved or died, find it again and repeat the request.
 
         Raises:
-            DaemonDaemonRefused: if the daemon refuses the request.
+            DaemonRefused: if the daemon refuses the request.
             Unreachable: if no daemon is found.
         """
+        return self._persistently(lambda: self._once(method, path, body, wait))
+
+    def _persistently(self, attempt: Callable[[], Any]) -> Any:
         for pause in PAUSES:
             try:
-                return self._once(method, path, body, wait)
+                return attempt()
             except Unreachable:
                 self.hang_up()
                 if self.remote or self.put_down():
@@ -86,7 +97,7 @@ class Client:
 
                 forget_dead(self.home)
             time.sleep(pause)
-        return self._once(method, path, body, wait)
+        return attempt()
 
     def hang_up(self) -> None:
         """Close the connection; the next request finds the daemon again."""
@@ -100,22 +111,19 @@ class Client:
 
     def _once(self, method: str, path: str, body: dict[str, Any] | None, patience: float) -> Any:
         wire = self._wire or self._connect()
-        status, content = wire.request(
+        reply = wire.request(
             method,
             path,
             {"Authorization": f"Bearer {self._token}"},
             b"" if body is None else json.dumps(body).encode(),
             timeout=REPLY_SECONDS + patience,
         )
-        try:
-            document = json.loads(content) if content else None
-        except ValueError:
-            raise Unreachable(
-                f"the server at {wire.url} is not Upcall (status {status})", hint="check UPCALL_URL"
-            ) from None
-        if status >= 400:
-            raise _refused(status, document)
-        return document
+        return _document(reply, wire.url)
+
+    def _replies(self, paths: Sequence[str]) -> list[Any]:
+        wire = self._wire or self._connect()
+        replies = wire.get_each(paths, {"Authorization": f"Bearer {self._token}"}, timeout=REPLY_SECONDS)
+        return [_document(reply, wire.url) for reply in replies]
 
     def _connect(self) -> Wire:
         if self.remote:
@@ -158,6 +166,25 @@ def inquiry_path(name: str, *rest: str) -> str:
 def run_path(number: int | str, *rest: str) -> str:
     """The path of a run, or of an action on it."""
     return "/".join(("/v1/runs", str(number), *rest))
+
+
+def with_query(path: str, **query: object) -> str:
+    """A path with what is asked of it; a value of None is left out."""
+    asked = {name: value for name, value in query.items() if value is not None}
+    return f"{path}?{urlencode(asked)}" if asked else path
+
+
+def _document(reply: Reply, url: str) -> Any:
+    status, content = reply
+    try:
+        document = json.loads(content) if content else None
+    except ValueError:
+        raise Unreachable(
+            f"the server at {url} is not Upcall (status {status})", hint="check UPCALL_URL"
+        ) from None
+    if status >= 400:
+        raise _refused(status, document)
+    return document
 
 
 def _refused(status: int, document: Any) -> DaemonRefused:

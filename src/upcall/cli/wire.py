@@ -7,6 +7,7 @@ command needs of HTTP is a page long.
 # `socket` is for names and certificates; a daemon on this machine is an address, and its import costs a third of
 # an interpreter's start.
 import _socket
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from upcall.cli.failures import Unreachable
@@ -49,29 +50,46 @@ class Wire:
         Raises:
             Unreachable: if there is no connection or it breaks.
         """
+        return self._replies(self._message(method, path, headers, body), 1, timeout)[0]
+
+    def get_each(self, paths: Sequence[str], headers: dict[str, str], *, timeout: float) -> list[Reply]:
+        """Send GET requests one behind the other in one write, and wait for their replies in that order.
+
+        Raises:
+            Unreachable: if there is no connection or it breaks.
+        """
+        together = b"".join(self._message("GET", path, headers) for path in paths)
+        return self._replies(together, len(paths), timeout)
+
+    def _message(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> bytes:
         lines = [f"{method} {self._prefix}{path} HTTP/1.1", f"Host: {self._host}", "Accept: application/json"]
         if body or method == "POST":
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        message = "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
+        return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
+
+    def _replies(self, messages: bytes, count: int, timeout: float) -> list[Reply]:
         kept = self._socket is not None
         try:
-            return self._exchange(message, timeout)
+            return self._exchange(messages, count, timeout)
         except (OSError, ValueError) as problem:
             self.close()
             # A connection that was kept may have been closed meanwhile: that says nothing about the daemon.
             if not kept or isinstance(problem, TimeoutError):
                 raise self._unreachable(problem) from problem
         try:
-            return self._exchange(message, timeout)
+            return self._exchange(messages, count, timeout)
         except (OSError, ValueError) as problem:
             self.close()
             raise self._unreachable(problem) from problem
 
-    def _exchange(self, message: bytes, timeout: float) -> Reply:
+    def _exchange(self, messages: bytes, count: int, timeout: float) -> list[Reply]:
         connection = self._socket or self._connect()
         connection.settimeout(timeout)
-        connection.sendall(message)
+        connection.sendall(messages)
+        return [self._reply() for _ in range(count)]
+
+    def _reply(self) -> Reply:
         status, headers = self._head()
         if "chunked" in headers.get("transfer-encoding", ""):
             body = self._chunks()

@@ -9,17 +9,16 @@ import unicodedata
 
 from upcall.domain.text.invisible import is_blank_glyph, is_hidden
 
-_ANSI = re.compile(
+# Patterns stand as text: `re` compiles and keeps one at its first use, and most commands that show a line need none of them.
+_ANSI = (
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"  # colours, cursor movement
     r"|\x1b\][^\x07\x1b]*+(?:\x07|\x1b\\)"  # titles, links
     r"|\x1b[PX^_][^\x1b]*+\x1b\\"  # device control and other strings
     r"|\x1b[ -/]*+[0-~]"  # the short ones
 )
-_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-_JOINER = re.compile(r"[\u200c\u200d]")
-_LOOKED_FOR = re.compile(
+_LINE_ENDS = frozenset("\r\x0b\x0c\x85\u2028\u2029")
+_JOINER = r"[\u200c\u200d]"
+_LOOKED_FOR = (
     r"(?<=:)(?=//)"  # https://evil.example
     r"|(?<=[^\W_]\.)(?=[^\W_])"  # evil.example, which is a link without any scheme as well
     r"|(?<=[@#$~!])(?=[\w(\[])"  # @channel, #tag, $TAG, ~channel, ![image]
@@ -30,7 +29,7 @@ _LOOKED_FOR = re.compile(
 )
 _BREAK = "\u200b"
 _JOINABLE = frozenset({"Ll", "Lu", "Lo", "Lm", "Mn", "Mc", "So", "Sk"})
-_SELECTOR = re.compile(r"[\ufe00-\ufe0f]")
+_SELECTOR = r"[\ufe00-\ufe0f]"
 _SELECTABLE = frozenset({"Lo", "Po", "Pd", "Sm", "So", "Sk"})
 _KEYCAP = "\N{COMBINING ENCLOSING KEYCAP}"
 _SHAPING = frozenset(map(chr, (0x200C, 0x200D, *range(0xFE00, 0xFE10))))
@@ -46,14 +45,18 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = _LINE_END.sub("\n", _ANSI.sub("", text))
-    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-    hidden = {character for character in set(text) if is_hidden(character)}
+    if "\x1b" in text or "\x9b" in text:
+        text = re.sub(_ANSI, "", text)
+    text = text.replace("\r\n", "\n")
+    present = set(text)
+    for end in present & _LINE_ENDS:
+        text = text.replace(end, "\n")
+    hidden = {character for character in present - _LINE_ENDS if is_hidden(character)}
     if not hidden:
         return text
-    text = text.translate(dict.fromkeys(map(ord, hidden - _SHAPING)))
-    text = _SELECTOR.sub(lambda found: found[0] if _selects(found) else "", text)
-    return _JOINER.sub(lambda found: found[0] if _joins(found) else "", text)
+    text = text.translate({ord(character): _instead(character) for character in hidden - _SHAPING})
+    text = re.sub(_SELECTOR, lambda found: found[0] if _selects(found) else "", text)
+    return re.sub(_JOINER, lambda found: found[0] if _joins(found) else "", text)
 
 
 def escaped(text: str) -> str:
@@ -94,7 +97,7 @@ def inert(text: str) -> str:
     A zero-width space stands where they would be recognised, so what is copied from it is not what was written: it is
     for messages that only tell, and lead to the whole of it.
     """
-    return _LOOKED_FOR.sub(_BREAK, text)
+    return re.sub(_LOOKED_FOR, _BREAK, text)
 
 
 def units(text: str) -> int:
@@ -109,6 +112,11 @@ def shortened(text: str, most: int) -> str:
     # What is left of half a character at the end goes.
     kept = text.encode("utf-16-le", "surrogatepass")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
     return kept.rstrip(" \u200c\u200d") + "…"
+
+
+def _instead(hidden: str) -> str | None:
+    # Half a character is a fault of the sender's encoding, which is shown; all others go.
+    return "\N{REPLACEMENT CHARACTER}" if "\ud800" <= hidden <= "\udfff" else None
 
 
 def _joins(found: re.Match[str]) -> bool:

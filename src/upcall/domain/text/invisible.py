@@ -23,9 +23,11 @@ _IGNORABLE_RANGES = (
     (0xFFF0, 0xFFF8),
     (0x1BCA0, 0x1BCA3),
     (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
 )
 """`Default_Ignorable_Code_Point` of DerivedCoreProperties.txt: drawn as nothing by a program that does not know them."""
+
+_FIRST_TAG, _LAST_TAG = "\U000e0000", "\U000e0fff"
+"""The largest of these ranges, compared with: as a set it would take as long to make as all other modules of the command line."""
 
 _IGNORABLE = frozenset(chr(code) for first, last in _IGNORABLE_RANGES for code in range(first, last + 1))
 
@@ -53,7 +55,7 @@ def is_hidden(character: str) -> bool:
     """Whether a character is drawn as nothing or moves others; newline and tab are not among these."""
     if character in "\n\t":
         return False
-    if character in _IGNORABLE or character in _NONCHARACTERS:
+    if character in _IGNORABLE or character in _NONCHARACTERS or _FIRST_TAG <= character <= _LAST_TAG:
         return True
     return unicodedata.category(character) in _HIDDEN and character not in _DRAWN
 
