@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.runs.house import ANA, House, a_house, until_logged
 from upcall.broker.broker import Policy, Reply
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry
-from upcall.domain.records import Happening
+from upcall.domain.records import Happening, Job
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.api_errors import MOST_REFUSALS, awaited, next_try
 from upcall.domain.run.run import RunState
@@ -322,6 +323,29 @@ async def test_a_session_of_somebody_else_is_brought_back_once_its_pipe_is_gone(
     assert settled.state.collected_at is not None
     await house.answer(await house.ask_as(stranger, "Two?"))
     assert (await house.until(over, lambda run: run.starts == 2)).number == 1
+
+
+async def test_an_answer_that_a_pipe_hands_over_costs_the_resume_worker_no_look_at_the_store(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its job is dropped before it is due. Reading the store for each answer would slow down every wake."""
+    monkeypatch.setattr("upcall.runs.resume.GRACE", 3600.0)
+    looks: list[object] = []
+    claim = house.store.claim
+
+    async def counted(kinds: Sequence[str], **how: Any) -> Sequence[Job]:
+        looks.append(kinds)
+        return await claim(kinds, **how)
+
+    monkeypatch.setattr(house.store, "claim", counted)
+    house.held.connect("plain:s-9")
+    stranger = {"run": None, "program": "plain", "session": "s-9", "agent": "local"}
+    for number in range(20):
+        asked = await house.ask_as(stranger, f"Question {number}?")
+        await house.answer(asked)
+        await house.broker.collect(asked.id, Caller(name="local", role=Role.AGENT), "acknowledged")
+    # The worker looks by itself at most every half minute.
+    assert len(looks) < 5
 
 
 async def test_a_session_whose_run_was_forgotten_is_brought_back_as_a_new_run(

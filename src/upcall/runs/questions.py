@@ -21,7 +21,8 @@ from upcall.runs.process.settle import UNANSWERED
 from upcall.runs.process.supervise import Supervisor
 from upcall.runs.queue import RunQueue
 
-SETTLING = frozenset({"asked", "answered", "rejected", *UNANSWERED})
+ANSWERED = frozenset({"answered", "rejected"})
+SETTLING = frozenset({"asked", *ANSWERED, *UNANSWERED})
 BLOCK_ENDED = "block_ended"
 
 log = logging.getLogger("upcall.runs")
@@ -80,14 +81,17 @@ class QuestionFollower:
 
     async def _follow_own(self, happened: str, inquiry: Inquiry) -> None:
         number = inquiry.origin.run
-        if happened == BLOCK_ENDED and number is not None:
+        if number is None:
+            if happened in ANSWERED:
+                self._queue.expect()
+            return
+        if happened == BLOCK_ENDED:
             # An answer that came just now is something to go on with.
             if inquiry.is_open:
                 self._supervisor.end(number)
             return
-        if number is not None:
-            await self._update_state(number, UNANSWERED.get(happened))
-            await self._write_state(number)
+        await self._update_state(number, UNANSWERED.get(happened))
+        await self._write_state(number)
         await self._queue.look_again()
 
     async def _update_state(self, number: int, reason: str | None) -> None:

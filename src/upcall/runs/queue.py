@@ -44,6 +44,10 @@ class RunQueue:
         await self._worker.room_made()
         await self.start_due()
 
+    def expect(self) -> None:
+        """A session that a person started has an answer: it is resumed unless its pipe hands the answer over."""
+        self._worker.expect()
+
     def _rests(self, run: Run) -> bool:
         """Whether the session of a run must not be resumed yet; it is started when its rest is over."""
         left = self._supervisor.rested_at(run) - self._book.now() if run.session else 0.0

@@ -89,6 +89,7 @@ class ResumeWorker:
         self._without_room: set[str] = set()
         self._began = 0.0
         self._woken = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._working = Background("looking for sessions to resume", self._work, log)
 
     def start(self) -> None:
@@ -98,6 +99,8 @@ class ResumeWorker:
 
     async def close(self) -> None:
         """Stop; a claimed job can be claimed again when its lease ends."""
+        if self._alarm is not None:
+            self._alarm.cancel()
         await self._working.close()
 
     @property
@@ -116,6 +119,18 @@ class ResumeWorker:
     def wake(self) -> None:
         """There may be something to do sooner than it seemed."""
         self._woken.set()
+
+    def expect(self) -> None:
+        """An answer was written with its job: look when that is due, unless the agent has the answer by then.
+
+        Most answers reach a waiting call within milliseconds, so the store is not read for each of them.
+        """
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(GRACE, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.wake()
 
     async def ended(self, run: Run) -> None:
         """A process has ended: what it did not get is due now, or after a pause if that is what it was started for."""

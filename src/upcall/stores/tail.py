@@ -38,10 +38,13 @@ class Tail:
         self._max_events = max_events
         self._max_weight = max_weight
         self._entries: list[Logged] = []
+        self._seqs: list[int] = []
+        """The numbers of `_entries`: finding one among plain numbers takes no call for each step."""
         self._start = 0
         self._weight = 0
         self._subjects: dict[str, Event] = {}
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}
+        """In the order in which they came."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -61,11 +64,13 @@ class Tail:
             if event.subject is not None:
                 self._subjects[event.subject.id] = event
         self._entries.extend(logged)
+        self._seqs.extend(entry.event.seq for entry in logged)
         self.last = logged[-1].event.seq
         while len(self) > self._max_events or self._weight > self._max_weight:
             self._drop_oldest()
         if self._start > self._max_events:
             del self._entries[: self._start]
+            del self._seqs[: self._start]
             self._start = 0
         self._wake()
 
@@ -75,7 +80,7 @@ class Tail:
             return None
         if after >= self.last:
             return []
-        start = bisect_right(self._entries, after, lo=self._start, key=_seq)
+        start = bisect_right(self._seqs, after, lo=self._start)
         return [entry.event for entry in self._entries[start : start + limit]]
 
     def subject(self, name: str) -> Inquiry | None:
@@ -98,12 +103,12 @@ class Tail:
                 return False
             woken: asyncio.Future[None] = loop.create_future()
             timer = loop.call_later(left, _settle, woken)
-            self._waiting.add(woken)
+            self._waiting[woken] = None
             try:
                 await woken
             finally:
                 timer.cancel()
-                self._waiting.discard(woken)
+                self._waiting.pop(woken, None)
         return True
 
     async def read_on(self, after: int, wait: float, limit: int, read: Read) -> Sequence[Event]:
@@ -136,13 +141,9 @@ class Tail:
             del self._subjects[event.inquiry]
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, set()
+        waiting, self._waiting = self._waiting, {}
         for woken in waiting:
             _settle(woken)
-
-
-def _seq(entry: Logged) -> int:
-    return entry.event.seq
 
 
 def _settle(woken: asyncio.Future[None]) -> None:

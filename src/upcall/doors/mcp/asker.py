@@ -40,9 +40,13 @@ class Asker:
         client_id: str = "",
         request_key: str | None = None,
         thread: str | None = None,
+        runner: str = "",
         wait: float | None = None,
     ) -> Self:
-        """The asker behind a caller's token. Without a session of its own it goes by the name of its agent."""
+        """The asker behind a caller's token. Without a session of its own it goes by the name of its agent.
+
+        `runner` is the machine that can resume its session because it has the pipe.
+        """
         origin = Origin(
             agent=caller.name,
             session=session or caller.name,
@@ -51,7 +55,7 @@ class Asker:
             thread=thread,
             run=caller.run,
             program=program,
-            runner=caller.runner,
+            runner=caller.runner or runner,
             request_key=request_key,
             client=client,
         )

@@ -25,7 +25,7 @@ from upcall.domain.run.resume import RESUME
 from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
-from upcall.doors.mcp.asker import PIPE, Asker
+from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import (
     ASK,
     CONFIRM,
@@ -105,7 +105,7 @@ class Tools:
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
-        self._runner = runner
+        self.runner = runner
         self._resumes_all = resumes_all
         self._broker = broker
         self._slice = slice_seconds
@@ -125,10 +125,10 @@ class Tools:
         return self._with_permissions if self._may_prompt(caller) else self.definitions
 
     def _origin(self, asker: Asker) -> Origin:
-        """The origin that is stored: with our name where we can resume the session, because we have its pipe or may resume any."""
+        """The origin that is stored: with our name where we may resume any session whose program we know."""
         origin = asker.origin
-        if not origin.runner and (origin.door == PIPE or (origin.program and self._resumes_all)):
-            return replace(origin, runner=self._runner)
+        if not origin.runner and origin.program and self._resumes_all:
+            return replace(origin, runner=self.runner)
         return origin
 
     async def drop_resume_job(self, inquiry: str) -> None:

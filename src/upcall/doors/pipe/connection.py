@@ -277,7 +277,7 @@ class PipeConnection(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def _greet(self, hello: Mapping[str, object], caller: Caller) -> None:
-        asker = asker_in(hello, caller)
+        asker = asker_in(hello, caller, self._listener.tools.runner)
         session, program = asker.session, asker.origin.program
         if session is not None and is_resumable(program, session):
             self.hold(program, session)

@@ -49,7 +49,7 @@ def hello_of(line: bytes) -> Mapping[str, object]:
     return fields
 
 
-def asker_in(hello: Mapping[str, object], caller: Caller) -> Asker:
+def asker_in(hello: Mapping[str, object], caller: Caller, runner: str) -> Asker:
     """The asker at the other end of a pipe, as its hello and its token tell."""
     return Asker.of(
         caller,
@@ -59,6 +59,7 @@ def asker_in(hello: Mapping[str, object], caller: Caller) -> Asker:
         program=name_of(hello.get("program")) or "",
         client=client_in(hello.get("client")),
         client_id=name_of(hello.get("pipe")) or "",
+        runner=runner,
         wait=wait_of(hello.get("wait")),
     )
 

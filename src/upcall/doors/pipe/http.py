@@ -55,7 +55,7 @@ class PipeDoor:
             return
         await _start(send, 200)
         lines: asyncio.Queue[bytes] = asyncio.Queue()
-        asker = asker_in(hello, caller)
+        asker = asker_in(hello, caller, self._tools.runner)
         link = PlainLink(
             ("pipe", caller.name, asker.client_id),
             lines.put_nowait,

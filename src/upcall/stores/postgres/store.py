@@ -23,7 +23,7 @@ from upcall.stores.postgres import ledger
 from upcall.stores.postgres.clock import DatabaseClock
 from upcall.stores.postgres.connector import Connector
 from upcall.stores.postgres.errors import storage_error
-from upcall.stores.postgres.follower import SAFETY, Follower
+from upcall.stores.postgres.listener import SAFETY, LogListener
 from upcall.stores.postgres.reads import Reads
 from upcall.stores.postgres.schema import migrate
 from upcall.stores.postgres.staged_ledger import prepared, refuse_broken_text
@@ -57,7 +57,7 @@ class PostgresStore:
         clock: Callable[[], float],
         tail: Tail,
         reads: Reads,
-        follower: Follower,
+        listener: LogListener,
         writer: Writer,
         holder: str,
     ) -> None:
@@ -65,7 +65,7 @@ class PostgresStore:
         self._clock = clock
         self._tail = tail
         self._reads = reads
-        self._follower = follower
+        self._listener = listener
         self._writer = writer
         self._holder = holder
         self._takeover = Takeover(holder, reads, self._release, self.record, self.now)
@@ -99,12 +99,12 @@ class PostgresStore:
         tail = Tail(await _prepare(connector, theirs))
         # As a number it is the lock by which other daemons see that we are alive.
         life = secrets.randbits(62)
-        follower = Follower(
+        listener = LogListener(
             Connector(direct) if direct else connector, reads, tail, theirs, life, safety=safety
         )
         writer = Writer(
             connector,
-            follower.publish,
+            listener.publish,
             clock or theirs.now,
             # Refs are names, not secrets.
             random or Random(),  # noqa: S311
@@ -112,12 +112,12 @@ class PostgresStore:
             patience=patience,
         )
         try:
-            await follower.start(lambda process: process == writer.backend)
+            await listener.start(lambda process: process == writer.backend)
         except BaseException:
             await writer.stop()
             await reads.close()
             raise
-        store = cls(connector, clock or theirs.now, tail, reads, follower, writer, str(life))
+        store = cls(connector, clock or theirs.now, tail, reads, listener, writer, str(life))
         store._takeover.start()
         return store
 
@@ -263,7 +263,7 @@ class PostgresStore:
         self._tail.close()
         await self._takeover.close()
         await self._writer.stop()
-        await self._follower.close()
+        await self._listener.close()
         await self._reads.close()
 
 

@@ -29,7 +29,7 @@ AT_ONCE = 1000
 log = logging.getLogger("upcall.postgres")
 
 
-class Follower:
+class LogListener:
     """Publishes every committed event to the tail, once and in order.
 
     Its connection has the advisory lock `life`, which ends with this process: see `takeover`.
