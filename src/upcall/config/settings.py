@@ -137,6 +137,7 @@ class Config(PresetSettings):
     resume: Literal["held", "auto"] = "held"
     inbox: bool = True
     undo: float = field(default=4.0, metadata=SECONDS_OR_OFF)
+    activity: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
     connections: int = 0

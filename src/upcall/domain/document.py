@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from upcall.domain.approval import rules
+from upcall.domain.inquiry.activity import Activity
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
@@ -58,6 +59,7 @@ def document(inquiry: Inquiry) -> Document:
         "labels": list(inquiry.labels),
         "secret": inquiry.secret,
         "redacted": inquiry.redacted,
+        "activity": _activity(inquiry.activity),
         "action": _action(inquiry),
         "approvals": _approvals(inquiry),
         "answer": _answer(inquiry),
@@ -84,6 +86,19 @@ def _option(option: Option) -> Document:
     if option.preview is not None:
         shown["preview"] = option.preview
     return shown
+
+
+def _activity(activity: Activity | None) -> Document | None:
+    """What the agent was doing when it asked; None where that is not known, or not read yet."""
+    if activity is None:
+        return None
+    return {
+        "task": activity.task,
+        "branch": activity.branch,
+        "turn": activity.turn,
+        "message": activity.message,
+        "calls": [{"tool": call.tool, "input": call.input} for call in activity.calls],
+    }
 
 
 def _action(inquiry: Inquiry) -> Document | None:

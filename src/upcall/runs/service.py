@@ -15,6 +15,7 @@ from upcall.domain.roles import Caller, require_person
 from upcall.domain.run.program import Command
 from upcall.domain.run.run import Order, Run, RunState
 from upcall.ports.runs import Begun, LogPage, RunPage
+from upcall.runs.activity import ActivityReader
 from upcall.runs.adoption import Adoption, is_folder
 from upcall.runs.book import Book, Step, refuse_while_ending, waiting_again
 from upcall.runs.cleanup import Cleanup
@@ -54,6 +55,7 @@ class RunService:
         self._questions = QuestionFollower(host, self._supervisor, self._queue, self._deliveries, self._book)
         self._recipients = Recipients(host, self._book)
         self._logs = RunLogs(host, self._book)
+        self._activity = ActivityReader(host, self._book, self._supervisor.live)
         self._tasks = Tasks()
         host.held.on_disconnect = self._session_ended
 
@@ -65,6 +67,7 @@ class RunService:
         self._worker.start()
         await self._questions.start(seen)
         await self._cleanup.start(seen)
+        await self._activity.start(seen)
         await self._queue.start_due()
 
     async def close(self, *, end: bool = False) -> None:
@@ -75,6 +78,7 @@ class RunService:
         await self._supervisor.close(end=end)
         await self._questions.close()
         await self._cleanup.close()
+        await self._activity.close()
         await self._tasks.close()
 
     async def begin(self, order: Order, by: Caller) -> Begun:

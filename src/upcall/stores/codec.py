@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from upcall.domain.errors import DamagedRow, InvalidRequest
+from upcall.domain.inquiry.activity import Activity, ToolUse
 from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Attachment,
@@ -120,6 +121,8 @@ def state_columns(inquiry: Inquiry) -> StateColumns:
     if (held := inquiry.held) is not None:
         made["held"] = held_out(held) | {"expires_at": due}
         due = held.until
+    if inquiry.activity is not None:
+        made["activity"] = _activity_out(inquiry.activity)
     closed_at = None if isinstance(state, Open) else state.closing.at
     # A queued inquiry is in no list of open ones, and its ttl has not started.
     name = QUEUED if inquiry.is_queued else STATE_NAMES[type(state)]
@@ -231,6 +234,7 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
         digest=get("digest", ""),
         subject=_subject_in(read["subject"]) if "subject" in read else None,
         quorum=get("quorum", 1),
+        activity=_activity_in(after["activity"]) if "activity" in after else None,
         state=state_in(state, after),
     )
 
@@ -270,6 +274,17 @@ def _option_out(option: Option) -> Json:
     if option.preview is not None:
         made["preview"] = option.preview
     return made
+
+
+def _activity_out(activity: Activity) -> list[object]:
+    calls = [[call.tool, call.input] for call in activity.calls]
+    return [activity.task, activity.branch, activity.turn, activity.message, calls]
+
+
+def _activity_in(read: Sequence[Any]) -> Activity:
+    task, branch, turn, message, calls = read
+    used = tuple([ToolUse(tool=tool, input=given) for tool, given in calls])
+    return Activity(task=task, branch=branch, turn=turn, message=message, calls=used)
 
 
 def _question_in(read: Mapping[str, Any]) -> Question:

@@ -9,6 +9,7 @@ import os
 import re
 
 from upcall.agents.claude.stream import ClaudeReader
+from upcall.agents.claude.transcript import ClaudeTranscripts
 from upcall.agents.prompt import advice_of
 from upcall.domain.run.program import Command, Door, Permission, Session, Task
 from upcall.ports.agent import Driver, Reader
@@ -43,6 +44,7 @@ class ClaudeCode:
     install_hint = f"npm install -g @anthropic-ai/claude-code@{PROVED}, with Node.js 22 or newer"
     rest = 0.0
     hides_results = False
+    transcripts = ClaudeTranscripts()
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "claude"

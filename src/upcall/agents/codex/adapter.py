@@ -3,6 +3,7 @@
 import re
 
 from upcall.agents.codex import app as codex_app, exec as codex_exec
+from upcall.agents.codex.transcript import CodexTranscripts
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import Command, Permission, Session, Task
 from upcall.ports.agent import Driver, Reader
@@ -17,6 +18,7 @@ class Codex:
     install_hint = "npm install -g @openai/codex, then run `codex` once to sign in"
     rest = 0.0
     hides_results = True
+    transcripts = CodexTranscripts()
 
     def __init__(self, executable: str = "") -> None:
         self._executable = executable or "codex"

@@ -8,6 +8,7 @@ from upcall.agents.prompt import marker_advice
 from upcall.domain.run.markers import Marked, MarkedBadly, Markers
 from upcall.domain.run.program import Asked, Command, Noticed, Said, Session, Task, Unreadable
 from upcall.ports.agent import Agent, Driver, Reader
+from upcall.ports.transcripts import transcripts_of
 
 Told = TypeVar("Told", Task, Session)
 
@@ -43,6 +44,7 @@ class MarkedAgent:
         self.install_hint = agent.install_hint
         self.rest = agent.rest
         self.hides_results = agent.hides_results
+        self.transcripts = transcripts_of(agent)
         self._agent = agent
         self._marker = marker
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from upcall.agents.acp.adapter import PACKAGES, AcpDriver
 from upcall.agents.acp.reading import AcpReader
+from upcall.agents.gemini.transcript import GeminiTranscripts
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import Command, Door, Permission, Session, Task
 from upcall.ports.agent import Driver, Reader
@@ -33,6 +34,7 @@ class Gemini:
     install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
     rest = REST
     hides_results = True
+    transcripts = GeminiTranscripts()
     packages = PACKAGES
 
     def __init__(self, executable: str = "") -> None:

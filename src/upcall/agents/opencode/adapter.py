@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from upcall.agents.opencode import run as opencode_run
 from upcall.agents.opencode.settings import PASSWORD, environment, password
+from upcall.agents.opencode.transcript import OpencodeTranscripts
 from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import Command, Permission, Session, Task
@@ -25,6 +26,7 @@ class Opencode:
     install_hint = f"npm install -g opencode-ai@{PROVED}"
     rest = 0.0
     hides_results = True
+    transcripts = OpencodeTranscripts()
 
     def __init__(self, executable: str = "", surroundings: Mapping[str, str] | None = None) -> None:
         self._executable = executable or "opencode"

@@ -2,7 +2,6 @@
 
 import time
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from upcall.cli.client import Client, inquiry_path, run_path
 from upcall.cli.command import Command, is_run, print_json, takes_json, takes_ref
@@ -11,9 +10,7 @@ from upcall.cli.render.details import detail_lines, run_lines
 from upcall.cli.render.drawing import drawing_for
 from upcall.cli.render.inquiries import without_secrets
 from upcall.cli.render.terminal import paint, width
-
-HEAD = "ref: refs/heads/"
-LONGEST_LINE = 4096
+from upcall.runs.branches import branch_of
 
 
 def _show(args: Namespace) -> int:
@@ -42,23 +39,6 @@ def _show_run(client: Client, args: Namespace) -> int:
         run["branch"] = branch_of(run["cwd"])
     print("\n".join(run_lines(run, asked, time.time(), paint(), width(), drawing_for(client))))
     return 0
-
-
-def branch_of(folder: str) -> str:
-    """The name of the branch; empty where there is no repository, or none that can be read, or no branch."""
-    here = Path(folder)
-    try:
-        for place in (here, *here.parents):
-            git = place / ".git"
-            if git.is_file():
-                # A work tree has its files elsewhere, and says where.
-                git = place / git.read_text()[:LONGEST_LINE].removeprefix("gitdir:").strip()
-            if git.is_dir():
-                head = (git / "HEAD").read_text()[:LONGEST_LINE].strip()
-                return head.removeprefix(HEAD) if head.startswith(HEAD) else ""
-    except (OSError, ValueError):
-        return ""
-    return ""
 
 
 def _arguments(parser: ArgumentParser) -> None:

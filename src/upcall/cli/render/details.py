@@ -3,6 +3,7 @@
 import textwrap
 from typing import Any
 
+from upcall.cli.render.activity import activity_facts, activity_lines
 from upcall.cli.render.drawing import RunDrawing
 from upcall.cli.render.inquiries import HIDDEN, Inquiry, answer_command, asker, takes_force, votes
 from upcall.cli.render.runs import Run, clock, next_steps
@@ -16,7 +17,9 @@ WIDEST = 100
 def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) -> list[str]:
     """Everything about one inquiry. What an approval will do is shown whole and exactly."""
     room = min(width or WIDEST, WIDEST)
-    lines = _facts(inquiry, now, paint)
+    # An older daemon tells nothing of it.
+    activity = inquiry.get("activity")
+    lines = [*_facts(inquiry, now, paint), *activity_facts(activity), *activity_lines(activity, paint)]
     title = "PENDING QUESTION" if inquiry["state"] == "open" else "QUESTION"
     lines += ["", paint.bold(f"{title} (asked {since(inquiry['asked_at'], now)} ago):")]
     lines += question_lines(inquiry, paint, room)

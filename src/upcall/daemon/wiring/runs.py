@@ -35,6 +35,7 @@ def supervised_runs(
         aliases=config.tool_aliases,
         server=config.work_tree_server,
         wait=config.block_timeout,
+        activity=config.activity,
     )
     host = RunHost(
         home=home,

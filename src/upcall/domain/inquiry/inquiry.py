@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from upcall.domain.inquiry.activity import Activity
 from upcall.domain.records import NOTHING, Effects, Happening
 
 APPROVE = "Approve"
@@ -212,7 +213,8 @@ class Inquiry:
 
     `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
     before any secrets in it were masked, of which there were `redacted`. An approval of an action has a `subject`, and
-    its digest is the action's. An approval takes as many people as its `quorum`, and one of them to deny it.
+    its digest is the action's. An approval takes as many people as its `quorum`, and one of them to deny it. `activity` is
+    what its agent was doing, as soon as that was read.
     """
 
     id: str
@@ -232,6 +234,7 @@ class Inquiry:
     digest: str = ""
     subject: Subject | None = None
     quorum: int = 1
+    activity: Activity | None = None
     state: State = Open()
 
     @property

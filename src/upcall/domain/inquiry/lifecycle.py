@@ -7,6 +7,7 @@ something else already decided. A store runs them inside its transaction, so the
 from dataclasses import replace
 
 from upcall.domain.errors import KeyConflict
+from upcall.domain.inquiry.activity import Activity
 from upcall.domain.inquiry.inquiry import (
     APPROVE,
     DENY,
@@ -42,6 +43,9 @@ HELD = "held"
 
 UNDONE = "undone"
 """The type of the event when such a decision was taken back."""
+
+OBSERVED = "activity"
+"""The type of the event when it was read what the agent of an inquiry was doing."""
 
 INPUT_TIMEOUT = "input_timeout"
 """The reason of an inquiry that failed because no answer came in time."""
@@ -227,6 +231,14 @@ def undo(inquiry: Inquiry, *, by: str, now: float) -> Change | None:
         inquiry=replace(inquiry, state=replace(state, held=None)),
         happening=Happening(type=UNDONE, at=now, data=data),
     )
+
+
+def observe(inquiry: Inquiry, activity: Activity, now: float) -> Change | None:
+    """Add what the agent was doing when it asked; only to an open inquiry, and once."""
+    if not inquiry.is_open or inquiry.activity is not None:
+        return None
+    happening = Happening(type=OBSERVED, at=now, data={"ref": inquiry.ref})
+    return Change(inquiry=replace(inquiry, activity=activity), happening=happening)
 
 
 def forward(inquiry: Inquiry, run: int, now: float) -> Change | None:

@@ -75,7 +75,7 @@ class RunSettings:
     `resume_message` is what a session is told with an answer, and `advice` what a task is told about asking. `aliases` are
     further names of the tool that asks, and `server` is a further name of our MCP server. A call blocks for at most `wait`
     seconds. A process is ended after `orphan_grace` seconds without a daemon, and killed `kill_grace` seconds after it was
-    told to end.
+    told to end. `activity` says whether it is read what led to questions.
     """
 
     limit: int
@@ -88,6 +88,7 @@ class RunSettings:
     wait: float = 24 * 3600.0
     orphan_grace: float = 60.0
     kill_grace: float = 10.0
+    activity: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,17 @@ def _inquiries() -> dict[str, Schema]:
                 "busy": FLAG,
             }
         ),
+        "Activity": record(
+            {
+                "task": TEXT,
+                "branch": TEXT,
+                "turn": noted(COUNT_OR_NULL, "How often its model has spoken."),
+                "message": noted(TEXT, "The agent's last words before it asked."),
+                "calls": list_of(
+                    record({"tool": TEXT, "input": TEXT}), description="Its last three tool calls."
+                ),
+            }
+        ),
         "Inquiry": _inquiry(),
         "InquiryList": page_of("Inquiry"),
         **_approvals(),
@@ -125,6 +136,9 @@ def _inquiry() -> Schema:
             "labels": list_of(TEXT),
             "secret": FLAG,
             "redacted": noted(COUNT, "How many secrets in the question were masked."),
+            "activity": noted(
+                or_null(ref("Activity")), "What the agent was doing when it asked; read a moment later."
+            ),
             "action": or_null(ref("ActionShown")),
             "approvals": or_null(ref("Approvals")),
             "answer": or_null(ref("Answer")),
