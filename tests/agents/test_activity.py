@@ -94,6 +94,4 @@ def observed(person: Person, inquiry: str) -> Json:
 def snapshot(home: Path) -> dict[str, int]:
     """The records that programs keep of their sessions, by when they were written."""
     patterns = [pattern for pattern, _ in stories.RECORDS.values() if not pattern.endswith(".db*")]
-    return {
-        str(path): path.stat().st_mtime_ns for pattern in patterns for path in sorted(home.glob(pattern))
-    }
+    return {str(path): path.stat().st_mtime_ns for pattern in patterns for path in sorted(home.glob(pattern))}

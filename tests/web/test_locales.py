@@ -139,4 +139,4 @@ def test_the_browser_gets_what_it_has_to_say_itself() -> None:
 
 
 def test_everything_that_a_browser_loads_is_small() -> None:
-    assert sum(len(asset.content) for asset in assets().values()) <= 60_000
+    assert sum(len(asset.content) for asset in assets().values()) <= 90_000

@@ -12,7 +12,11 @@ def activity_facts(activity: dict[str, Any] | None) -> list[str]:
     """The task, the branch and the turn, each as far as it is known."""
     if activity is None:
         return []
-    named = {"Task": one_line(activity["task"]), "Branch": one_line(activity["branch"]), "Turn": activity["turn"]}
+    named = {
+        "Task": one_line(activity["task"]),
+        "Branch": one_line(activity["branch"]),
+        "Turn": activity["turn"],
+    }
     return [f"{name}: {value}" for name, value in named.items() if value]
 
 
@@ -22,5 +26,5 @@ def activity_lines(activity: dict[str, Any] | None, paint: Paint) -> list[str]:
         return []
     said = visible(activity["message"]).strip("\n").split("\n") if activity["message"] else []
     called = [f"{one_line(call['tool'])} {one_line(call['input'])}".rstrip() for call in activity["calls"]]
-    quoted = [paint.dim(f"{QUOTE}{line}".rstrip()) for line in (*said, *(f"› {line}" for line in called))]
+    quoted = [paint.dim(f"{QUOTE}{line}".rstrip()) for line in (*said, *(f"→ {line}" for line in called))]
     return ["", paint.bold("BEFORE IT ASKED:"), *quoted]

@@ -31,7 +31,7 @@ ASKING = (
 )
 """The tools with which agents ask: such a call is the question itself, and nothing that led to it."""
 
-TOLD_BY = ("command", "cmd", "file_path", "path", "pattern", "query", "url")
+TOLD_BY = ("command", "cmd", "file_path", "pattern", "query", "url", "path")
 """The fields of an input that say most about a call, the first of them first."""
 
 

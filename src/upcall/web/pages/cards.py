@@ -23,13 +23,14 @@ from upcall.domain.inquiry.inquiry import (
 )
 from upcall.domain.inquiry.lifecycle import POLICY, takes_force
 from upcall.domain.text.display import escaped, one_line, visible
+from upcall.web.pages.activities import ActivityView, activity_view, lines_in
 from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
-from upcall.web.pages.markdown import preformatted, rendered
+from upcall.web.pages.markdown import as_heading, preformatted, rendered
 
-LONG_CONTEXT = 1200
-"""Characters after which a context is folded, unless it has to be agreed to."""
+LONG_CONTEXT = 12
+"""Lines after which a context is folded, unless it has to be agreed to."""
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NO_TEXTS: Mapping[int, str] = {}
@@ -52,11 +53,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A question as a part of a form."""
+    """A question as a part of a form: its first paragraph is `text`, and `more` is what follows."""
 
     number: int
     header: str
-    text: str
+    text: Markup
+    more: Markup | None
     multi: bool
     custom: bool
     choices: tuple[Choice, ...]
@@ -120,6 +122,7 @@ class Card:
     expires_at: float
     snoozed_until: float | None
     title: str
+    activity: ActivityView | None
     context: Markup | None
     fold: bool
     command: Markup | None
@@ -192,8 +195,9 @@ def card(
         expires_at=inquiry.expires_at,
         snoozed_until=inquiry.state.snoozed_until if isinstance(inquiry.state, Open) else None,
         title=one_line(first.header or first.text, 80),
+        activity=activity_view(inquiry.activity),
         context=_context(inquiry, approval=approval),
-        fold=not approval and len(inquiry.context) > LONG_CONTEXT,
+        fold=not approval and lines_in(inquiry.context) > LONG_CONTEXT,
         # What is agreed to is shown whole and to the letter.
         command=preformatted(escaped(first.text)) if approval else None,
         fields=tuple(_fields(inquiry, given or {})),
@@ -281,10 +285,12 @@ def _fields(inquiry: Inquiry, given: Given) -> Iterator[Field]:
 
 def _field(number: int, question: Question, given: Given) -> Field:
     chosen = given.get(f"q{number}", [])
+    text, more = as_heading(question.text)
     return Field(
         number=number,
         header=one_line(question.header, 60),
-        text=visible(question.text),
+        text=text,
+        more=more,
         multi=question.multi,
         custom=question.custom or not question.options,
         choices=tuple(

@@ -21,6 +21,9 @@ MOST_BRACKETS = 300
 MOST_MARKS = 2_000
 """Text with more in it is shown as it is: parsing it would hold up every other request."""
 
+LONGEST_HEADING = 4_000
+"""Characters of a question's first paragraph up to which its marks are read."""
+
 MOST_COLOURED = 2_000
 """Lines of a diff up to which each has a colour of its own."""
 
@@ -36,12 +39,36 @@ _LINE_CLASSES = (
     ("-", "del"),
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+# A blank line, or a line that begins a list, a fence, a heading, a quotation or a table.
+_NO_PARAGRAPH = re.compile(r"(?:\A|\n)[ \t]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~|#{1,6}[ \t]|>|\|)")
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
 def rendered(text: str) -> Markup:
     """Markdown of an agent. What is drawn is remembered, unless it is long: agents decide how long their texts are."""
     return _remembered(text) if len(text) <= LONGEST else _rendered(text)
+
+
+def as_heading(text: str) -> tuple[Markup, Markup | None]:
+    """A question of an agent: its first paragraph, for a heading, and what follows it.
+
+    What begins with anything but a paragraph has its first line as it is written for a heading.
+    """
+    shown = visible(text).strip("\n")
+    begins = _NO_PARAGRAPH.search(shown)
+    head, rest = (shown, "") if begins is None else (shown[: begins.start()], shown[begins.start() :])
+    if not head.strip():
+        head, _, rest = shown.partition("\n")
+        return escape(head), rendered(rest) if rest.strip() else None
+    return _inline(head.strip()), rendered(rest) if rest.strip() else None
+
+
+@lru_cache(maxsize=256)
+def _inline(text: str) -> Markup:
+    if len(text) > LONGEST_HEADING or text.count("[") > MOST_BRACKETS or _marks(text) > MOST_MARKS:
+        return escape(text)
+    # As below. A heading keeps its line breaks by itself.
+    return Markup(_parser().renderInline(text).replace("<br />\n", "\n"))  # noqa: S704
 
 
 @lru_cache(maxsize=256)

@@ -33,7 +33,7 @@ export function sending(card, underWay) {
 }
 
 const SHOWN = "bdi, upcall-time";
-const ASKED = ".head upcall-time, .meta bdi";
+const ASKED = ".head upcall-time, .meta bdi, .activity bdi";
 const facts = (card, parts) =>
   [card.dataset.place, ...[...card.querySelectorAll(parts)].map(({ dataset, textContent }) => dataset.at ?? textContent)].join();
 
@@ -72,6 +72,8 @@ export function take(fresh, { mine = false } = {}) {
   const writing = isTyping(document.activeElement) && old.contains(document.activeElement);
   if (open && ((!mine && (isBusy(old) || hasDraft(old))) || (writing && fresh.dataset.place === old.dataset.place))) {
     old.querySelector("[data-meta]").replaceWith(fresh.querySelector("[data-meta]"));
+    const led = fresh.querySelector("[data-activity]");
+    if (led && !old.querySelector("[data-activity]")) old.querySelector("[data-meta]").after(led);
     note(old, fresh.dataset.change ?? "");
     return warn();
   }
