@@ -9,17 +9,26 @@ from tests.agents import stories
 from tests.agents.dialect import Json
 from tests.agents.model_server import Model
 from tests.agents.person import Person
-from tests.agents.programs import CLAUDE, PROGRAMS, Desk, Program
+from tests.agents.programs import CLAUDE, CODEX, PROGRAMS, Desk, Program
 from tests.agents.runs import a_boss
 from tests.agents.script import Say, say_back
 from tests.agents.stories import ANYTHING_GOES, ASK, SHELL, TASK, Stage
+
+QUICK = (CLAUDE, CODEX)
+"""Programs that take a moment to start, and not seconds."""
 
 WORDS = "The tests pass, so the *cache* is next. password=hunter2secret"
 MASKED = "The tests pass, so the *cache* is next. password=[redacted: password]"
 
 
 @pytest.mark.promise("desk/7", "desk/8")
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(each, marks=[] if each in QUICK else pytest.mark.thorough, id=each.name)
+        for each in PROGRAMS
+    ],
+)
 def test_the_record_of_the_session_that_asks_tells_what_led_to_its_question(
     program: Program, model: Model, desk: Desk, person: Person
 ) -> None:
@@ -61,6 +70,7 @@ def test_the_log_of_a_run_tells_what_led_to_its_question(model: Model, desk: Des
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("desk/8")
 def test_a_setting_turns_the_reading_off(
     model: Model, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,9 @@ SESSION = "6c1f2e9e-5f0e-4b7a-9d51-0d6a5a3a9c11"
 
 
 @contextmanager
-def asking(desk: Desk, folder: Path, record: list[dict[str, Any]], **question: Any) -> Iterator[dict[str, Any]]:
+def asking(
+    desk: Desk, folder: Path, record: list[dict[str, Any]], **question: Any
+) -> Iterator[dict[str, Any]]:
     """A session with this record asks; its inquiry, once what led to it was read."""
     project = folder / "shop-api"
     (project / ".git").mkdir(parents=True)
@@ -24,7 +26,11 @@ def asking(desk: Desk, folder: Path, record: list[dict[str, Any]], **question: A
     call = {"type": "tool_use", "name": "mcp__upcall__ask_human", "input": question}
     lines = [*record, {"type": "assistant", "message": {"id": "m-last", "content": [call]}}]
     (kept / f"{SESSION}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    variables = {"CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDE_PROJECT_DIR": str(project), "UPCALL_WAIT": "block"}
+    variables = {
+        "CLAUDE_CODE_SESSION_ID": SESSION,
+        "CLAUDE_PROJECT_DIR": str(project),
+        "UPCALL_WAIT": "block",
+    }
     with agent(desk.home, CLAUDE_CONFIG_DIR=str(folder / "claude"), **variables) as session:
         session.initialize()
         session.call(1, "ask_human", question)

@@ -38,7 +38,9 @@ def test_a_card_shows_what_led_to_its_question(desk: Desk, tmp_path: Path) -> No
             ["Read /srv/shop/catalogue.py", "Grep lru_cache", "Bash pytest -q tests/catalogue"]
         )
         expect(led.locator("em").first).to_have_text("found out")
-        assert led.evaluate("each => each.clientHeight / parseFloat(getComputedStyle(each).lineHeight)") <= 6.1
+        assert (
+            led.evaluate("each => each.clientHeight / parseFloat(getComputedStyle(each).lineHeight)") <= 6.1
+        )
         asked.locator(".activity").get_by_text("Show more").click()
         assert led.locator(".first").evaluate("each => each.scrollHeight - each.clientHeight") == 0
 
@@ -72,7 +74,10 @@ def test_the_api_and_the_command_line_have_the_same(desk: Desk, tmp_path: Path) 
         shown = desk.program("show", inquiry["ref"]).stdout
     for line in ("Task: Speed up the catalogue page", "Branch: feature/cache", "Turn: 5"):
         assert f"\n{line}\n" in shown
-    assert "  │ Paragraph 8 of what the agent has *found out* so far.\n  │ → Read /srv/shop/catalogue.py\n" in shown
+    assert (
+        "  │ Paragraph 8 of what the agent has *found out* so far.\n  │ → Read /srv/shop/catalogue.py\n"
+        in shown
+    )
     assert "Why?" in shown.partition("  │ → Bash pytest -q tests/catalogue\n")[2]
 
 

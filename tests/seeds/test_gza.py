@@ -23,9 +23,9 @@ from tests.files.news import until
 from upcall.broker.broker import Policy
 from upcall.channels.notifications.channel import Notice, bell
 from upcall.cli.client import Client
-from upcall.cli.commands.show import branch_of
 from upcall.config.settings import Config, load
 from upcall.home.files import Home
+from upcall.runs.branches import branch_of
 
 
 class Stream(io.StringIO):

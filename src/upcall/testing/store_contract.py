@@ -21,6 +21,7 @@ import pytest
 
 from upcall.domain.errors import KeyConflict, StorageError, UnknownInquiry
 from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry.activity import Activity, ToolUse
 from upcall.domain.inquiry.inquiry import Kind
 from upcall.domain.records import Happening
 from upcall.ports.store import Query, Store
@@ -54,6 +55,16 @@ class AddingContract(StoreHarness):
         assert added.inquiry.ref
         assert await store.get(asked.id) == added.inquiry
         assert await store.get(added.inquiry.ref) == added.inquiry
+
+    async def test_what_led_to_an_inquiry_is_kept_with_it_in_every_state(self, store: Store) -> None:
+        """It is added after the inquiry, and stays when that is answered."""
+        asked = (await store.add(an_inquiry())).inquiry
+        led = Activity(task="Add a cache", turn=2, calls=(ToolUse(tool="Bash", input="ls"),))
+        observed = await store.update(asked.id, lambda inquiry: lifecycle.observe(inquiry, led, NOW))
+        assert (observed.applied, observed.inquiry) == (True, replace(asked, activity=led))
+        assert (await store.find(Query(state="open"))).items == (observed.inquiry,)
+        answered = await store.update(asked.id, answering())
+        assert (answered.inquiry.activity, (await store.get(asked.id)).activity) == (led, led)
 
     async def test_a_name_that_nothing_has_is_unknown(self, store: Store) -> None:
         """In every method that takes a name, and for every text."""

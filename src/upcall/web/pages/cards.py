@@ -198,8 +198,7 @@ def card(
         activity=activity_view(inquiry.activity),
         context=_context(inquiry, approval=approval),
         fold=not approval and lines_in(inquiry.context) > LONG_CONTEXT,
-        # What is agreed to is shown whole and to the letter.
-        command=preformatted(escaped(first.text)) if approval else None,
+        command=_command(inquiry),
         fields=tuple(_fields(inquiry, given or {})),
         files=tuple(_files(inquiry, texts)),
         redacted=inquiry.redacted,
@@ -263,6 +262,11 @@ def _context(inquiry: Inquiry, *, approval: bool) -> Markup | None:
         return rendered(inquiry.context)
     exact = escaped(inquiry.context).strip("\n")
     return preformatted(exact) if "\n" in exact else Markup("<p>{}</p>").format(exact)
+
+
+def _command(inquiry: Inquiry) -> Markup | None:
+    """What is agreed to, shown whole and to the letter."""
+    return preformatted(escaped(inquiry.questions[0].text)) if inquiry.kind is Kind.APPROVAL else None
 
 
 def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
