@@ -14,6 +14,7 @@ from benchmarks.report import Figure, Target
 from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.domain.channel.routing import Place, Route, Routing
@@ -164,7 +165,7 @@ async def _house(folder: Path, channels: Sequence[Channel]) -> AsyncIterator[Bro
         ConfiguredChannel(name=name, channel=channel, words=sentences("en"), link=_link)
         for name, channel in zip(names, channels, strict=True)
     ]
-    dispatch = Dispatch(broker, People(store, broker.now), posts, routing)
+    dispatch = Dispatch(broker, People(store, broker.now), posts, CurrentRouting(routing))
     await broker.start()
     await dispatch.start()
     try:

@@ -102,5 +102,5 @@ async def test_no_fewer_days_can_be_set_than_a_ref_means_its_question(tmp_path: 
     home = Home(tmp_path)
     config = load(home, {"UPCALL_RETENTION_DAYS": "7"})
     with pytest.raises(InvalidSetting, match=r"retention\.days"):
-        async with assembled(home, config, "http://127.0.0.1:1"):
+        async with assembled(home, config, "http://127.0.0.1:1", lambda: config):
             pass

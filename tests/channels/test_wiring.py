@@ -22,11 +22,14 @@ from upcall.config.channels import (
     read_channels,
 )
 from upcall.config.settings import Config
-from upcall.daemon.wiring.channels import channel_routing, follow_up, posts
+from upcall.daemon.wiring.channels import ChannelMaker, SignedPath, channel_routing, follow_up, unsigned
+from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.domain.channel.notification import Notifications
+from upcall.domain.channel.off import Off
 from upcall.domain.channel.routing import Place, Quiet
-from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry.inquiry import Cancelled, Closing, Inquiry
+from upcall.domain.inquiry.inquiry import Cancelled, Change, Closing, Inquiry
+from upcall.domain.records import Happening
 from upcall.domain.run import resume
 from upcall.testing.examples import an_inquiry
 
@@ -47,8 +50,30 @@ class NoStamps:
         raise AssertionError
 
 
+def the_post(config: Config, signed: SignedPath = unsigned) -> ConfiguredChannel:
+    """The only channel of these settings."""
+    base = config.public_url.rstrip("/") or "http://127.0.0.1:1"
+    maker = ChannelMaker(base=base, signed_path=signed, stamps=NoStamps())
+    (post,) = maker.make(config.channels).posts
+    return post
+
+
+def why_off(config: Config) -> Off:
+    """Why the only channel of these settings cannot be made."""
+    base = config.public_url.rstrip("/") or "http://127.0.0.1:1"
+    made = ChannelMaker(base=base).make(config.channels)
+    assert list(made.posts) == []
+    (off,) = made.off.values()
+    return off
+
+
+def problems_of(name: str, table: dict[str, object]) -> list[str]:
+    """What is wrong with the settings of one channel."""
+    return [problem for found in read_channels({name: table}, {}, str).off.values() for problem in found]
+
+
 def test_channels_and_routes_are_as_the_settings_say() -> None:
-    (post,) = posts(CONFIG, "http://127.0.0.1:1")
+    post = the_post(CONFIG)
     assert (post.name, post.words["approve"]) == ("chat", "承認")
     assert isinstance(post.channel, Slack)
     routing = channel_routing(CONFIG)
@@ -59,17 +84,20 @@ def test_channels_and_routes_are_as_the_settings_say() -> None:
 
 
 def test_without_channels_a_step_has_no_more_consequences_than_before() -> None:
-    assert posts(Config(), "http://127.0.0.1:1") == []
-    assert follow_up(channel_routing(Config()), Notifications()) is resume.consequences
+    asked = an_inquiry()
+    change = Change(inquiry=asked, happening=Happening(type="asked", at=1.0, data={}))
+    consequences = follow_up(CurrentRouting(channel_routing(Config())), Notifications())
+    assert consequences(change) == resume.consequences(change)
 
 
 def test_a_missing_library_is_an_error_that_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "upcall.channels.slack.channel")
     monkeypatch.setitem(sys.modules, "slack_sdk.errors", None)
-    with pytest.raises(InvalidSetting) as caught:
-        posts(CONFIG, "http://127.0.0.1:1")
-    assert caught.value.hint == "pip install 'upcall[slack]'"
-    assert caught.value.message.startswith("channels.chat: slack needs a library")
+    off = why_off(CONFIG)
+    assert off.hint == "pip install 'upcall[slack]'"
+    assert off.problem.startswith(
+        "channels.chat: slack needs a library that is not there; pip install 'upcall[slack]'"
+    )
 
 
 async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_address_is_a_persons(
@@ -80,7 +108,7 @@ async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_addr
     async def signed(inquiry: Inquiry, channel: str, address: str) -> str | None:
         return f"/a/{inquiry.id}.{channel}" if address == "U1" else None
 
-    (post,) = posts(CONFIG, "http://127.0.0.1:1", signed)
+    post = the_post(CONFIG, signed)
     asked = an_inquiry()
     assert await post.link(asked, "U1") == f"https://upcall.example/a/{asked.id}.chat"
     assert await post.link(asked, "U2") == f"https://upcall.example/i/{asked.id}"
@@ -90,13 +118,10 @@ async def test_a_channel_that_carries_links_leads_to_a_signed_one_where_the_addr
 
 def test_settings_of_a_channel_that_cannot_work_are_named() -> None:
     wrong = Config(channels={"phone": TelegramSettings(kind="telegram", bot_token="no token")})
-    with pytest.raises(InvalidSetting) as caught:
-        posts(wrong, "http://127.0.0.1:1")
-    assert caught.value.message.startswith("channels.phone: bot_token looks like 123456789:AAE")
+    assert why_off(wrong).problem.startswith("channels.phone: bot_token looks like 123456789:AAE")
     settings = TelegramSettings(kind="telegram", bot_token="1:a", webhook_secret="s")
-    assert len(posts(Config(public_url="https://x.example", channels={"phone": settings}), "http://x")) == 1
-    with pytest.raises(InvalidSetting, match="webhook_secret needs public_url"):
-        posts(Config(channels={"phone": settings}), "http://127.0.0.1:1")
+    assert the_post(Config(public_url="https://x.example", channels={"phone": settings})).name == "phone"
+    assert "webhook_secret needs public_url" in why_off(Config(channels={"phone": settings})).problem
 
 
 def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +148,7 @@ def test_a_mailbox_is_made_as_the_settings_say() -> None:
         smtp_host="smtp.example.org",
         imap_host="imap.example.org",
     )
-    (post,) = posts(Config(channels={"mail": settings}), "http://127.0.0.1:1", stamps=NoStamps())
+    post = the_post(Config(channels={"mail": settings}))
     assert isinstance(post.channel, Email)
     assert post.channel.capabilities.link
 
@@ -141,37 +166,32 @@ def test_a_mailbox_is_made_as_the_settings_say() -> None:
     ],
 )
 def test_a_mailbox_that_cannot_be_used_is_a_problem(changes: dict[str, object], wrong: str) -> None:
-    table = {
+    table: dict[str, object] = {
         "kind": "email",
         "address": "upcall@example.org",
         "password": "secret",
         "smtp_host": "smtp.example.org",
         "imap_host": "imap.example.org",
     }
-    problems: list[str] = []
-    read_channels({"mail": table}, {}, problems)
-    assert problems == []
-    read_channels({"mail": table | changes}, {}, problems)
-    assert [problem.partition(":")[0] for problem in problems] == [f"channels.mail.{wrong}"]
-    read_channels({"mail": table | {"smtp_host": "127.0.0.1", "smtp_security": "none"}}, {}, problems)
-    assert len(problems) == 1
+    assert problems_of("mail", table) == []
+    assert [problem.partition(":")[0] for problem in problems_of("mail", table | changes)] == [
+        f"channels.mail.{wrong}"
+    ]
+    assert problems_of("mail", table | {"smtp_host": "127.0.0.1", "smtp_security": "none"}) == []
 
 
 def test_a_webhook_goes_to_the_address_in_the_settings_and_has_a_secret() -> None:
-    table = {"kind": "webhook", "url": "https://example.org/hook", "secret": "x" * 24}
-    problems: list[str] = []
-    read_channels({"hook": table}, {}, problems)
-    read_channels({"hook": table | {"secret": f"whsec_{'QUJD' * 8}"}}, {}, problems)
-    assert problems == []
+    table: dict[str, object] = {"kind": "webhook", "url": "https://example.org/hook", "secret": "x" * 24}
+    assert problems_of("hook", table) == []
+    assert problems_of("hook", table | {"secret": f"whsec_{'QUJD' * 8}"}) == []
     for key, value in (
         ("url", "ftp://example.org"),
         ("url", "example.org"),
         ("secret", "short"),
         ("secret", f"whsec_{'!' * 40}"),
     ):
-        read_channels({"hook": table | {key: value}}, {}, problems)
-        assert problems.pop().startswith(f"channels.hook.{key}: ")
-        assert problems == []
+        (problem,) = problems_of("hook", table | {key: value})
+        assert problem.startswith(f"channels.hook.{key}: ")
     settings = WebhookSettings(kind="webhook", url="https://example.org/hook", secret="x" * 24)
-    (post,) = posts(Config(channels={"hook": settings}), "http://127.0.0.1:1")
+    post = the_post(Config(channels={"hook": settings}))
     assert isinstance(post.channel, Webhook)

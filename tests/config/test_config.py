@@ -64,17 +64,6 @@ def test_the_file_and_the_environment_are_read_and_the_environment_wins(tmp_path
         ("[agents.mybot]\nsession_pattern = '('", "agents.mybot.session_pattern: not a regular expression: "),
         ("[agents.mybot]\nsession_pattern = 'id'", "agents.mybot.session_pattern: one group (…) around"),
         ("[runs]\nlimit = 'many'", "runs.limit: a number, got 'many'"),
-        ("[channels]\nslack = 3", "channels.slack: a table [channels.slack], got 3"),
-        ("[channels.Chat]\nkind = 'slack'", "channels.Chat: a name of small letters, digits and - only"),
-        (
-            "[channels.push]\nsubject = 'ana'",
-            "channels.push.subject: an address that a push service can write to, such as mailto:you@example.org",
-        ),
-        ("[channels.chat]\nkind = 'fax'", "channels.chat.kind: one of slack"),
-        (
-            "[channels.slack]\nbot_token = '$NOT_SET'",
-            "channels.slack.bot_token: is needed, or $NAME of a variable that holds it",
-        ),
         ("routes = 3", "routes: tables [[routes]], got 3"),
         ("[[routes]]\nagent = 'x'", "routes 1: to: places such as"),
         ("[[routes]]\nto = ['chat:C1']", "routes 1: to: a channel's name, a colon and an address there"),

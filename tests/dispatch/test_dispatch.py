@@ -16,6 +16,7 @@ from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch import messages, worker
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.domain.channel import degrading
@@ -80,7 +81,7 @@ async def a_hall(
         ConfiguredChannel(name=name, channel=channel, words=sentences(language), link=no_link)
         for name, channel in (("one", one), ("two", two))
     ]
-    dispatch = Dispatch(broker, People(store, broker.now), posts, routing)
+    dispatch = Dispatch(broker, People(store, broker.now), posts, CurrentRouting(routing))
     await broker.start()
     await dispatch.start()
     try:
@@ -274,7 +275,9 @@ async def test_a_message_whose_job_was_lost_meanwhile_is_kept_up_to_date(tmp_pat
 async def test_without_channels_nothing_is_left_to_be_done(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path / "upcall.db")
     broker = Broker(store)
-    dispatch = Dispatch(broker, People(store, broker.now), [], Routing(routes=(), channels=()))
+    dispatch = Dispatch(
+        broker, People(store, broker.now), [], CurrentRouting(Routing(routes=(), channels=()))
+    )
     await broker.start()
     await dispatch.start()
     hall = Hall(broker=broker, dispatch=dispatch, one=ScriptedChannel(), two=ScriptedChannel())
@@ -375,9 +378,9 @@ async def test_a_message_is_brought_up_to_date_however_often_that_failed(tmp_pat
     routing = Routing(routes=(Route(places=(ONE,)),), channels=("one",))
     broker, channel = Broker(store, follow_up=routing.consequences), Stubborn()
     post = ConfiguredChannel(name="one", channel=channel, words=sentences("en"), link=no_link)
-    at_work = worker.Worker(store, post, routing, broker.now, pauses=(0.0,))
+    at_work = worker.Worker(store, post, CurrentRouting(routing), broker.now, pauses=(0.0,))
     inquiry = await Hall(
-        broker, Dispatch(broker, People(store, broker.now), [], routing), channel, channel
+        broker, Dispatch(broker, People(store, broker.now), [], CurrentRouting(routing)), channel, channel
     ).ask()
     at_work.start()
     await channel.until(lambda: bool(channel.shown))

@@ -10,6 +10,7 @@ from tests.dispatch.scripted_channel import SECONDS, ScriptedChannel
 from tests.dispatch.test_dispatch import ONE, Hall, a_hall, no_link
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.messages import CALL_SECONDS, LEASE
 from upcall.dispatch.worker import Worker
 from upcall.domain.channel.routing import Route, Routing
@@ -185,7 +186,7 @@ async def test_what_a_slow_vendor_is_still_at_is_not_shown_again_by_a_daemon_tha
         post = ConfiguredChannel(name=ONE.channel, channel=other, words=sentences("en"), link=no_link)
         routing = Routing(routes=(), channels=(ONE.channel,))
         idle = Idle(hall.broker.store, f"show:{ONE.channel}", monkeypatch)
-        started = Worker(hall.broker.store, post, routing, clock, alone=False)
+        started = Worker(hall.broker.store, post, CurrentRouting(routing), clock, alone=False)
         started.start()
         await idle.reached()
         hall.one.hold.set()

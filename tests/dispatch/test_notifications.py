@@ -15,6 +15,7 @@ from upcall.broker.broker import Broker
 from upcall.channels.notifications.channel import Notice, Notification, Notifier, webhook
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.domain.channel.notification import PREFIX, Notifications
@@ -62,7 +63,7 @@ class Home:
             self.broker,
             People(store, store.now),
             [],
-            NO_ROUTES,
+            CurrentRouting(NO_ROUTES),
             listening_lease=6.0 if shared else None,
             notifications=posts(notifiers, language),
         )

@@ -219,7 +219,7 @@ async def test_a_channel_that_cannot_be_closed_does_not_keep_the_daemon(
             raise OSError("no such connection")
 
     monkeypatch.setattr("tests.dispatch.test_dispatch.ScriptedChannel", Stuck)
-    monkeypatch.setattr("upcall.dispatch.dispatcher.CLOSE_WITHIN", 0.1)
+    monkeypatch.setattr("upcall.dispatch.channel_at_work.CLOSE_WITHIN", 0.1)
     async with asyncio.timeout(SECONDS):
         async with a_hall(tmp_path, Route(places=(ONE,))):
             pass
@@ -295,7 +295,7 @@ async def test_a_fault_is_on_record_from_its_first_moment_until_it_is_over(
         await undelivered(hall, 2)
         (fault,) = await hall.dispatch.faults("one")
         assert (fault.side, fault.problem, fault.since) == ("sending", "token_revoked", began)
-        assert "[channels.one]" in fault.hint("one")
+        assert "`upcall channels add one`" in fault.hint("one")
         vendor.problem = None
         assert hall.one.inbox is not None
         await hall.one.inbox.connected()

@@ -16,6 +16,7 @@ from tests.web.runs import MemoryRuns
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker, Policy
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.subscriptions import Subscriptions
@@ -70,7 +71,7 @@ class House:
         broker = Broker(store, policy, pacing=pacing, clock=clock)
         access = Access(store, clock)
         await broker.start()
-        posts = settings.pop("posts", ())
+        posts, off = settings.pop("posts", ()), settings.pop("off", {})
         routing = Routing(routes=(), channels=tuple(post.name for post in posts))
         runs = MemoryRuns()
         app = create_app(
@@ -78,7 +79,9 @@ class House:
             access=access,
             links=AnswerLinks(broker, access),
             runs=runs,
-            dispatch=Dispatch(broker, People(store, clock), posts, routing) if posts else None,
+            dispatch=Dispatch(broker, People(store, clock), posts, CurrentRouting(routing), off=off)
+            if posts or off
+            else None,
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),
         )

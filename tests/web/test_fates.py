@@ -12,6 +12,7 @@ from tests.web.visitor import Visitor, words
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import LISTENING, SENDING, Health
+from upcall.domain.channel.off import Off
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.channel import SignedOut
 from upcall.web.pages.locales import LANGUAGES
@@ -87,9 +88,7 @@ async def test_the_inbox_begins_with_the_channels_that_do_not_work(with_slack: H
     (channel,) = (await with_slack.as_("ana").get("/v1/channels")).json()["items"]
     assert [fault["side"] for fault in channel["faults"]] == [SENDING]
     assert "slack cannot send: the token was <revoked> · for 12 min ( 2027-01-15 08:00 UTC )" in page
-    assert (
-        "Put a valid credential into [channels.slack] of upcall.toml, then run `upcall up --replace`." in page
-    )
+    assert "Give it a valid credential with `upcall channels add slack`." in page
     assert page.index("slack cannot send") < page.index("Nothing waits for you")
     await health.works(SENDING)
     await health.failed(LISTENING, OSError("no route"))
@@ -100,3 +99,18 @@ async def test_the_inbox_begins_with_the_channels_that_do_not_work(with_slack: H
     for language in LANGUAGES:
         assert "no route" in unescape(words(await ana.looks(f"/?lang={language}")))
     await ana.client.aclose()
+
+
+@pytest.mark.promise("doorway/2")
+async def test_the_menu_of_every_page_says_which_channel_is_off_and_why(tmp_path: Path) -> None:
+    off = {"slack": Off(problem="channels.slack.bot_token: the variable <BOT> is not set", hint="set it")}
+    async with House.open(tmp_path, off=off) as house, serving(house):
+        ana = Visitor(house)
+        await ana.signs_in()
+        for path in ("/", "/history", "/runs"):
+            menu = words((await ana.looks(path)).partition('class="menu-body"')[2].partition("</details>")[0])
+            assert "slack is off: channels.slack.bot_token: the variable <BOT> is not set" in unescape(menu)
+            assert "comes on by itself" in menu
+        # What is missing in the settings is no alarm above the questions.
+        assert "slack" not in words((await ana.looks()).partition("<main")[2])
+        await ana.client.aclose()

@@ -4,6 +4,7 @@ A channel is imported here alone, and only where one is set up: its library may 
 """
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from upcall.config import channels as kinds
@@ -36,6 +37,24 @@ def channel(settings: kinds.ChannelSettings, url: str, stamps: Stamps | None = N
         assert stamps is not None
         return stamped(settings, stamps)
     return MAKERS[type(settings)](settings) if called is None else called(settings, url)
+
+
+def missing_library(settings: kinds.ChannelSettings) -> str:
+    """What a channel needs that is not installed; empty where nothing is missing."""
+    # A channel's module imports its library, and a folder here is named like its kind.
+    if settings.kind not in kinds.KINDS:
+        return ""
+    try:
+        import_module(f"upcall.channels.{settings.kind}.channel")
+    except ImportError as error:
+        return needs_library(settings.kind, error)
+    return ""
+
+
+def needs_library(kind: str, error: ImportError) -> str:
+    """That a library is missing, and how to install it."""
+    found = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return f"{kind} needs a library that is not there; pip install 'upcall[{kind}]' brings it ({found})"
 
 
 def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:

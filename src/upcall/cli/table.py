@@ -7,6 +7,7 @@ from upcall.cli.command import Command
 GROUPS: dict[str, dict[str, str]] = {
     "for people": {
         "inbox": "open the inbox in your browser",
+        "url": "print the address of the inbox",
         "status": "show what waits for you, what runs, and what was settled today",
         "show": "show one question or one run in full",
         "answer": "answer a question; without arguments, pick one from a list",
@@ -31,12 +32,12 @@ GROUPS: dict[str, dict[str, str]] = {
     "to run it": {
         "setup": "connect an agent that you start yourself",
         "doctor": "check the installation and the agents",
-        "up": "run the daemon in the foreground",
+        "up": "run the daemon, in the foreground or in the background",
         "down": "end the daemon",
         "service": "start the daemon at every login",
-        "config": "check the settings",
+        "config": "check the settings, and have the daemon read them again",
         "rules": "list, add and revoke rules for what agents may do without asking",
-        "channels": "list the channels where people answer, and test one",
+        "channels": "add, list and test the channels where people answer",
         "people": "add, list and remove people who answer in channels",
         "tokens": "create, list and revoke tokens",
         "backup": "copy the database while it is in use",

@@ -1,9 +1,8 @@
 """Settings of channels and routes: `[channels.NAME]`, with keys that depend on the kind, and `[[routes]]`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -15,8 +14,8 @@ from upcall.config.reading import (
     NEEDED,
     SECONDS,
     SECRET,
+    SecretOf,
     Table,
-    Variables,
     as_table,
     fill,
     fill_named,
@@ -55,7 +54,11 @@ class SlackSettings(ChannelSettings):
 
     @override
     def problem(self) -> str:
-        """Slack is listened to, or it calls."""
+        """Each token is in its place, and Slack is listened to, or it calls."""
+        if self.bot_token.startswith("xapp-"):
+            return "bot_token: this is the app-level token (xapp-…); the bot's begins with xoxb-"
+        if self.app_token.startswith("xoxb-"):
+            return "app_token: this is the bot's token (xoxb-…); the app-level token begins with xapp-"
         if self.app_token or self.signing_secret:
             return ""
         return "app_token: is needed for Socket Mode, or signing_secret where Slack calls"
@@ -243,26 +246,47 @@ def route_keys() -> Iterator[tuple[str, object]]:
         yield known.name, getattr(RouteSettings(), known.name)
 
 
-def read_channels(
-    tables: Table, environment: Variables, problems: list[str]
-) -> Mapping[str, ChannelSettings]:
-    """The channels by their names."""
-    channels = {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadChannels:
+    """The channels of the settings by their names: those that can be used, and why the others cannot."""
+
+    on: Mapping[str, ChannelSettings]
+    off: Mapping[str, Sequence[str]]
+
+
+def read_channels(tables: Table, secrets: Table, secret: SecretOf) -> ReadChannels:
+    """Read each channel on its own: what is wrong with one of them is no problem of the others."""
+    on: dict[str, ChannelSettings] = {}
+    off: dict[str, Sequence[str]] = {}
     for name, given in tables.items():
-        key = f"channels.{name}"
-        if not _CHANNEL_NAME.fullmatch(name):
-            problems.append(f"{key}: a name of small letters, digits and - only")
-        table = dict(as_table(given, key, problems))
-        settings = _settings_of(str(table.setdefault("kind", name)), f"{key}.kind", problems)
-        if settings is None:
-            continue
-        channels[name] = fill_named(settings, table, environment, f"{key}.", problems)
-        if problem := channels[name].problem():
-            problems.append(f"{key}.{problem}")
-    return channels
+        problems: list[str] = []
+        settings = _read_channel(name, given, secrets.get(name), secret, problems)
+        if settings is None or problems:
+            off[name] = problems
+        else:
+            on[name] = settings
+    return ReadChannels(on=on, off=off)
 
 
-@cache
+def _read_channel(
+    name: str, given: object, kept: object, secret: SecretOf, problems: list[str]
+) -> ChannelSettings | None:
+    key = f"channels.{name}"
+    if not _CHANNEL_NAME.fullmatch(name):
+        problems.append(f"{key}: a name of small letters, digits and - only")
+    table = dict(as_table(given, key, problems))
+    if problems:
+        return None
+    table |= as_table({} if kept is None else kept, f"secrets.toml: {key}", problems)
+    settings = _settings_of(str(table.setdefault("kind", name)), f"{key}.kind", problems)
+    if settings is None:
+        return None
+    channel = fill_named(settings, table, secret, f"{key}.", problems)
+    if not problems and (problem := channel.problem()):
+        problems.append(f"{key}.{problem}")
+    return channel
+
+
 def installed() -> Mapping[str, "EntryPoint"]:
     """The kinds of channels of other packages; they cannot replace those that are built in."""
     # Late: most homes have no such channel, and every command reads the settings.
@@ -274,12 +298,13 @@ def installed() -> Mapping[str, "EntryPoint"]:
 def _settings_of(kind: str, key: str, problems: list[str]) -> type[ChannelSettings] | None:
     if kind in KINDS:
         return KINDS[kind]
-    if kind not in installed():
-        problems.append(f"{key}: one of {', '.join([*KINDS, *installed()])}; got {kind!r}")
+    others = installed()
+    if kind not in others:
+        problems.append(f"{key}: one of {', '.join([*KINDS, *others])}; got {kind!r}")
         return None
-    place = installed()[kind].value
+    place = others[kind].value
     try:
-        found = installed()[kind].load()
+        found = others[kind].load()
     except Exception as error:  # noqa: BLE001 - the package of another author may raise anything when it is imported
         problems.append(f"{key}: {place} cannot be loaded: {type(error).__name__}: {error}")
         return None

@@ -1,12 +1,12 @@
 """Reads tables of settings into dataclasses. It collects all problems, each with its key.
 
 A field's metadata says what its type cannot: `SECONDS` is a duration, `EXACT` a list that keeps its items as they are,
-`SECRET` a text that may be written `$NAME`, to be taken from that variable, and `NEEDED` what may not be empty.
+`SECRET` a text that may refer to where it stands (`references.py`), and `NEEDED` what may not be empty.
 """
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -17,6 +17,8 @@ from upcall.domain.text.redaction import redact
 T = TypeVar("T")
 Table = Mapping[str, object]
 Variables = Mapping[str, str]
+SecretOf = Callable[[str], str]
+"""Finds what a setting refers to; a ValueError says why it cannot."""
 
 SECONDS = {"unit": "seconds"}
 SECONDS_OR_OFF = {"unit": "seconds", "off": True}
@@ -64,13 +66,18 @@ def fill(
     return kind(**chosen)
 
 
-def fill_named(kind: type[T], table: Table, environment: Variables, prefix: str, problems: list[str]) -> T:
+def fill_named(kind: type[T], table: Table, secret: SecretOf, prefix: str, problems: list[str]) -> T:
     """A dataclass from a table that its owner has named: no variables but those that it names itself as `$NAME`."""
     given = dict(table)
     for each in fields(cast("Any", kind)):
         said = given.get(each.name)
-        if "secret" in each.metadata and isinstance(said, str) and said.startswith("$"):
-            given[each.name] = environment.get(said[1:], "")
+        if "secret" in each.metadata and isinstance(said, str):
+            try:
+                given[each.name] = secret(said)
+            except ValueError as problem:
+                given[each.name] = ""
+                problems.append(f"{prefix}{each.name}: {problem}")
+                continue
         if "needed" in each.metadata and not given.get(each.name):
             or_variable = ", or $NAME of a variable that holds it" if "secret" in each.metadata else ""
             problems.append(f"{prefix}{each.name}: is needed{or_variable}")

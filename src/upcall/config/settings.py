@@ -8,15 +8,18 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from upcall.config.channels import ChannelSettings, RouteSettings, read_channels, read_routes
 from upcall.config.presets import NAMES, below, preset_table
 from upcall.config.presets.settings import PresetSettings
 from upcall.config.reading import EXACT, SECONDS, SECONDS_OR_OFF, SECRET, Table, as_table, fill, variable_of
+from upcall.config.references import MissingSecret, References, read_secrets
+from upcall.domain.channel.off import Off
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.limits import Limits
+from upcall.domain.text.redaction import redact
 from upcall.domain.thread.thread import ThreadRules
 from upcall.home.files import Home
 
@@ -154,6 +157,7 @@ class Config(PresetSettings):
     notifications: NotificationSettings = NotificationSettings()
     retention: RetentionSettings = RetentionSettings()
     channels: Mapping[str, ChannelSettings] = field(default_factory=dict)
+    channels_off: Mapping[str, Off] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
 
     def agent(self, name: str) -> AgentSettings:
@@ -166,26 +170,23 @@ class Config(PresetSettings):
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
-    """Read the settings of a home.
+    """Read the settings of a home. A channel with a problem is off, and the others are not.
 
     Raises:
-        InvalidSetting: if any of them cannot be used; its message has a line for each.
+        InvalidSetting: if any other setting cannot be used; its message has a line for each.
     """
     environment = os.environ if environment is None else environment
     problems: list[str] = []
     table = _with_preset(_read_file(home, problems), environment)
     channels = as_table(table.get("channels", {}), "channels", problems)
+    on, off = _channels(home, channels, environment)
     named = {
         "agents": _agents(as_table(table.get("agents", {}), "agents", problems), problems),
-        "channels": read_channels(channels, environment, problems),
+        "channels": on,
+        "channels_off": off,
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
-    config = fill(Config, table, environment, "", problems, read=named)
-    problems += [
-        f"channels.{name}: a {settings.kind} channel needs `public_url`, the address by which people and vendors reach Upcall"
-        for name, settings in config.channels.items()
-        if settings.needs_public_url and not config.public_url
-    ]
+    config = reachable(fill(Config, table, environment, "", problems, read=named))
     if config.undo > LONGEST_UNDO:
         problems.append(f"undo: at most {LONGEST_UNDO:g} seconds, which the agent waits; got {config.undo:g}")
     if not config.inbox and not config.routes:
@@ -206,6 +207,21 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
     if problems:
         raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
     return config
+
+
+def reachable(config: Config) -> Config:
+    """The settings with those channels off that need an address by which others reach Upcall, where there is none."""
+    if config.public_url:
+        return config
+    needs = "needs `public_url`, the address by which people and vendors reach Upcall"
+    hint = "set public_url in upcall.toml, then run `upcall up --replace`"
+    off = {
+        name: Off(problem=f"channels.{name}: a {settings.kind} channel {needs}", hint=hint)
+        for name, settings in config.channels.items()
+        if settings.needs_public_url
+    }
+    on = {name: settings for name, settings in config.channels.items() if name not in off}
+    return replace(config, channels=on, channels_off={**config.channels_off, **off})
 
 
 def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
@@ -241,6 +257,25 @@ def _read_file(home: Home, problems: list[str]) -> Table:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         problems.append(f"{home.config_file.name}: cannot be read: {problem}")
         return {}
+
+
+def _channels(
+    home: Home, tables: Table, environment: Mapping[str, str]
+) -> tuple[Mapping[str, ChannelSettings], Mapping[str, Off]]:
+    unread = ""
+    try:
+        secrets = as_table(read_secrets(home).get("channels", {}), "channels", [])
+    except MissingSecret as problem:
+        secrets, unread = {}, f"; {problem}"
+    found = read_channels(tables, secrets, References(home, environment).value)
+    off = {
+        name: Off(
+            problem=redact("; ".join(problems)).text + unread,
+            hint=f"edit {home.config_file}, or give its secrets with `upcall channels add {name}`",
+        )
+        for name, problems in found.off.items()
+    }
+    return found.on, off
 
 
 def _with_preset(table: Table, environment: Mapping[str, str]) -> Table:

@@ -104,7 +104,7 @@ def _run(home: Home, config: Config, instance: Instance, start: StartOptions, ba
     home.write_private(home.replies_file, json.dumps({"basis": basis, "replies": replies}))
     listening = _listen(home, config)
     try:
-        run(home, config, listening, ready)
+        run(home, config, lambda: _with(load(home), start), listening, ready)
     finally:
         listening.close()
         with suppress(FileNotFoundError):

@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from upcall import __version__
 from upcall.config.settings import Config
+from upcall.daemon.hangup import reload_on_hangup
 from upcall.daemon.wiring.assembly import Assembly, assembled
 from upcall.home.files import Home, Running
 from upcall.http.connection import HttpConnection
@@ -30,16 +31,23 @@ Ready = Callable[[str, Callable[[], Awaitable[str]]], Awaitable[None]]
 log = logging.getLogger("upcall.server")
 
 
-def run(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
-    """Serve on a socket until a signal says to stop; `ready` gets the address as soon as it accepts connections."""
+def run(
+    home: Home, config: Config, read: Callable[[], Config], listening: socket.socket, ready: Ready
+) -> None:
+    """Serve on a socket until a signal says to stop; `ready` gets the address as soon as it accepts connections.
+
+    `read` reads the settings again, for a reload.
+    """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(home, config, listening, ready))
+        runner.run(_serve(home, config, read, listening, ready))
 
 
-async def _serve(home: Home, config: Config, listening: socket.socket, ready: Ready) -> None:
+async def _serve(
+    home: Home, config: Config, read: Callable[[], Config], listening: socket.socket, ready: Ready
+) -> None:
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    async with assembled(home, config, url) as assembly:
+    async with assembled(home, config, url, read) as assembly:
 
         async def on_started() -> None:
             home.write_private(home.runtime_file, json.dumps(_running(assembly)._asdict()))
@@ -53,7 +61,9 @@ async def _serve(home: Home, config: Config, listening: socket.socket, ready: Re
             log.info("shutting down %s", "for good" if end else "for a restart")
             await assembly.settle(end=end)
 
-        await _DaemonServer(assembly).run_until_told(listening, on_started, settle)
+        server = _DaemonServer(assembly)
+        with reload_on_hangup(assembly.reloading, server.stop):
+            await server.run_until_told(listening, on_started, settle)
 
 
 class _DaemonServer(uvicorn.Server):
@@ -87,6 +97,10 @@ class _DaemonServer(uvicorn.Server):
         if self._told.is_set():
             self.force_exit = True
         self._loop.call_soon_threadsafe(self._told.set)
+
+    def stop(self) -> None:
+        """Begin to stop, as at the first signal."""
+        self._told.set()
 
     @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

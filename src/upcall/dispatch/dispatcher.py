@@ -5,21 +5,22 @@ Where no channel is set up there is nothing of this: no task, no job, and no rea
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.channel_at_work import ChannelAtWork, closed
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.escalating import Escalation
-from upcall.dispatch.health import Fault, faults
-from upcall.dispatch.listening import Listener
+from upcall.dispatch.health import Fault
+from upcall.dispatch.off_channel import OffChannel
 from upcall.dispatch.people import People
-from upcall.dispatch.reception import Reception
-from upcall.dispatch.telling import Teller
 from upcall.dispatch.worker import Worker
 from upcall.domain.channel import delivery
-from upcall.domain.channel.notification import ASKING, is_notification, told
+from upcall.domain.channel.notification import ASKING, NO_ROUTE, is_notification, told
+from upcall.domain.channel.off import Off
 from upcall.domain.channel.routing import TEST_DOOR, Place, Routing, show_job
 from upcall.domain.channel.showing import Finding
 from upcall.domain.errors import DamagedRow, UnknownChannel, UnknownInquiry
@@ -33,9 +34,6 @@ from upcall.ports.store import Event
 
 WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
-
-CLOSE_WITHIN = 10.0
-"""Seconds that a channel may take to let go of its connections."""
 
 TEST_QUESTION = "Is Upcall working here?"
 
@@ -53,76 +51,111 @@ class Dispatch:
         broker: Broker,
         people: People,
         posts: Sequence[ConfiguredChannel],
-        routing: Routing,
+        routing: CurrentRouting,
         *,
         listening_lease: float | None = None,
         notifications: Mapping[Place, ConfiguredChannel] = MappingProxyType({}),
+        off: Mapping[str, Off] = MappingProxyType({}),
     ) -> None:
         self._broker = broker
-        self._notifications = notifications
-        self._posts = {post.name: post for post in posts}
+        self._people = people
         self._routing = routing
-        alone = self._alone = listening_lease is None
-        self._workers = {
-            post.name: Worker(broker.store, post, routing, broker.now, alone=alone)
-            for post in (*posts, *notifications.values())
-        }
-        health = {name: worker.health for name, worker in self._workers.items()}
-        self._tellers = {
-            post.name: Teller(broker.store, post, broker.now, health[post.name], alone=alone)
-            for post in posts
-        }
-        for name, teller in self._tellers.items():
-            health[name].tell(teller.recover)
-        self._receptions = {
-            post.name: Reception(broker, people, post, routing, health[post.name], self._tellers[post.name])
-            for post in posts
-        }
-        self._listeners = [
-            Listener(
-                broker.store, post, self._receptions[post.name], health[post.name], lease=listening_lease
-            )
-            for post in posts
+        self._lease = listening_lease
+        self._alone = listening_lease is None
+        self._notifications = notifications
+        self._notifiers = [
+            Worker(broker.store, post, routing, broker.now, alone=self._alone)
+            for post in notifications.values()
         ]
+        self._channels: dict[str, ChannelAtWork | OffChannel] = {}
         self._escalation = Escalation(broker, routing, self._wake)
         self._following = Follower("following the log for channels", broker.store, self._heed, log)
         self._started = False
+        self._changing = asyncio.Lock()
+        self._add(posts, off)
 
     @property
     def names(self) -> Sequence[str]:
-        """What the channels are called."""
-        return list(self._posts)
+        """What the channels are called, those that are off too."""
+        return list(self._channels)
+
+    @property
+    def off(self) -> Mapping[str, Off]:
+        """The channels that cannot be used, and why."""
+        return {name: each.off for name, each in self._channels.items() if isinstance(each, OffChannel)}
 
     def places(self, name: str) -> Sequence[str]:
         """The addresses in a channel that routes lead to."""
-        places = [place for route in self._routing.routes for place in route.places if place.channel == name]
+        routes = self._routing.now.routes
+        places = [place for route in routes for place in route.places if place.channel == name]
         return list(dict.fromkeys(place.address for place in places))
 
     def spelled(self, name: str, user: str) -> str:
         """A person's id or address as the channel itself would write it."""
-        post = self._posts.get(name)
-        return user.casefold() if post is not None and post.channel.capabilities.caseless else user
+        known = self._channels.get(name)
+        return user.casefold() if known is not None and known.is_caseless else user
 
     async def start(self) -> None:
         """Begin to work and to listen."""
-        if not self._workers:
+        if not self._channels and not self._notifiers:
             return
-        self._started = True
-        await self._following.start()
-        for part in self._parts:
+        await self._begin()
+        for part in (*self._notifiers, *self._channels.values()):
             part.start()
 
     async def close(self) -> None:
         """Stop; what is being sent is let finish for a moment, and else done again by the next daemon."""
-        if not self._started:
-            return
-        self._started = False
-        await asyncio.gather(self._following.close(), *(part.close() for part in self._parts))
-        await asyncio.gather(*map(_closed, [*self._posts.values(), *self._notifications.values()]))
+        async with self._changing:
+            if not self._started:
+                return
+            self._started = False
+            parts = (self._following, self._escalation, *self._notifiers, *self._channels.values())
+            await asyncio.gather(*(part.close() for part in parts))
+            await asyncio.gather(*map(closed, self._notifications.values()))
 
-    @property
-    def _parts(self) -> Sequence[Worker | Teller | Listener | Escalation]:
-        return [self._escalation, *self._tellers.values(), *self._listeners, *self._workers.values()]
+    async def change(
+        self,
+        posts: Sequence[ConfiguredChannel],
+        off: Mapping[str, Off],
+        gone: Collection[str],
+        routing: Routing,
+    ) -> None:
+        """Put channels in the place of those of the same names, end others, and take new routes; the rest goes on untouched.
+
+        A daemon that is closing by now changes nothing more.
+        """
+        async with self._changing:
+            if self._broker.closing.is_set():
+                return
+            changed = {*(post.name for post in posts), *off, *gone} & self._channels.keys()
+            await asyncio.gather(*(self._channels[name].close() for name in changed))
+            for name in changed:
+                del self._channels[name]
+            self._routing.now = routing
+            for part in self._add(posts, off):
+                await self._begin()
+                part.start()
+        self._wake()
+
+    def _add(
+        self, posts: Sequence[ConfiguredChannel], off: Mapping[str, Off]
+    ) -> list[ChannelAtWork | OffChannel]:
+        broker, routing = self._broker, self._routing
+        added: dict[str, ChannelAtWork | OffChannel] = {
+            post.name: ChannelAtWork(post, broker, self._people, routing, listening_lease=self._lease)
+            for post in posts
+        }
+        for name, why in off.items():
+            added[name] = OffChannel(broker, name, why, routing, alone=self._alone)
+        self._channels |= added
+        return list(added.values())
+
+    async def _begin(self) -> None:
+        """Follow the log, from the first channel on."""
+        if not self._started:
+            self._started = True
+            await self._following.start()
+            self._escalation.start()
 
     async def deliveries(self, inquiry: str) -> Sequence[dict[str, object]]:
         """Where an inquiry was shown, the latest first; notifications of a home's owner are not among them."""
@@ -132,7 +165,8 @@ class Dispatch:
 
     async def faults(self, name: str) -> Sequence[Fault]:
         """What does not work about a channel at this moment, the oldest first."""
-        return await faults(self._broker.store, name)
+        known = self._channels.get(name)
+        return [] if known is None else await known.faults()
 
     async def check(self, name: str) -> Sequence[Finding]:
         """Whether a channel can be used.
@@ -140,9 +174,13 @@ class Dispatch:
         Raises:
             UnknownChannel: if there is none of that name.
         """
-        if name not in self._posts:
-            raise UnknownChannel(name)
-        return await self._posts[name].channel.check()
+        match self._channels.get(name):
+            case None:
+                raise UnknownChannel(name)
+            case OffChannel(off=off):
+                return [Finding(ok=False, text=f"the channel is off: {off.problem}", hint=off.hint)]
+            case ChannelAtWork(post=post):
+                return await post.channel.check()
 
     async def called(self, name: str, callback: Callback) -> CallbackReply:
         """Hand what a vendor has sent to its channel, which says whether it is the vendor's at all.
@@ -150,24 +188,26 @@ class Dispatch:
         Raises:
             UnknownChannel: if there is none of that name, or none that is called.
         """
-        post = self._posts.get(name)
-        if post is None or not isinstance(post.channel, Called):
+        known = self._channels.get(name)
+        if isinstance(known, OffChannel):
+            # The vendor sends it again later, perhaps to a daemon that has the channel on.
+            return CallbackReply(status=503)
+        if known is None or not isinstance(known.post.channel, Called):
             raise UnknownChannel(name)
-        reply = await post.channel.called(callback, self._receptions[name])
+        reply = await known.post.channel.called(callback, known.reception)
         if reply.status < 400:
-            await self._workers[name].health.called()
+            await known.worker.health.called()
         return reply
 
     async def ask_itself(self, name: str, address: str, by: str) -> Inquiry:
         """Show a test question in a place of a channel, and nowhere else but in the inbox."""
-        if name not in self._posts:
+        if name not in self._channels:
             raise UnknownChannel(name)
         asked = draft({"question": TEST_QUESTION, "options": ["Yes"], "ttl": "15m"})
         origin = Origin(agent=by, session="channels-test", door=TEST_DOOR)
         added = await self._broker.ask(asked, origin)
         place = Place(channel=name, address=self.spelled(name, address))
-        now = self._broker.now()
-        job = show_job(added.inquiry.id, place, len(self._routing.routes), now)
+        job = show_job(added.inquiry.id, place, NO_ROUTE, self._broker.now())
 
         def decide(_: Record | None) -> Effects:
             return Effects(jobs=(job,))
@@ -178,8 +218,8 @@ class Dispatch:
 
     def _wake(self) -> None:
         self._escalation.wake()
-        for worker in self._workers.values():
-            worker.wake()
+        for part in (*self._notifiers, *self._channels.values()):
+            part.wake()
 
     async def _heed(self, event: Event) -> None:
         """Let workers know as soon as the log says that there may be something to do."""
@@ -204,14 +244,3 @@ class Dispatch:
 
 def _if_none(effects: Effects, kept: Record | None) -> Effects | None:
     return effects if kept is None else None
-
-
-async def _closed(post: ConfiguredChannel) -> None:
-    """Close a channel; one that fails or hangs does not keep the daemon."""
-    try:
-        async with asyncio.timeout(CLOSE_WITHIN):
-            await post.channel.close()
-    except TimeoutError:
-        log.warning("%s could not be closed within %g seconds", post.name, CLOSE_WITHIN)
-    except Exception:
-        log.exception("%s could not be closed", post.name)

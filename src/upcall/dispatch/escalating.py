@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from upcall.broker.broker import Broker
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.domain.channel.delivery import KIND, Delivery, delivery_in
-from upcall.domain.channel.routing import DEAL, DESPAIR, ESCALATE, Route, Routing, rested, route_of, show_job
+from upcall.domain.channel.routing import DEAL, DESPAIR, ESCALATE, Route, rested, route_of, show_job
 from upcall.domain.errors import StorageError, UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Job, Record
@@ -28,7 +29,7 @@ log = logging.getLogger("upcall.dispatch")
 class Escalation:
     """One per daemon. `moved` is called when workers have got something to do."""
 
-    def __init__(self, broker: Broker, routing: Routing, moved: Callable[[], None]) -> None:
+    def __init__(self, broker: Broker, routing: CurrentRouting, moved: Callable[[], None]) -> None:
         self._broker = broker
         self._routing = routing
         self._moved = moved
@@ -89,12 +90,12 @@ class Escalation:
         later = rested(inquiry, now)
         if later > now:
             return Effects(jobs=(replace(job, due=later),))
-        return self._routing.take(inquiry, route_of(job) + 1, now)
+        return self._routing.now.take(inquiry, route_of(job) + 1, now)
 
     async def _dealt(self, job: Job, inquiry: Inquiry, now: float) -> Effects:
         """Show it in the next place of its route; with several daemons at once a place may get two in a row."""
         number = route_of(job)
-        routes = self._routing.of(inquiry)
+        routes = self._routing.now.of(inquiry)
         if number >= len(routes):
             return NOTHING
         route = routes[number]
@@ -108,7 +109,7 @@ class Escalation:
         """End what every place has refused, so that the agent hears of it at once."""
         found = await self._broker.store.records(KIND, state=inquiry.id, limit=PLACES)
         deliveries = {delivery.place.name: delivery for delivery in map(delivery_in, found.items)}
-        routes = self._routing.of(inquiry)
+        routes = self._routing.now.of(inquiry)
         if all(_hopeless(route, deliveries) for route in routes):
             errors = [f"{name}: {each.error}" for name, each in sorted(deliveries.items())]
             reason = "; ".join(errors) or "no route leads anywhere"

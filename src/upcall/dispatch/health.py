@@ -29,6 +29,7 @@ class Fault:
     problem: str
     signed_out: bool
     since: float
+    remedy: str = ""
 
     def document(self, channel: str) -> dict[str, object]:
         """A fault as others see it in JSON, with what to do."""
@@ -41,9 +42,11 @@ class Fault:
 
     def hint(self, channel: str) -> str:
         """What to do about it."""
+        if self.remedy:
+            return f"{self.remedy}; the channel then comes on by itself, and shows what is still open"
         if self.signed_out:
             return (
-                f"put a valid credential into [channels.{channel}] of upcall.toml, then `upcall up --replace`; "
+                f"give it a valid credential with `upcall channels add {channel}`; "
                 "what is asked meanwhile is kept and shown then"
             )
         return (

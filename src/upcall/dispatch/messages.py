@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.deliveries import begun, contents, deliveries_in, delivery_at, recorded, shown_with
 from upcall.dispatch.failing import incomplete, noticed
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked
@@ -26,7 +27,7 @@ from upcall.domain.channel.delivery import (
     record,
     waiting_record,
 )
-from upcall.domain.channel.routing import Place, Routing, refresh_job, remind_job, rested, route_of
+from upcall.domain.channel.routing import Place, refresh_job, remind_job, rested, route_of
 from upcall.domain.channel.showing import Reference, View
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job
@@ -66,7 +67,7 @@ class Messages:
         hurry: Hurry,
         store: Store,
         post: ConfiguredChannel,
-        routing: Routing,
+        routing: CurrentRouting,
         clock: Callable[[], float],
     ) -> None:
         self._calls = calls
@@ -86,7 +87,7 @@ class Messages:
         if not begun and (known.message is not None or not inquiry.is_open):
             await self._store.settle(job)
             return
-        later = self._routing.showable(inquiry, route_of(job), self._clock())
+        later = self._routing.now.showable(inquiry, route_of(job), self._clock())
         if later > self._clock() and inquiry.is_open:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._hurry.beyond(later)),)))
             return
@@ -132,7 +133,7 @@ class Messages:
         delivery = await shown_with(self._store, known, reference, stage, now)
         # It may have been settled while the message was on its way: the refresh finds out.
         jobs = [refresh_job(inquiry.id, self._post.name, now)]
-        remind_at = self._routing.reminder(inquiry, route, 0, now)
+        remind_at = self._routing.now.reminder(inquiry, route, 0, now)
         if remind_at is not None:
             jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
         records = [record(delivery), message_record(delivery, reference.message)]
@@ -165,11 +166,11 @@ class Messages:
         )
         effects = Effects(records=(record(delivery),))
         if not again:
-            effects += self._routing.despair(inquiry, self._clock())
+            effects += self._routing.now.despair(inquiry, self._clock())
         if job.attempts == 0:
             # The next route need not wait for this one to come back, and is taken only once.
             effects += Effects(happenings=(self._said("undelivered", inquiry, delivery),))
-            effects += self._routing.take(inquiry, route_of(job) + 1, self._clock())
+            effects += self._routing.now.take(inquiry, route_of(job) + 1, self._clock())
         if again:
             effects += Effects(jobs=(self._later(job),))
         await self._store.settle(job, effects)
@@ -243,7 +244,7 @@ class Messages:
                 return
             effects = Effects(jobs=(self._later(job),))
         else:
-            remind_at = self._routing.reminder(inquiry, route, sent + 1, now)
+            remind_at = self._routing.now.reminder(inquiry, route, sent + 1, now)
             if remind_at is not None:
                 effects = Effects(jobs=(remind_job(inquiry.id, place, route, sent + 1, remind_at),))
         await self._store.settle(job, effects)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from upcall.broker.broker import Broker, Settled
 from upcall.dispatch.answering import reply_of
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
@@ -31,7 +32,7 @@ from upcall.domain.channel.delivery import (
     message_record,
     record,
 )
-from upcall.domain.channel.routing import Place, Routing, refresh_job
+from upcall.domain.channel.routing import Place, refresh_job
 from upcall.domain.channel.showing import Heard, Inbound, Odd, View
 from upcall.domain.errors import StorageError, UnknownInquiry, UnreadableAnswer, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
@@ -66,7 +67,7 @@ class Reception:
         broker: Broker,
         people: People,
         post: ConfiguredChannel,
-        routing: Routing,
+        routing: CurrentRouting,
         health: Health,
         teller: Teller,
     ) -> None:
@@ -115,7 +116,7 @@ class Reception:
         """Take that a message did not arrive; false if there is no such message yet."""
         broker = self._broker
         try:
-            return await missed(broker.store, self._routing, self._name, message, reason, broker.now())
+            return await missed(broker.store, self._routing.now, self._name, message, reason, broker.now())
         except StorageError as error:
             raise Unavailable("that a message did not arrive could not be kept") from error
 

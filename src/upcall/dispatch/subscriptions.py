@@ -20,12 +20,13 @@ NewKey = Callable[[], tuple[str, str]]
 
 
 class Subscriptions:
-    """Keeps them in the store."""
+    """Keeps them in the store. `in_use` is whether there is a push channel now, which new settings may bring or take away."""
 
     def __init__(self, store: Store, access: Access, new_key: NewKey) -> None:
         self._store = store
         self._access = access
         self._new_key = new_key
+        self.in_use = True
 
     async def keys(self) -> tuple[str, str]:
         """The private and the public key of this installation, made when they are first needed and then never again."""
@@ -44,8 +45,12 @@ class Subscriptions:
         """Let a browser be told what waits for a person.
 
         Raises:
-            InvalidRequest: if it is not the address of a push service, or there are too many of them.
+            InvalidRequest: if it is not the address of a push service, there are too many of them, or there is no push channel.
         """
+        if not self.in_use:
+            raise InvalidRequest(
+                "there is no push channel", hint="`upcall channels list` says which there are"
+            )
         if not subscription.endpoint.startswith("https://") or len(subscription.endpoint) > LONGEST:
             raise InvalidRequest("endpoint: the https address of a push service")
         if (

@@ -10,11 +10,11 @@ from contextlib import suppress
 
 from upcall.dispatch import messages
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.health import Health
 from upcall.dispatch.messages import Messages, TakenOver
 from upcall.dispatch.outage import PAUSES, Hurry
 from upcall.dispatch.vendor_calls import VendorCalls
-from upcall.domain.channel.routing import Routing
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Job
@@ -38,7 +38,7 @@ class Worker:
         self,
         store: Store,
         post: ConfiguredChannel,
-        routing: Routing,
+        routing: CurrentRouting,
         clock: Callable[[], float],
         *,
         call_seconds: float = messages.CALL_SECONDS,

@@ -46,6 +46,16 @@ class Home:
         return self.path / "upcall.toml"
 
     @property
+    def secrets_file(self) -> Path:
+        """The secrets of channels, written by `upcall channels add`."""
+        return self.path / "secrets.toml"
+
+    @property
+    def environment_file(self) -> Path:
+        """Variables that settings refer to as `$NAME`, and that the service has."""
+        return self.path / "upcall.env"
+
+    @property
     def database_file(self) -> Path:
         """The embedded store."""
         return self.path / "upcall.db"

@@ -9,6 +9,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from upcall.domain.errors import UpcallError
 from upcall.home.files import Home, Running
@@ -48,21 +49,33 @@ def _open_log(home: Home) -> int:
 
 
 def ensure_running(home: Home) -> Running:
-    """The daemon of this home, started now if there is none.
+    """The daemon of this home, started now if there is none. Raises as `start_daemon` does."""
+    return home.running() or start_daemon(home)
+
+
+def start_daemon(home: Home, options: Sequence[str] = ()) -> Running:
+    """Start a daemon in the background, with these options of `upcall up`, and wait until it answers.
 
     Raises:
         DaemonFailed: if it does not come up; the sentence is the daemon's own.
     """
-    running = home.running()
-    if running is not None:
-        return running
     home.create()
     ready, said = os.pipe()
     try:
         with os.fdopen(_open_log(home), "wb") as log:
             subprocess.run(
                 # -P and the folder: an agent's project must not be what Python imports its modules from.
-                [sys.executable, "-P", "-m", "upcall", "up", "--background", "--ready-fd", str(said)],
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "upcall",
+                    "up",
+                    "--background",
+                    "--ready-fd",
+                    str(said),
+                    *options,
+                ],
                 check=False,
                 cwd=home.path,
                 stdin=subprocess.DEVNULL,

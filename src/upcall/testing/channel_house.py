@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.domain.channel.routing import Place, Route, Routing
@@ -148,7 +149,7 @@ async def a_house(
     broker = Broker(store, Policy(ttl=ttl), follow_up=routing.consequences)
     people = People(store, broker.now)
     post = ConfiguredChannel(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
-    dispatch = Dispatch(broker, people, [post], routing)
+    dispatch = Dispatch(broker, people, [post], CurrentRouting(routing))
     async with AsyncExitStack() as leaving:
         leaving.push_async_callback(store.close)
         await broker.start()

@@ -27,11 +27,12 @@ from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
 from upcall.web.api.rules import RuleHandlers
 from upcall.web.api.runs import RunHandlers
+from upcall.web.api.settings import SettingsHandlers
 from upcall.web.api.sign_in_links import SignInLinkHandlers
 from upcall.web.api.stream import EventHandlers
 from upcall.web.api.threads import ThreadHandlers
 from upcall.web.api.tokens import TokenHandlers
-from upcall.web.backend import Backend
+from upcall.web.backend import Backend, Reload
 from upcall.web.callbacks import callback_routes
 from upcall.web.pages.routes import page_routes
 from upcall.web.settings import WebSettings
@@ -48,6 +49,7 @@ def create_app(
     links: AnswerLinks,
     dispatch: Dispatch | None = None,
     pushed: Subscriptions | None = None,
+    reload: Reload | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
 ) -> ASGIApp:
@@ -63,10 +65,11 @@ def create_app(
         links=links,
         dispatch=dispatch,
         pushed=pushed,
+        reload=reload,
     )
     routes = [
         *api_routes(backend),
-        *(callback_routes(dispatch, settings) if dispatch is not None and dispatch.names else ()),
+        *(callback_routes(dispatch, settings) if dispatch is not None else ()),
         *extra_routes,
         *page_routes(backend),
     ]
@@ -85,7 +88,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     dispatch = backend.dispatch
     documents = Documents(
         runs.resume_state,
-        dispatch.deliveries if dispatch is not None and dispatch.names else None,
+        dispatch,
         runs.recipient,
     )
     threads = Threads(broker)
@@ -99,6 +102,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
         ThreadHandlers(broker, access, threads, documents),
         PeopleHandlers(broker, dispatch),
         ChannelHandlers(dispatch),
+        SettingsHandlers(backend.reload),
         RuleHandlers(broker),
         TokenHandlers(access),
         SignInLinkHandlers(access, settings),

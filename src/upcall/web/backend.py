@@ -1,5 +1,6 @@
 """What stands behind the routes and is passed to both, the API and the pages."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from upcall.access.tokens import Access
@@ -10,10 +11,13 @@ from upcall.dispatch.subscriptions import Subscriptions
 from upcall.ports.runs import Runs
 from upcall.web.settings import WebSettings
 
+Reload = Callable[[], Awaitable[Mapping[str, object]]]
+"""Reads the settings again, and says what that has changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """The services of one daemon; `dispatch` and `pushed` are None where channels or push are not set up."""
+    """The services of one daemon; `dispatch`, `pushed` and `reload` are None where there is none of it."""
 
     broker: Broker
     access: Access
@@ -22,3 +26,4 @@ class Backend:
     links: AnswerLinks
     dispatch: Dispatch | None = None
     pushed: Subscriptions | None = None
+    reload: Reload | None = None

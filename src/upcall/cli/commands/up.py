@@ -1,4 +1,4 @@
-"""`upcall up`: runs the daemon in the foreground."""
+"""`upcall up`: runs the daemon, in the foreground or, with `--detach`, in the background."""
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
@@ -13,16 +13,35 @@ def _up(args: Namespace) -> int:
         from upcall.home.launch import detach
 
         detach()
-    from upcall.daemon.process import StartOptions, serve
-
     database = args.database
     if database is not None and "://" not in database:
         # A relative name counts from the current folder.
         database = str(Path(database).expanduser().absolute())
+    if args.detach:
+        return _detached(args, database)
+    from upcall.daemon.process import StartOptions, serve
+
     start = StartOptions(
         host=args.host, port=args.port, database=database, replace=args.replace, ready_fd=args.ready_fd
     )
     return serve(default_home(), start)
+
+
+def _detached(args: Namespace, database: str | None) -> int:
+    """Start a daemon in the background and return once it answers."""
+    from upcall.home.launch import start_daemon
+
+    home = default_home()
+    options = {"--host": args.host, "--port": args.port, "--database": database}
+    words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    before = home.running()
+    if before is not None and not args.replace:
+        print(f"Upcall is already running at {before.url}")
+        return 0
+    running = start_daemon(home, [*words, *(["--replace"] if args.replace else [])])
+    print(f"Upcall {running.version} is listening at {running.url}")
+    print("Inbox:       upcall inbox\nAnswer with: upcall answer")
+    return 0
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -32,6 +51,9 @@ def _arguments(parser: ArgumentParser) -> None:
         "--database", metavar="URL", help="a file, or an address like postgresql://role@host/name"
     )
     parser.add_argument("--replace", action="store_true", help="replace the running daemon")
+    parser.add_argument(
+        "-d", "--detach", action="store_true", help="run it in the background, and return once it answers"
+    )
     parser.add_argument("--background", action="store_true", help=SUPPRESS)
     parser.add_argument("--ready-fd", type=int, help=SUPPRESS)
 
@@ -41,6 +63,7 @@ COMMAND = Command(
     _arguments,
     examples="""\
   upcall up                    if a daemon runs already, prints its address
-  upcall up --replace          restarts it; waiting agents do not notice
+  upcall up --detach           in the background; the terminal is yours again
+  upcall up --replace -d       restarts it; waiting agents do not notice
   upcall up --port 7391""",
 )

@@ -9,7 +9,7 @@ from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
 
 Fault = dict[str, Any]
-CANNOT = {"sending": "cannot send", "listening": "cannot be heard"}
+CANNOT = {"sending": "cannot send", "listening": "cannot be heard", "off": "is off"}
 
 
 class Down(NamedTuple):

@@ -14,13 +14,15 @@ from upcall.broker.broker import Broker
 from upcall.broker.retention import Retention
 from upcall.config.settings import Config
 from upcall.daemon.wiring.broker import days_kept, new_broker
-from upcall.daemon.wiring.channels import channel_routing, follow_up, running_channels, subscriptions
+from upcall.daemon.wiring.channels import channel_maker, channel_routing, follow_up, subscriptions
 from upcall.daemon.wiring.credentials import loaded_access, owner_name
 from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_server
-from upcall.daemon.wiring.notifications import notification_places
+from upcall.daemon.wiring.notifications import notification_places, notification_posts
+from upcall.daemon.wiring.reloading import ReadSettings, Reloading, running_channels
 from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
 from upcall.daemon.wiring.store import is_postgres, open_store
 from upcall.dispatch.answer_links import AnswerLinks
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.forgetting import forget
 from upcall.domain.roles import Caller, Role
@@ -29,6 +31,7 @@ from upcall.doors.hooks import HookDoor
 from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
 from upcall.home.files import Home
+from upcall.ports.store import Store
 from upcall.presets.label_cards import card_label
 from upcall.runs.service import RunService
 from upcall.web.api.sign_in_links import sign_in_path
@@ -48,6 +51,7 @@ class Assembly:
     files: FileDoor
     runs: RunService
     dispatch: Dispatch
+    reloading: Reloading
     access: Access
     public_url: str
     agent_token: str
@@ -62,19 +66,20 @@ class Assembly:
         await self.runs.close(end=end)
         await self.pipes.close(end=end)
         await self.files.close(end=end)
+        await self.reloading.close()
         await self.dispatch.close()
         await self.broker.close()
 
 
 @asynccontextmanager
-async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assembly]:
-    """Start the daemon's parts for one home, and close them on exit.
+async def assembled(home: Home, config: Config, url: str, read: ReadSettings) -> AsyncIterator[Assembly]:
+    """Start the daemon's parts for one home, and close them on exit. `read` reads the settings again.
 
     Raises:
         InvalidSetting: if the settings cannot be used together.
         StorageError: if the database cannot be opened.
     """
-    kept, routing = days_kept(config), channel_routing(config)
+    kept, routing = days_kept(config), CurrentRouting(channel_routing(config))
     async with AsyncExitStack() as leaving:
         store = await open_store(home, config)
         leaving.push_async_callback(store.close)
@@ -82,26 +87,23 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
         access = await leaving.enter_async_context(loaded_access(home, store, shared=shared))
         agent_token, notified = home.read_secret(home.agent_token_file), notification_places(config, home)
         broker = new_broker(store, config, agent_token if shared else "", follow_up(routing, notified))
-        await broker.start()
-        leaving.push_async_callback(broker.close)
+        await _started(leaving, broker)
         desk_for = partial(desk, broker, access)
         tools = agent_tools(broker, config, desk_for, runner_name(home))
         files = file_door(home, config, broker, tools)
-        await files.start()
-        leaving.push_async_callback(files.close, end=False)
+        await _started(leaving, files, end=False)
         pipes = pipe_server(tools, access, config)
-        await pipes.start()
-        leaving.push_async_callback(pipes.close, end=False)
+        await _started(leaving, pipes, end=False)
         runs = supervised_runs(home, config, url, broker, access, pipes.held)
         await runs.open()
         leaving.push_async_callback(runs.close)
         if kept:
-            retention = Retention(store, kept * DAY, runs.prune, partial(forget, store))
-            await retention.start()
-            leaving.push_async_callback(retention.close)
-        links, pushed = AnswerLinks(broker, access), subscriptions(config, store, access)
-        channels = running_channels(broker, config, url, routing, links, pushed, home, shared=shared)
-        dispatch = await leaving.enter_async_context(channels)
+            await leaving.enter_async_context(_retention(store, kept, runs))
+        links, pushed = AnswerLinks(broker, access), subscriptions(store, access)
+        maker = channel_maker(config, url, links, pushed)
+        told = notification_posts(config, url, links, home)
+        channels = running_channels(broker, config, read, routing, maker, told, shared=shared)
+        dispatch, reloading = await leaving.enter_async_context(channels)
         hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
         mcp = mcp_door(tools, access, config)
         app = create_app(
@@ -111,6 +113,7 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             dispatch=dispatch,
             links=links,
             pushed=pushed,
+            reload=reloading.reload,
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *mcp.routes()],
             lifespan=mcp.lifespan,
@@ -123,10 +126,28 @@ async def assembled(home: Home, config: Config, url: str) -> AsyncIterator[Assem
             files=files,
             runs=runs,
             dispatch=dispatch,
+            reloading=reloading,
             access=access,
             public_url=config.public_url.rstrip("/"),
             agent_token=agent_token,
         )
+
+
+async def _started(leaving: AsyncExitStack, part: Broker | FileDoor | PipeServer, **closing: bool) -> None:
+    """Start a part, and have it closed on exit."""
+    await part.start()
+    leaving.push_async_callback(part.close, **closing)
+
+
+@asynccontextmanager
+async def _retention(store: Store, days: int, runs: RunService) -> AsyncIterator[None]:
+    """Forget what is over and older than these days."""
+    retention = Retention(store, days * DAY, runs.prune, partial(forget, store))
+    await retention.start()
+    try:
+        yield
+    finally:
+        await retention.close()
 
 
 def _web_settings(config: Config) -> WebSettings:

@@ -1,40 +1,44 @@
 """Makes channels and routes from the settings."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import invalidate_caches
 from zoneinfo import ZoneInfo
 
 from upcall.access.tokens import Access
-from upcall.broker.broker import Broker
-from upcall.channels.catalogue import channel, new_push_key, push
+from upcall.channels.catalogue import channel, needs_library, new_push_key, push
 from upcall.channels.words import sentences
 from upcall.config.channels import QUIET, ChannelSettings, PushSettings, RouteSettings
 from upcall.config.settings import Config
-from upcall.daemon.wiring.notifications import notification_posts
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.configured_channel import ConfiguredChannel
-from upcall.dispatch.dispatcher import Dispatch
-from upcall.dispatch.listening import LEASE
-from upcall.dispatch.people import People
+from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.notification import Notifications
+from upcall.domain.channel.off import Off
 from upcall.domain.channel.routing import Place, Quiet, Route, Routing
 from upcall.domain.consequences import FollowUp
-from upcall.domain.errors import InvalidSetting
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.errors import InvalidSetting, UpcallError
+from upcall.domain.inquiry.inquiry import Change, Inquiry
+from upcall.domain.records import Effects
 from upcall.domain.run import resume
-from upcall.home.files import Home
 from upcall.ports.channel import Channel, Stamps
 from upcall.ports.store import Store
 
+log = logging.getLogger("upcall.wiring")
 
-def follow_up(routing: Routing, notifications: Notifications) -> FollowUp:
-    """The jobs that are written with each change of an inquiry; without channels, only those of resuming."""
-    if not routing.channels and not notifications.places:
-        return resume.consequences
-    return lambda change: (
-        resume.consequences(change) + routing.consequences(change) + notifications.consequences(change)
-    )
+
+def follow_up(routing: CurrentRouting, notifications: Notifications) -> FollowUp:
+    """The jobs that are written with each change of an inquiry: those of resuming, of channels and of notifications."""
+
+    def consequences(change: Change) -> Effects:
+        effects = resume.consequences(change)
+        if told := routing.consequences(change):
+            effects += told
+        return effects + notifications.consequences(change) if notifications.places else effects
+
+    return consequences
 
 
 def channel_routing(config: Config) -> Routing:
@@ -54,7 +58,7 @@ def channel_routing(config: Config) -> Routing:
         )
         for route in config.routes
     )
-    return Routing(routes=routes, channels=tuple(config.channels), inbox=config.inbox)
+    return Routing(routes=routes, channels=(*config.channels, *config.channels_off), inbox=config.inbox)
 
 
 SignedPath = Callable[[Inquiry, str, str], Awaitable[str | None]]
@@ -66,81 +70,82 @@ async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
     return None
 
 
-def posts(
-    config: Config,
-    url: str,
-    signed_path: SignedPath = unsigned,
-    stamps: Stamps | None = None,
-    pushed: Subscriptions | None = None,
-) -> list[ConfiguredChannel]:
-    """The channels that the settings name, ready for use. What they show leads to the inbox, or to an answer link.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeChannels:
+    """Channels ready for use, and those that cannot be made, with the reason."""
 
-    Raises:
-        InvalidSetting: if one of them needs something that is not installed.
-    """
-    base = config.public_url.rstrip("/") or url
+    posts: Sequence[ConfiguredChannel]
+    off: Mapping[str, Off]
 
-    def post(name: str, settings: ChannelSettings) -> ConfiguredChannel:
-        channel = _channel(name, settings, f"{base}/channels/{name}", stamps, pushed)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelMaker:
+    """Makes channels from their settings. What they show leads to the inbox at `base`, or to an answer link there."""
+
+    base: str
+    signed_path: SignedPath = unsigned
+    stamps: Stamps | None = None
+    pushed: Subscriptions | None = None
+
+    def make(self, channels: Mapping[str, ChannelSettings]) -> MadeChannels:
+        """Make each channel on its own: one that cannot be made is off, and the others are not."""
+        posts: list[ConfiguredChannel] = []
+        off: dict[str, Off] = {}
+        # What was installed since the last time is found too.
+        invalidate_caches()
+        for name, settings in channels.items():
+            try:
+                posts.append(self.post(name, settings))
+            except InvalidSetting as error:
+                off[name] = Off(problem=error.message, hint=error.hint or "edit upcall.toml")
+        return MadeChannels(posts=posts, off=off)
+
+    def post(self, name: str, settings: ChannelSettings) -> ConfiguredChannel:
+        """One channel.
+
+        Raises:
+            InvalidSetting: if it needs something that is not installed, or cannot work with its settings.
+        """
+        channel = self._channel(name, settings)
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
-            signed = await signed_path(inquiry, name, address) if by_link else None
-            return f"{base}{signed or f'/i/{inquiry.id}'}"
+            signed = await self.signed_path(inquiry, name, address) if by_link else None
+            return f"{self.base}{signed or f'/i/{inquiry.id}'}"
 
         return ConfiguredChannel(name=name, channel=channel, words=sentences(settings.language), link=link)
 
-    return [post(name, settings) for name, settings in config.channels.items()]
+    def _channel(self, name: str, settings: ChannelSettings) -> Channel:
+        try:
+            if isinstance(settings, PushSettings) and self.pushed is not None:
+                return push(settings, self.pushed)
+            return channel(settings, f"{self.base}/channels/{name}", self.stamps)
+        except ImportError as error:
+            raise InvalidSetting(
+                f"channels.{name}: {needs_library(settings.kind, error)}",
+                hint=f"pip install 'upcall[{settings.kind}]'",
+            ) from error
+        except (ValueError, UpcallError) as error:
+            raise InvalidSetting(f"channels.{name}: {error}") from error
+        except Exception as error:
+            # A channel of another package may raise anything, and must not keep the daemon from starting.
+            log.exception("the channel %s cannot be made", name)
+            raise InvalidSetting(
+                f"channels.{name}: it cannot be made: {type(error).__name__}: {error}", hint="see daemon.log"
+            ) from error
 
 
-def subscriptions(config: Config, store: Store, access: Access) -> Subscriptions | None:
-    """The browsers that get push messages; None without a push channel."""
-    wanted = any(isinstance(settings, PushSettings) for settings in config.channels.values())
-    return Subscriptions(store, access, new_push_key) if wanted else None
+def channel_maker(
+    config: Config, url: str, links: AnswerLinks, pushed: Subscriptions | None = None
+) -> ChannelMaker:
+    """Makes the channels of a daemon."""
+    base = config.public_url.rstrip("/") or url
+    return ChannelMaker(base=base, signed_path=links.path_in, stamps=links.signing, pushed=pushed)
 
 
-@asynccontextmanager
-async def running_channels(
-    broker: Broker,
-    config: Config,
-    url: str,
-    routing: Routing,
-    links: AnswerLinks,
-    pushed: Subscriptions | None,
-    home: Home,
-    *,
-    shared: bool,
-) -> AsyncIterator[Dispatch]:
-    """The channels at work; where daemons share a database, one at a time listens to each channel."""
-    dispatch = Dispatch(
-        broker,
-        People(broker.store, broker.now),
-        posts(config, url, links.path_in, links.signing, pushed),
-        routing,
-        listening_lease=LEASE if shared else None,
-        notifications=notification_posts(config, url, links, home),
-    )
-    await dispatch.start()
-    try:
-        yield dispatch
-    finally:
-        await dispatch.close()
-
-
-def _channel(
-    name: str, settings: ChannelSettings, url: str, stamps: Stamps | None, pushed: Subscriptions | None
-) -> Channel:
-    try:
-        if isinstance(settings, PushSettings) and pushed is not None:
-            return push(settings, pushed)
-        return channel(settings, url, stamps)
-    except ValueError as error:
-        raise InvalidSetting(f"channels.{name}: {error}") from error
-    except ImportError as error:
-        raise InvalidSetting(
-            f"channels.{name}: {settings.kind} needs a library that cannot be loaded: {str(error).splitlines()[0]}",
-            hint=f"pip install 'upcall[{settings.kind}]'",
-        ) from error
+def subscriptions(store: Store, access: Access) -> Subscriptions:
+    """The browsers that get push messages."""
+    return Subscriptions(store, access, new_push_key)
 
 
 def _place(written: str) -> Place:

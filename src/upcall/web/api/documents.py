@@ -20,8 +20,17 @@ Resumed = Callable[[str], Awaitable[Mapping[str, object] | None]]
 """How far the resume of an inquiry's session is, by the inquiry's id."""
 
 
-Shown = Callable[[str], Awaitable[Sequence[Mapping[str, object]]]]
-"""Where an inquiry was shown, by its id. There is none where there are no channels."""
+class Deliveries(Protocol):
+    """Tells where inquiries were shown."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The channels that there are now."""
+        ...
+
+    async def deliveries(self, inquiry: str) -> Sequence[Mapping[str, object]]:
+        """Where an inquiry was shown, by its id."""
+        ...
 
 
 class Fate(Protocol):
@@ -43,7 +52,9 @@ async def _unknown(inquiry: Inquiry, *, awaited: bool) -> None:
 class Documents:
     """Writes inquiries; each is written once while it stays the same value."""
 
-    def __init__(self, resumed: Resumed = _never, shown: Shown | None = None, fate: Fate = _unknown) -> None:
+    def __init__(
+        self, resumed: Resumed = _never, shown: Deliveries | None = None, fate: Fate = _unknown
+    ) -> None:
         self._resumed = resumed
         self._fate = fate
         self._shown = shown
@@ -73,12 +84,12 @@ class Documents:
         origin = inquiry.origin
         if not inquiry.is_open and (origin.run is not None or origin.program):
             # What becomes of its session goes on while the inquiry stays as it is.
-            shown = [] if self._shown is None else await self._shown(inquiry.id)
+            shown = [] if self._shown is None else await self._shown.deliveries(inquiry.id)
             resume = await self._resumed(inquiry.id)
             return encode(document(inquiry) | {"resume": resume, "delivery": shown})
-        if self._shown is not None:
+        if self._shown is not None and self._shown.names:
             # So does what becomes of its messages.
-            return encode(document(inquiry) | {"delivery": await self._shown(inquiry.id)})
+            return encode(document(inquiry) | {"delivery": await self._shown.deliveries(inquiry.id)})
         key = id(inquiry)
         kept = self._written.get(key)
         if kept is not None:

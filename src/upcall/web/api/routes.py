@@ -38,6 +38,7 @@ from upcall.web.api.schemas.words import (
     ref,
     text,
 )
+from upcall.web.api.settings import SettingsHandlers
 from upcall.web.api.sign_in_links import SignInLinkHandlers
 from upcall.web.api.stream import EventHandlers
 from upcall.web.api.threads import ThreadHandlers
@@ -283,6 +284,9 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint("DELETE /v1/tokens/{name}", TokenHandlers.revoke, admins("revoke tokens"), OK("Revoked")),
     ),
     "service": (
+        Endpoint(
+            "POST /v1/config/reload", SettingsHandlers.reload, admins("reload settings"), OK("Reloaded")
+        ),
         Endpoint(
             "POST /v1/backup",
             DaemonHandlers.backup,

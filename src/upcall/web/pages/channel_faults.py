@@ -1,4 +1,4 @@
-"""Channels that do not work, for the top of the inbox: since when, why, and what to do."""
+"""Channels that do not work, for the top of the inbox: since when, why, and what to do; and those that are off, for the menu."""
 
 from dataclasses import dataclass
 
@@ -36,4 +36,15 @@ async def fault_lines(dispatch: Dispatch | None, words: Words) -> list[FaultLine
         )
         for name in dispatch.names
         for fault in await dispatch.faults(name)
+        if name not in dispatch.off
+    ]
+
+
+def off_lines(dispatch: Dispatch | None, words: Words) -> list[str]:
+    """One sentence for each channel that is off, for the menu: a setting that is missing is no alarm."""
+    if dispatch is None:
+        return []
+    return [
+        words.say("fault.off", channel=one_line(name, 60), problem=one_line(off.problem, LONGEST_PROBLEM))
+        for name, off in dispatch.off.items()
     ]

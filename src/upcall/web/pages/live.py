@@ -39,8 +39,7 @@ class Live:
     async def stream(self, visit: Visit) -> Response:
         """Cards, from the event that the page was rendered at, and in the inbox the channels that do not work."""
         after = known_to(visit, await self._store.last_seq())
-        has_channels = self._dispatch is not None and self._dispatch.names
-        watched = self._dispatch if has_channels and visit.query("view") == "inbox" else None
+        watched = self._dispatch if visit.query("view") == "inbox" else None
         told: list[FaultLine] | None = None
         due = 0.0
 

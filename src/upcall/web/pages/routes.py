@@ -28,7 +28,7 @@ from upcall.web.pages.visit import Visit
 def page_routes(backend: Backend) -> list[BaseRoute]:
     """The routes of the inbox."""
     broker, runs, dispatch, pushed = backend.broker, backend.runs, backend.dispatch, backend.pushed
-    site, recipients = Site(broker, backend.access, backend.settings, pushed), Recipients(runs)
+    site, recipients = Site(broker, backend.access, backend.settings, pushed, dispatch), Recipients(runs)
     inbox, live, sign_in = Inbox(site, recipients, dispatch), Live(site, dispatch), SignIn(site)
     inquiries = InquiryHandlers(broker, Documents(), Threads(broker))
     answering = Answering(site, backend.links, inquiries, recipients)

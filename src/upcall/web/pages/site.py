@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel import delivery
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
@@ -20,6 +21,7 @@ from upcall.http.errors import STATUSES, MethodNotAllowed
 from upcall.http.gate import KNOWN
 from upcall.ports.store import Store
 from upcall.ports.unhurried import unhurried
+from upcall.web.pages.channel_faults import off_lines
 from upcall.web.pages.forms import UnusableForm
 from upcall.web.pages.locales import Words, sentences
 from upcall.web.pages.visit import Visit
@@ -40,12 +42,18 @@ class Site:
     """The inbox as a whole."""
 
     def __init__(
-        self, broker: Broker, access: Access, settings: WebSettings, pushed: Subscriptions | None = None
+        self,
+        broker: Broker,
+        access: Access,
+        settings: WebSettings,
+        pushed: Subscriptions | None = None,
+        dispatch: Dispatch | None = None,
     ) -> None:
         self.broker = broker
         self.access = access
         self.settings = settings
         self._pushed = pushed
+        self._dispatch = dispatch
 
     @cached_property
     def rendering(self) -> "Rendering":
@@ -61,6 +69,7 @@ class Site:
         token = "" if visit.session is None else visit.token
         common = {"token": token, "now": self.broker.now(), "path": visit.scope["path"], "count": 0}
         common |= {"stream": "/inbox/stream", "flash": "", "push": ""}
+        common |= {"off": [] if caller is None else off_lines(self._dispatch, visit.words)}
         html = self.rendering.page(template, visit.words, caller, **(common | values))
         return visit.page(html, status)
 
@@ -98,7 +107,8 @@ class Site:
 
     async def push_key(self) -> str:
         """What a browser needs to be told by push; empty where that is not set up."""
-        return "" if self._pushed is None else (await self._pushed.keys())[1]
+        pushed = self._pushed
+        return "" if pushed is None or not pushed.in_use else (await pushed.keys())[1]
 
     def part(self, visit: Visit, template: str, **values: object) -> str:
         """A part of a page, for its stream."""

@@ -363,7 +363,7 @@ def _people() -> dict[str, Schema]:
 
 
 def _channels() -> dict[str, Schema]:
-    sides: Schema = {"enum": ["sending", "listening"]}
+    sides: Schema = {"enum": ["sending", "listening", "off"]}
     fault = record({"side": sides, "problem": TEXT, "since": MOMENT, "hint": TEXT})
     finding = record({"ok": FLAG, "text": TEXT, "hint": TEXT_OR_NULL})
     return {
@@ -379,6 +379,14 @@ def _service() -> dict[str, Schema]:
         "Error": record({"error": error}),
         "Health": record({"status": {"enum": ["ok", "stopping"]}, "service": TEXT, "version": TEXT}),
         "Backup": record({"path": TEXT}),
+        "Reloaded": record(
+            {
+                "started": noted(list_of(TEXT), "Channels that were started, or started again."),
+                "ended": noted(list_of(TEXT), "Channels that the settings have no more."),
+                "off": list_of(record({"name": TEXT, "problem": TEXT})),
+                "restart": noted(list_of(TEXT), "Keys that count only after a restart."),
+            }
+        ),
         "Me": record(TOKEN),
         "SignInLink": record({"url": TEXT, "expires_in": {"type": "integer", "description": "Seconds."}}),
         "Token": record({**TOKEN, "created_at": MOMENT}),
