@@ -49,6 +49,7 @@ OPERATION_IDS = {
     "GET /v1/tokens": "listTokens",
     "POST /v1/tokens": "createToken",
     "DELETE /v1/tokens/{name}": "revokeToken",
+    "POST /v1/config/reload": "reloadSettings",
     "POST /v1/backup": "createBackup",
     "GET /metrics": "getMetrics",
     "GET /healthz": "getHealth",
