@@ -192,7 +192,7 @@ class Messages:
             except Refused as problem:
                 error = str(problem)
                 if self._is_announced(delivery) and inquiry.is_open:
-                    effects += incomplete(self._routing, inquiry, delivery, error, self._clock())
+                    effects += incomplete(self._routing.now, inquiry, delivery, error, self._clock())
                     continue
             except Unavailable as problem:
                 if await self._paused(job, inquiry, problem, effects):
