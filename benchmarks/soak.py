@@ -1,6 +1,6 @@
 """`python -m benchmarks.soak [--minutes 60]`: a steady load on one daemon, and whether its memory grows.
 
-The caches of a daemon are full after some thousand questions, so the first half of the samples is left out.
+The caches of a daemon (the database's above all) are full after some ten thousand questions. What is held before that is left out.
 """
 
 import argparse
@@ -17,6 +17,9 @@ from benchmarks.http_cycles import CONCURRENT, loaded
 
 ROUND_SECONDS = 20.0
 FEWEST = 6
+WARM = 40_000
+"""Questions after which every cache is full."""
+
 MOST_GROWTH = 20.0
 """KiB for each 1 000 questions that were asked and answered; a leak of one small object for each question is more."""
 
@@ -29,8 +32,8 @@ class Sample(NamedTuple):
 
 
 def growth(samples: Sequence[Sample]) -> float:
-    """KiB for each 1 000 questions, in the second half of the samples."""
-    late = samples[len(samples) // 2 :]
+    """KiB for each 1 000 questions, once every cache is full."""
+    late = _warm(samples, WARM)
     middle = len(late) // 2
     first, last = late[:middle], late[-middle:]
     held = median([each.kib for each in last]) - median([each.kib for each in first])
@@ -38,8 +41,12 @@ def growth(samples: Sequence[Sample]) -> float:
     return held / asked * 1000
 
 
-def soak(folder: Path, rounds: int, seconds: float) -> list[Sample]:
-    """Load a daemon round by round, and say after each how it stands."""
+def _warm(samples: Sequence[Sample], warm: int) -> Sequence[Sample]:
+    return [each for each in samples if each.cycles >= warm]
+
+
+def soak(folder: Path, rounds: int, seconds: float, warm: int = 0) -> list[Sample]:
+    """Load a daemon until it is warm, and then for so many rounds, and say after each how it stands."""
     samples: list[Sample] = []
     cycles, load = 0, child("load")
     try:
@@ -53,12 +60,10 @@ def soak(folder: Path, rounds: int, seconds: float) -> list[Sample]:
                 "person": daemon.person,
                 "seconds": seconds,
             }
-            for number in range(rounds):
+            while len(_warm(samples, warm)) < rounds:
                 cycles += int(loaded(load, daemon.pid, order)["cycles"])
                 samples.append(Sample(cycles, resident(daemon.pid)))
-                print(
-                    f"{number + 1}/{rounds}: {cycles} questions, {samples[-1].kib / 1024:.1f} MiB", flush=True
-                )
+                print(f"{cycles} questions, {samples[-1].kib / 1024:.1f} MiB", flush=True)
     finally:
         finish(load)
     return samples
@@ -72,7 +77,7 @@ def main() -> int:
     rounds = max(int(minutes * 60 / ROUND_SECONDS), FEWEST)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="upcall-soak-") as folder:
-        samples = soak(Path(folder), rounds, min(ROUND_SECONDS, minutes * 60 / rounds))
+        samples = soak(Path(folder), rounds, min(ROUND_SECONDS, minutes * 60 / rounds), WARM)
     grown = growth(samples)
     print(
         f"{grown:.1f} KiB for each 1 000 questions (at most {MOST_GROWTH:g}), {time.monotonic() - began:.0f} s"

@@ -30,8 +30,8 @@ FIELDS = {
 
 @pytest.mark.promise("trust/42")
 def test_a_soak_tells_memory_that_grows_from_caches_that_fill() -> None:
-    filling = [Sample(1000 * n, 50_000 + min(n, 8) * 1000 + n % 3) for n in range(1, 31)]
-    leaking = [Sample(1000 * n, 50_000 + n * 64) for n in range(1, 31)]
+    filling = [Sample(1000 * n, 50_000 + min(n, 30) * 1000 + n % 3) for n in range(1, 80)]
+    leaking = [Sample(1000 * n, 50_000 + n * 64) for n in range(1, 80)]
     assert abs(growth(filling)) < 1 < MOST_GROWTH < growth(leaking)
 
 
@@ -42,7 +42,7 @@ def test_a_soak_loads_a_daemon_and_says_what_it_holds(
     samples = soak(tmp_path, rounds=2, seconds=0.2)
     assert 0 < samples[0].cycles < samples[1].cycles
     assert samples[1].kib > 0
-    assert f"2/2: {samples[1].cycles} questions" in capsys.readouterr().out
+    assert f"{samples[1].cycles} questions, " in capsys.readouterr().out
 
 
 def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:
