@@ -1,7 +1,12 @@
 """`upcall demo`, with a scripted human and with a person at a real terminal."""
 
+import json
 import re
+import shlex
+import shutil
 import signal
+import subprocess
+from typing import Any
 
 import pytest
 
@@ -30,6 +35,39 @@ PROMPT = "you    "
 def plain_demo(upcall: Program) -> Terminal:
     with heeding_ctrl_c():
         return Terminal(upcall, "demo", columns=100, NO_COLOR="1")
+
+
+@pytest.mark.promise("desk/27")
+def test_the_page_tells_the_same_story_and_a_denial_changes_it(upcall: Program) -> None:
+    with plain_demo(upcall) as terminal:
+        terminal.until(PROMPT)
+        link = re.search(r"http://\S+/sign-in\?code=\S+", terminal.seen)
+        home = re.search(r"UPCALL_HOME=(\S+)", terminal.seen)
+        assert link
+        assert home
+
+        def waiting() -> dict[str, Any]:
+            (found,) = json.loads(upcall("status", "--json", UPCALL_HOME=home[1]).stdout)["waiting"]
+            return found
+
+        assert waiting()["context"] == "I am adding a cache to the API. Two libraries would do."
+        for reply in ("2", "1"):
+            terminal.type(f"{reply}\n")
+            terminal.until(PROMPT)
+        assert "that is a migration" in waiting()["context"]
+        terminal.type("no\n")
+        terminal.until(PROMPT)
+        assert waiting()["context"].startswith("Then I leave the migration alone.")
+        terminal.type("chore\n")
+        terminal.until("in all")
+        assert terminal.end() == 0
+    *_, last = [line.strip() for line in terminal.seen.splitlines() if line.strip()]
+    words = shlex.split(last)
+    assert shutil.which(words[0]) is not None
+    ended = subprocess.run(
+        [*words, "--help"], capture_output=True, text=True, check=False, env=upcall.environment
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.promise("trust/9")

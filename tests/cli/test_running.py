@@ -215,7 +215,7 @@ def test_completion_offers_commands_options_and_open_refs(upcall: Program, tmp_p
             env=upcall.environment,
             cwd=tmp_path,
         )
-        return run.stdout.split()
+        return run.stdout.split("\n")[:-1]
 
     assert completed("upcall", "st") == ["status"]
     assert completed("upcall", "ask", "--ti") == ["--timeout"]
@@ -223,6 +223,34 @@ def test_completion_offers_commands_options_and_open_refs(upcall: Program, tmp_p
     assert completed("upcall", "tokens", "") == ["create", "list", "revoke"]
     assert completed("upcall", "run", "cl") == ["claude"]
     assert completed("upcall", "setup", "co") == completed("upcall", "doctor", "co") == ["codex"]
+
+
+@pytest.mark.promise("desk/60")
+def test_completion_offers_labels_and_runs_nothing_of_them(upcall: Program, tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(upcall("completion", "bash").stdout)
+    evil = "x $(touch PWNED)"
+    ref = upcall.parked("Which?", "-o", "Blue sky", "-o", evil)
+    words = f"COMP_WORDS=(upcall answer {ref} {{begun}}); COMP_CWORD=3; _upcall"
+
+    def completed(begun: str) -> list[str]:
+        program = f"{upcall('completion', 'bash').args[0]} -m upcall"
+        lines = f'upcall() {{ {program} "$@"; }}; . {script}; {words.format(begun=begun)}'
+        # What is offered is put on the command line as it is, and so read by the shell.
+        shown = f'{lines}; for each in "${{COMPREPLY[@]}}"; do eval "echo $each"; done'
+        run = subprocess.run(
+            ["bash", "-c", shown],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=upcall.environment,
+            cwd=tmp_path,
+        )
+        return run.stdout.splitlines()
+
+    assert completed("Bl") == ["Blue sky"]
+    assert completed("''") == ["Blue sky", evil]
+    assert not (tmp_path / "PWNED").exists()
 
 
 def test_completion_starts_no_daemon(upcall: Program) -> None:

@@ -143,14 +143,17 @@ def test_the_only_default_of_an_approval_is_deny() -> None:
         draft(approval | {"default": "Approve"})
 
 
-def test_a_default_is_one_of_the_labels_where_only_those_are_allowed() -> None:
+def test_a_default_is_one_of_the_labels_where_there_are_any() -> None:
     made = draft(CACHE | {"default": "redis"})
 
     assert made.default == "Redis"
     assert made.on_expiry is OnExpiry.DEFAULT
-    assert draft(CACHE | {"default": "SQLite"}).default == "SQLite"
-    with pytest.raises(InvalidInquiry, match="one of Redis, Memcached"):
-        draft(CACHE | {"default": "SQLite", "custom": False})
+    for custom in (True, False):
+        with pytest.raises(InvalidInquiry, match="one of Redis, Memcached"):
+            draft(CACHE | {"default": "SQLite", "custom": custom})
+    assert draft({"question": "Name?", "default": "SQLite"}).default == "SQLite"
+    with pytest.raises(InvalidInquiry, match="some text"):
+        draft({"question": "Name?", "default": " "})
     with pytest.raises(InvalidInquiry, match="single question"):
         draft({"questions": [CACHE, CACHE], "default": "Redis"})
 

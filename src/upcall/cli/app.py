@@ -43,7 +43,7 @@ def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in {"-h", "--help", "help"}:
         if argv[1:] and argv[1] in commands():
             return _dispatch([argv[1], "--help"])
-        print(_overview())
+        print(_overview(_state() if not argv else []))
         return 0
     name = "version" if argv[0] in {"--version", "-V"} else argv[0]
     summary = commands().get(name) or HIDDEN.get(name)
@@ -65,8 +65,14 @@ def _unknown(name: str) -> int:
     return USAGE
 
 
-def _overview() -> str:
-    lines = ["Upcall lets your agents ask you, and go on with your answer.", ""]
+def _state() -> list[str]:
+    from upcall.cli.render.overview import state
+
+    return state()
+
+
+def _overview(state: list[str]) -> str:
+    lines = ["Upcall lets your agents ask you, and go on with your answer.", *state, ""]
     for title, group in GROUPS.items():
         lines.append(f"{title}:")
         lines += [f"  {name:<11} {summary}" for name, summary in group.items()]

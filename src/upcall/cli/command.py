@@ -96,9 +96,18 @@ def takes_run_and_json(parser: argparse.ArgumentParser) -> None:
 
 def print_json(document: object) -> None:
     """Print a document for programs, at once."""
+    print(json_text(document, indent=2), flush=True)
+
+
+def json_text(document: object, indent: int | None = None) -> str:
+    """A document as JSON in which no character reorders or hides what a terminal shows: such characters are escaped."""
     import json
 
-    print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
+    from upcall.domain.text.invisible import is_hidden
+
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    odd = {each for each in set(text) if not each.isprintable() and each != "\n" and is_hidden(each)}
+    return text.translate({ord(each): json.dumps(each)[1:-1] for each in odd}) if odd else text
 
 
 def takes_ref(parser: argparse.ArgumentParser, *, or_run: bool = False) -> None:

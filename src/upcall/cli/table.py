@@ -50,6 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 HIDDEN = {
     "refs": "the refs of open questions, for completion",
+    "labels": "the options of an open question, for completion",
     "numbers": "the numbers of runs, for completion",
     "agents": "the names of agents, for completion",
 }

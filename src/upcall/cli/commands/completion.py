@@ -4,7 +4,8 @@ import argparse
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from upcall.cli.command import Command, parser_of
 
@@ -87,6 +88,12 @@ _upcall() {{
   elif (( COMP_CWORD == 2 )); then
     [[ $known ]] && words=$(upcall $known 2>/dev/null)
     COMPREPLY=($(compgen -W "$words" -- "$current"))
+  elif [[ ${{COMP_WORDS[1]}} == answer ]]; then
+    # Labels are words of agents: they are compared and quoted, and never expanded.
+    local label
+    while IFS= read -r label; do
+      [[ $label == "$current"* ]] && COMPREPLY+=("$(printf %q "$label")")
+    done < <(upcall labels "${{COMP_WORDS[2]}}" 2>/dev/null)
   fi
 }}
 complete -o default -F _upcall upcall
@@ -123,6 +130,8 @@ _upcall() {{
     [[ -n $known ]] && words_=(${{(f)"$(upcall $known 2>/dev/null)"}})
     compadd -- $words_
     [[ -n $known ]] || _files
+  elif [[ $words[2] == answer ]]; then
+    compadd -- ${{(f)"$(upcall labels $words[3] 2>/dev/null)"}}
   else
     _files
   fi
@@ -147,6 +156,8 @@ def fish(every: list[Completion]) -> str:
             lines.append(f"{seen} -f -a {_quoted(' '.join(entry.words))}")
         if entry.known:
             lines.append(f"{seen} -f -a '(upcall {entry.known} 2>/dev/null)'")
+        if entry.name == "answer":
+            lines.append(f"{seen} -f -a '(upcall labels (commandline -opc)[3] 2>/dev/null)'")
     return "\n".join(lines) + "\n"
 
 
@@ -167,23 +178,43 @@ def _refs(args: Namespace) -> int:
     return _list(f"/v1/inquiries?state=open&limit={LISTED}", "ref")
 
 
+def _labels(args: Namespace) -> int:
+    """Print the labels of a question's options, each on a line of its own."""
+    from upcall.domain.text.display import one_line
+
+    found = _known(f"/v1/inquiries/{quote(args.ref.removeprefix('#'), safe='')}") if args.ref else None
+    for asked in found["questions"] if found else ():
+        sys.stdout.writelines(f"{one_line(option['label'])}\n" for option in asked["options"])
+    return 0
+
+
+def _labelled(parser: ArgumentParser) -> None:
+    parser.add_argument("ref", nargs="?", default="")
+
+
 def _numbers(args: Namespace) -> int:
     return _list("/v1/runs?limit=50", "number")
 
 
 def _list(path: str, field: str) -> int:
-    """Print names for completion. It starts no daemon and prints no errors."""
+    """Print names for completion."""
+    found = _known(path)
+    sys.stdout.writelines(f"{item[field]}\n" for item in (found["items"] if found else ()))
+    return 0
+
+
+def _known(path: str) -> Any:
+    """What the daemon says; None if it is not up or refuses. Nothing is started, and no error printed."""
     from upcall.cli.client import Client
 
     client = Client()
-    if client.remote or client.home.running():
-        try:
-            items = client.get(path)["items"]
-        # Completion that fails offers nothing.
-        except Exception:  # noqa: BLE001
-            return 0
-        sys.stdout.writelines(f"{item[field]}\n" for item in items)
-    return 0
+    if not client.remote and not client.home.running():
+        return None
+    try:
+        return client.get(path)
+    # Completion that fails offers nothing.
+    except Exception:  # noqa: BLE001
+        return None
 
 
 def _agents(args: Namespace) -> int:
@@ -208,5 +239,10 @@ COMMAND = Command(
   upcall completion zsh > ~/.zfunc/_upcall
   upcall completion fish > ~/.config/fish/completions/upcall.fish""",
 )
-LISTS = {"refs": Command(_refs), "numbers": Command(_numbers), "agents": Command(_agents)}
+LISTS = {
+    "refs": Command(_refs),
+    "labels": Command(_labels, _labelled),
+    "numbers": Command(_numbers),
+    "agents": Command(_agents),
+}
 """Commands without help of their own, which the scripts call."""

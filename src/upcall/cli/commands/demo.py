@@ -1,6 +1,8 @@
 """`upcall demo`: an agent asks through the real MCP door, a person answers, the agent goes on."""
 
 import select
+import shlex
+import shutil
 import socket
 import sys
 import tempfile
@@ -26,6 +28,7 @@ from upcall.domain.text.times import moment
 from upcall.home.files import Home
 from upcall.home.instance import stop_running
 from upcall.home.launch import ensure_running
+from upcall.setup.clients import CLIENTS
 from upcall.testing.agent import StdioAgent, text_of
 from upcall.testing.human import ScriptedHuman
 
@@ -56,7 +59,6 @@ STEPS = (
                 {"label": "Redis", "description": "pub/sub and persistence", "recommended": True},
                 {"label": "Memcached", "description": "simpler, plain key and value"},
             ],
-            "context": "Both are among the project's dependencies already.",
         },
         "1",
     ),
@@ -108,14 +110,16 @@ class Demo:
         self._shown = threading.Event()
         self._after = 0
         self._refused = False
+        self._program = _program()
 
     def run(self) -> int:
         """Show every step, then the results."""
         started = time.monotonic()
-        running = ensure_running(self._home)
+        ensure_running(self._home)
         print(self._paint.bold("An agent asks, a person answers, the agent goes on."))
-        print(f"The daemon is up at {running.url}, in a scratch home. The first answer wins:")
-        print(f"yours here, or one from another terminal with UPCALL_HOME={self._home.path} upcall answer\n")
+        print("Answer here, or in your browser: the story is the same, and the first answer wins.")
+        print(f"  {self._paint.name(self._client.post('/v1/sign-in-links', {})['url'])}")
+        print(f"Or in another terminal: UPCALL_HOME={self._home.path} {self._program} answer\n")
         with (
             self._human(),
             ThreadPoolExecutor(1) as threads,
@@ -130,8 +134,11 @@ class Demo:
         return {"UPCALL_HOME": str(self._home.path), "UPCALL_URL": "", "UPCALL_TOKEN": ""}
 
     def _show(self, step: DemoStep, agent: StdioAgent, threads: ThreadPoolExecutor) -> str:
-        self._says("agent", (self._refused and step.refused) or step.says)
-        call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, step.arguments)
+        says = (self._refused and step.refused) or step.says
+        self._says("agent", says)
+        # On the page the words of the agent stand beside its question.
+        told = {"details" if step.tool == "confirm_action" else "context": says}
+        call: Future[dict[str, Any]] = threads.submit(agent.call, step.tool, told | step.arguments)
         inquiry = self._asked()
         self._notes(f"calls {step.tool} over MCP and blocks")
         print("\n".join(_card(inquiry, self._paint)))
@@ -205,8 +212,9 @@ class Demo:
             f"  Each asked {'once' if once else 'MORE THAN ONCE'}, although the daemon was restarted in the middle;"
         )
         print(f"  {seconds:.1f} s in all.\n")
-        print("Next: connect your own agent, for example")
-        print("  upcall setup claude")
+        installed = [name for name in CLIENTS if shutil.which(name)]
+        print("Next: connect your own agent" if installed else "Next: see what waits for you")
+        print(f"  {self._program} {f'setup {installed[0]}' if installed else 'status'}")
         return 0 if once and collected == set(ids) else 1
 
     def _log_of(self, ids: set[str]) -> tuple[int, set[str]]:
@@ -223,11 +231,17 @@ class Demo:
         return asked, collected
 
 
+def _program() -> str:
+    """The command that started this one, as it can be typed in another terminal."""
+    if shutil.which("upcall") is not None:
+        return "upcall"
+    beside = Path(sys.executable).with_name("upcall")
+    return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m upcall"
+
+
 def _card(inquiry: dict[str, Any], paint: Paint) -> list[str]:
     question = inquiry["questions"][0]
     lines = [f"  {paint.name('#' + inquiry['ref'])}  {paint.bold(question['question'])}"]
-    if inquiry["context"]:
-        lines.append(f"       {inquiry['context']}")
     for number, option in enumerate(question["options"], 1):
         about = f" {paint.dim('— ' + option['description'])}" if option["description"] else ""
         lines.append(f"       {number}. {option['label']}{about}")

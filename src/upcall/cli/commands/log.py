@@ -1,12 +1,11 @@
 """`upcall log`: what the program of a run has written; with `--follow` until the run is over."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import Any
 
 from upcall.cli.client import Client, run_path
-from upcall.cli.command import Command, takes_run
+from upcall.cli.command import Command, json_text, takes_run
 from upcall.cli.render.terminal import Paint, paint
 from upcall.domain.text.display import visible
 
@@ -55,7 +54,7 @@ def _log(args: Namespace) -> int:
     colour = paint()
     for line in log_lines(client, args.run, follow=args.follow, raw=args.raw):
         if args.json:
-            print(json.dumps(line, ensure_ascii=False), flush=args.follow)
+            print(json_text(line), flush=args.follow)
         else:
             print(line["text"] if args.raw else shown(line, colour), flush=args.follow)
     return 0

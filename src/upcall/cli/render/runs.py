@@ -98,8 +98,13 @@ def _progress(run: Run, now: float) -> list[str]:
     if run["tool"]:
         notes.append(one_line(run["tool"], 30))
     if run["state"] == "waiting_input":
-        notes.append(waits_for_api(run) or "has an answer coming")
+        notes.append(waits_for_api(run) or _asks(run))
     return [*notes, since(run["started_at"] or run["created_at"], now)]
+
+
+def _asks(run: Run) -> str:
+    refs = [f"#{ref}" for ref in run["inquiries"]]
+    return f"asks {', '.join(refs[:3])}{' …' if len(refs) > 3 else ''}" if refs else "has an answer coming"
 
 
 def waits_for_api(run: Run) -> str | None:

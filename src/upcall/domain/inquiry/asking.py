@@ -228,8 +228,10 @@ def _default(sent: object, kind: Kind, questions: Sequence[Question]) -> str | N
     for label in question.labels:
         if label.casefold() == wanted.casefold():
             return label
-    if not wanted or (question.options and not question.custom):
+    if question.options:
         raise InvalidInquiry("default", f"one of {', '.join(question.labels)}, got {wanted!r}", hint=EXAMPLE)
+    if not wanted:
+        raise InvalidInquiry("default", "some text", hint=EXAMPLE)
     return wanted
 
 
