@@ -48,7 +48,7 @@ def test_the_page_tells_the_same_story_and_a_denial_changes_it(upcall: Program) 
 
         def waiting() -> dict[str, Any]:
             (found,) = json.loads(upcall("status", "--json", UPCALL_HOME=home[1]).stdout)["waiting"]
-            return found
+            return dict(found)
 
         assert waiting()["context"] == "I am adding a cache to the API. Two libraries would do."
         for reply in ("2", "1"):
