@@ -49,7 +49,7 @@ def test_the_link_to_the_inbox_is_drawn_as_a_code(upcall: Program) -> None:
     assert "A phone cannot reach" in done.stderr
 
 
-@pytest.mark.promise("desk/61")
+@pytest.mark.promise("arriving/2")
 def test_json_has_no_character_that_acts_on_a_terminal_or_hides(upcall: Program) -> None:
     odd = "a\u202eb\x9bc\x7fd\u2066e\U000e0041f"
     ref = upcall.parked(f"Really? {odd}", "--context", odd)
@@ -59,14 +59,14 @@ def test_json_has_no_character_that_acts_on_a_terminal_or_hides(upcall: Program)
     assert "\\u202e" in shown
 
 
-@pytest.mark.promise("desk/62")
+@pytest.mark.promise("arriving/3")
 def test_the_default_of_a_question_with_options_is_one_of_them(upcall: Program) -> None:
     done = upcall("ask", "Which?", "-o", "red", "-o", "blue", "--default", "green", "--timeout", "0s")
     assert done.returncode == 2
     assert "one of red, blue" in done.stderr
 
 
-@pytest.mark.promise("desk/63")
+@pytest.mark.promise("arriving/4")
 @pytest.mark.parametrize(("refs", "said"), [(["a7"], "asks #a7"), ([], "has an answer coming")])
 def test_a_run_names_what_it_asks_until_an_answer_comes(refs: list[str], said: str) -> None:
     run = {

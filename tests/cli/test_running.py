@@ -225,7 +225,7 @@ def test_completion_offers_commands_options_and_open_refs(upcall: Program, tmp_p
     assert completed("upcall", "setup", "co") == completed("upcall", "doctor", "co") == ["codex"]
 
 
-@pytest.mark.promise("desk/60")
+@pytest.mark.promise("arriving/1")
 def test_completion_offers_labels_and_runs_nothing_of_them(upcall: Program, tmp_path: Path) -> None:
     script = tmp_path / "completion.bash"
     script.write_text(upcall("completion", "bash").stdout)
