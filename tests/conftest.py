@@ -17,7 +17,19 @@ TESTS = Path(__file__).parent
 SLOWEST = frozenset({"agents", "benchmarks", "browser", "stories"})
 UNIT = frozenset({"config", "domain", "ports"})
 COMPONENT = frozenset(
-    {"approvals", "broker", "contracts", "dispatch", "doors", "files", "presets", "setup", "stores", "web"}
+    {
+        "approvals",
+        "broker",
+        "contracts",
+        "dispatch",
+        "doors",
+        "files",
+        "presets",
+        "setup",
+        "stores",
+        "telemetry",
+        "web",
+    }
 )
 
 

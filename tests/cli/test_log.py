@@ -1,14 +1,17 @@
 """The daemon's log: no caller writes a line of its own into it, and none reaches a reader's terminal through it."""
 
+import json
 import logging
 import re
 import socket
+import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Program
-from upcall.daemon.log_format import SafeFormatter, escaped
+from upcall.daemon.log_format import JsonFormatter, SafeFormatter, escaped
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ [a-zA-Z_.]+: .*")
 FORGED = "2027-01-01 00:00:00,000 INFO upcall.broker: root approved everything"
@@ -40,6 +43,41 @@ def test_an_exception_that_quotes_a_caller_forges_no_line() -> None:
     assert rest
     assert all(line.startswith("    | ") and line.isprintable() for line in rest)
     assert any(FORGED in line for line in rest)
+
+
+@pytest.mark.promise("doorway/32")
+def test_a_line_of_json_has_its_time_zone_and_the_whole_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        raise ValueError(HOSTILE)
+    except ValueError as error:
+        told = (type(error), error, error.__traceback__)
+        record = logging.LogRecord(
+            "upcall.test", logging.WARNING, __file__, 1, "refused: %s", (HOSTILE,), told
+        )
+    line = JsonFormatter().format(record)
+    monkeypatch.undo()
+    time.tzset()
+    assert line.isascii()
+    assert line.isprintable()
+    fields = json.loads(line)
+    moment = datetime.fromisoformat(fields["time"])
+    assert moment.utcoffset() == timedelta(hours=5, minutes=45)
+    assert moment.timestamp() == pytest.approx(record.created, abs=0.001)
+    assert (fields["level"], fields["logger"]) == ("warning", "upcall.test")
+    assert fields["message"] == f"refused: {HOSTILE}"
+    assert fields["exception"].startswith("Traceback")
+
+
+@pytest.mark.promise("doorway/32")
+def test_a_daemon_writes_json_where_the_setting_says_so(upcall: Program) -> None:
+    upcall.environment["UPCALL_LOG_FORMAT"] = "json"
+    assert upcall("status").returncode == 0
+    assert upcall("down").returncode == 0
+    lines = [json.loads(line) for line in (upcall.home / "daemon.log").read_text().splitlines()]
+    assert any(line["message"].startswith("listening at") for line in lines)
+    assert all(datetime.fromisoformat(line["time"]).utcoffset() is not None for line in lines)
 
 
 def test_ordinary_text_is_written_as_it_is() -> None:

@@ -127,6 +127,8 @@ class Config(PresetSettings):
     public_url: str = ""
     replica: str = ""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
+    tracing: bool = False
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
     hook_wait: float = field(default=30 * 60.0, metadata=SECONDS)

@@ -1,8 +1,10 @@
-"""The format of the daemon's log: one line for each event. Text from callers can neither begin a line nor move the cursor."""
+"""The formats of the daemon's log, text and JSON. Text from callers can neither begin a line nor move the cursor."""
 
+import json
 import logging
 import re
 import unicodedata
+from datetime import datetime
 
 from typing_extensions import override
 
@@ -33,6 +35,26 @@ class SafeFormatter(logging.Formatter):
         return "\n".join(lines)
 
 
+class JsonFormatter(logging.Formatter):
+    """Writes one object on one line, in ASCII: a reader that collects lines needs no other rule."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        """One event."""
+        moment = datetime.fromtimestamp(record.created).astimezone()
+        fields = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            fields["stack"] = self.formatStack(record.stack_info)
+        return json.dumps(fields)
+
+
 def escaped(text: str) -> str:
     """Text on one line, with control characters written as escapes."""
     if _CLEAN.fullmatch(text):
@@ -48,10 +70,10 @@ def _shown(character: str) -> str:
             return character
 
 
-def install(level: str) -> None:
+def install(level: str, *, as_json: bool = False) -> None:
     """Write the logs of all libraries to standard error."""
     handler = logging.StreamHandler()
-    handler.setFormatter(SafeFormatter())
+    handler.setFormatter(JsonFormatter() if as_json else SafeFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

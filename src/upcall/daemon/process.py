@@ -76,7 +76,7 @@ def _run(home: Home, config: Config, instance: Instance, start: StartOptions, ba
     from upcall.doors.mcp.definitions import definitions  # noqa: PLC0415 - see above
     from upcall.doors.mcp.wire import first_replies  # noqa: PLC0415 - see above
 
-    log_format.install(config.log_level.upper())
+    log_format.install(config.log_level.upper(), as_json=config.log_format == "json")
     allow_many_files()
     # Uvicorn announces each step of its start and end; our own line is enough.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)

@@ -84,6 +84,15 @@ class Dispatch:
         """The channels that cannot be used, and why."""
         return {name: each.off for name, each in self._channels.items() if isinstance(each, OffChannel)}
 
+    def errors(self) -> Mapping[tuple[str, ...], int]:
+        """How many calls of each channel failed since this daemon started, by the channel and its side."""
+        at_work = {name: each for name, each in self._channels.items() if isinstance(each, ChannelAtWork)}
+        return {
+            (name, side): count
+            for name, each in at_work.items()
+            for side, count in each.worker.health.errors.items()
+        }
+
     def places(self, name: str) -> Sequence[str]:
         """The addresses in a channel that routes lead to."""
         routes = self._routing.now.routes

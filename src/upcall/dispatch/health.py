@@ -56,7 +56,10 @@ class Fault:
 
 
 class Health:
-    """Of one channel at one daemon. `recovered`, and what is added with `tell`, is called when it works again."""
+    """Of one channel at one daemon. `recovered`, and what is added with `tell`, is called when it works again.
+
+    `errors` counts the calls of each side that failed.
+    """
 
     def __init__(
         self, store: Ledger, channel: str, clock: Callable[[], float], recovered: Callable[[], None]
@@ -65,6 +68,7 @@ class Health:
         self._channel = channel
         self._clock = clock
         self._listeners = [recovered]
+        self.errors: dict[str, int] = dict.fromkeys(SIDES, 0)
         # Until the first success an earlier daemon may have left a record.
         self._may_be_down = set[str](SIDES)
 
@@ -78,6 +82,7 @@ class Health:
 
     async def failed(self, side: str, problem: Exception) -> None:
         """Keep that the channel does not work; the moment of the first failure stays."""
+        self.errors[side] += 1
         self._may_be_down.add(side)
         now = self._clock()
         body = {"problem": str(problem), "signed_out": isinstance(problem, SignedOut)}

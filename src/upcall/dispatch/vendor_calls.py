@@ -45,6 +45,10 @@ class VendorCalls:
             raise known
         try:
             done = await self.bounded(act)
+        except Refused:
+            # The vendor is there and will not have this message: the channel works, and an operator wants to know.
+            self._health.errors[SENDING] += 1
+            raise
         except Unavailable as problem:
             if problem.after is None:
                 self.outage.failed(job, problem, self._clock())

@@ -141,6 +141,10 @@ class Ledger(Protocol):
         """When there is the next job to claim."""
         ...
 
+    async def count_jobs(self) -> Mapping[str, int]:
+        """How many jobs there are of each kind, whether they are due, claimed or for later."""
+        ...
+
 
 class Store(Ledger, Protocol):
     """Keeps inquiries, their events and the tokens. Every method is one transaction.

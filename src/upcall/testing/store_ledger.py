@@ -218,6 +218,12 @@ class JobsContract(StoreHarness):
         assert await store.next_due(["show"], "") == NOW - 9
         assert await store.next_due(["none"], "") is None
 
+    async def test_jobs_are_counted_by_their_kinds(self, store: Store) -> None:
+        """Whether they are due, claimed or for later."""
+        await put(store, a_job("now"), a_job("later", due=NOW + 60), a_job("one", kind="show:one"))
+        await claimed(store)
+        assert await store.count_jobs() == {"resume": 2, "show:one": 1}
+
     async def test_a_claim_ends_with_its_lease(self, store: Store) -> None:
         """Then another claimant has it, and the late one can neither settle nor renew it."""
         await put(store, a_job())

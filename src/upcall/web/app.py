@@ -16,6 +16,7 @@ from upcall.dispatch.subscriptions import Subscriptions
 from upcall.http.errors import NotFound
 from upcall.http.guard import Guard
 from upcall.ports.runs import Runs
+from upcall.telemetry.inquiries import InquiryMetrics
 from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
@@ -23,6 +24,7 @@ from upcall.web.api.daemon import DaemonHandlers
 from upcall.web.api.documents import Documents
 from upcall.web.api.endpoint import resources
 from upcall.web.api.inquiries import InquiryHandlers
+from upcall.web.api.metrics import MetricsHandlers
 from upcall.web.api.openapi import openapi
 from upcall.web.api.routes import TABLE
 from upcall.web.api.rules import RuleHandlers
@@ -50,6 +52,7 @@ def create_app(
     dispatch: Dispatch | None = None,
     pushed: Subscriptions | None = None,
     reload: Reload | None = None,
+    metrics: InquiryMetrics | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
 ) -> ASGIApp:
@@ -66,6 +69,7 @@ def create_app(
         dispatch=dispatch,
         pushed=pushed,
         reload=reload,
+        metrics=metrics,
     )
     routes = [
         *api_routes(backend),
@@ -106,6 +110,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
         RuleHandlers(broker),
         TokenHandlers(access),
         SignInLinkHandlers(access, settings),
+        MetricsHandlers(broker, dispatch, backend.metrics or InquiryMetrics(broker.store), settings.version),
         DaemonHandlers(broker, settings, openapi(settings.version, broker.policy.limits)),
     )
     return resources(chain.from_iterable(TABLE.values()), access, handlers)

@@ -9,6 +9,7 @@ from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.ports.runs import Runs
+from upcall.telemetry.inquiries import InquiryMetrics
 from upcall.web.settings import WebSettings
 
 Reload = Callable[[], Awaitable[Mapping[str, object]]]
@@ -17,7 +18,10 @@ Reload = Callable[[], Awaitable[Mapping[str, object]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """The services of one daemon; `dispatch`, `pushed` and `reload` are None where there is none of it."""
+    """The services of one daemon; `dispatch`, `pushed` and `reload` are None where there is none of it.
+
+    Without `metrics` counting begins with the first scrape.
+    """
 
     broker: Broker
     access: Access
@@ -27,3 +31,4 @@ class Backend:
     dispatch: Dispatch | None = None
     pushed: Subscriptions | None = None
     reload: Reload | None = None
+    metrics: InquiryMetrics | None = None

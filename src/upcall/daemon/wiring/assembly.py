@@ -21,6 +21,7 @@ from upcall.daemon.wiring.notifications import notification_places, notification
 from upcall.daemon.wiring.reloading import ReadSettings, Reloading, running_channels
 from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
 from upcall.daemon.wiring.store import is_postgres, open_store
+from upcall.daemon.wiring.telemetry import watched
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.dispatcher import Dispatch
@@ -114,6 +115,7 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
             links=links,
             pushed=pushed,
             reload=reloading.reload,
+            metrics=await leaving.enter_async_context(watched(store, config, lambda: dispatch.names)),
             settings=_web_settings(config),
             extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *mcp.routes()],
             lifespan=mcp.lifespan,

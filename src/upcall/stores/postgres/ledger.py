@@ -23,6 +23,8 @@ NEXT_DUE = """
     ) AS soonest
 """
 
+COUNT = "SELECT kind, count(*) FROM upcall.job GROUP BY kind"
+
 
 async def look_up(reads: Reads, kind: str, key: str) -> Record | None:
     """One record."""
@@ -45,6 +47,11 @@ async def next_due(reads: Reads, kinds: Sequence[str], runner: str) -> float | N
     """When there is the next job to claim."""
     ((due,),) = await reads.rows(NEXT_DUE, ([keep(kind) for kind in kinds], ["", keep(runner)]))
     return None if due is None else float(due)
+
+
+async def count_jobs(reads: Reads) -> dict[str, int]:
+    """How many jobs there are of each kind."""
+    return {str(plain(kind)): int(count) for kind, count in await reads.rows(COUNT, ())}
 
 
 def listing(kind: str, state: str | None, cursor: str | None, limit: int) -> tuple[bytes, list[Any]]:

@@ -7,7 +7,7 @@ other process that uses the database.
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, LiteralString, Self, cast
 
@@ -230,6 +230,10 @@ class PostgresStore:
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
         return await ledger.next_due(self._reads, kinds, runner)
+
+    async def count_jobs(self) -> Mapping[str, int]:
+        """See `Ledger.count_jobs`."""
+        return await ledger.count_jobs(self._reads)
 
     async def prune(self, before: float, limit: int) -> int:
         """See `Store.prune`."""

@@ -32,6 +32,7 @@ _AVAILABLE = (
 )
 _CLAIM = f"UPDATE job SET due = ?, holder = ?, fence = (SELECT last FROM fence) WHERE id = ? RETURNING {_JOB}"  # noqa: S608 - see above
 _NEXT_DUE = "SELECT min(due) FROM job WHERE kind IN ({kinds}) AND runner IN ('', ?)"
+_COUNT = "SELECT kind, count(*) FROM job GROUP BY kind"
 _ABOUT = f"SELECT {_JOB} FROM job WHERE kind = ? AND subject = ? ORDER BY due, id"  # noqa: S608 - see above
 _HASTEN = "UPDATE job SET due = min(due, ?) WHERE kind = ? AND subject = ?"
 
@@ -129,6 +130,11 @@ def next_due(db: sqlite3.Connection, kinds: Sequence[str], runner: str) -> float
     """When there is the next job to claim."""
     due: float | None = db.execute(_NEXT_DUE.format(kinds=_marks(kinds)), (*kinds, runner)).fetchone()[0]
     return due
+
+
+def count_jobs(db: sqlite3.Connection) -> dict[str, int]:
+    """How many jobs there are of each kind."""
+    return dict(db.execute(_COUNT).fetchall())
 
 
 def record_in(row: Sequence[Any]) -> Record:

@@ -7,7 +7,7 @@ commits, nothing is polled.
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -190,6 +190,10 @@ class SqliteStore:
     async def next_due(self, kinds: Sequence[str], runner: str) -> float | None:
         """See `Ledger.next_due`."""
         return await self._ask(ledger.next_due, kinds, runner)
+
+    async def count_jobs(self) -> Mapping[str, int]:
+        """See `Ledger.count_jobs`."""
+        return await self._ask(ledger.count_jobs)
 
     async def prune(self, before: float, limit: int) -> int:
         """See `Store.prune`."""

@@ -24,6 +24,7 @@ from upcall.web.api.endpoint import (
     takes,
 )
 from upcall.web.api.inquiries import InquiryHandlers
+from upcall.web.api.metrics import MetricsHandlers
 from upcall.web.api.rules import RuleHandlers
 from upcall.web.api.runs import RunHandlers
 from upcall.web.api.schemas.words import (
@@ -294,7 +295,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             CREATED("Backup"),
             takes("BackupForm", {"path": "/backups/upcall.db"}),
         ),
-        Endpoint("GET /metrics", DaemonHandlers.metrics, WATCHERS, METRICS),
+        Endpoint("GET /metrics", MetricsHandlers.metrics, WATCHERS, METRICS),
         Endpoint("GET /healthz", DaemonHandlers.health, PUBLIC, OK("Health") | ILL),
         Endpoint("HEAD /healthz", DaemonHandlers.health, PUBLIC, BARE),
         Endpoint("GET /livez", DaemonHandlers.alive, PUBLIC, OK("Health")),
