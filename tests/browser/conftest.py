@@ -120,6 +120,18 @@ def card(page: Page, inquiry: dict[str, Any]) -> Locator:
     return page.locator(f"#i-{inquiry['id']}")
 
 
+def row(page: Page, inquiry: dict[str, Any]) -> Locator:
+    """An inquiry in the list of the inbox."""
+    return page.locator(f"#row-{inquiry['id']}")
+
+
+def chosen(page: Page, inquiry: dict[str, Any]) -> Locator:
+    """The card of an inquiry, opened from the list by a click."""
+    row(page, inquiry).get_by_role("link").click()
+    expect(card(page, inquiry)).to_be_visible()
+    return card(page, inquiry)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One Chromium; each person gets a profile of their own."""

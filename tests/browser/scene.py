@@ -80,6 +80,7 @@ class Scene:
             "/threads/shop",
             "/sessions",
             "/offline",
+            "/help",
         ]
 
     def link(self) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, card
+from tests.browser.conftest import Desk, card, chosen
 
 ACTION: dict[str, Any] = {"tool": "Bash", "input": {"command": "npm test -- --watch"}, "cwd": "/srv/app"}
 
@@ -25,17 +25,17 @@ def without_scripts(desk: Desk) -> Page:
 def test_an_approval_is_remembered_where_the_person_chose_so(desk: Desk) -> None:
     once, always, no = (desk.ask(action=ACTION, request_key=key) for key in ("1", "2", "3"))
     page = desk.page()
-    card(page, once).get_by_role("button", name="Approve").click()
+    chosen(page, once).get_by_role("button", name="Approve").click()
     expect(card(page, once)).to_contain_text("Approved")
     assert rules(desk) == []
 
-    select = card(page, no).get_by_label("And from now on")
+    select = chosen(page, no).get_by_label("And from now on")
     select.select_option("exact")
     card(page, no).get_by_role("button", name="Deny").click()
     expect(card(page, no)).to_contain_text("Denied")
     assert rules(desk) == []
 
-    select = card(page, always).get_by_label("And from now on")
+    select = chosen(page, always).get_by_label("And from now on")
     expect(select).to_contain_text("allow npm test … in /srv/app")
     select.select_option("prefix")
     card(page, always).get_by_role("button", name="Approve").click()
@@ -57,9 +57,9 @@ def test_only_what_could_be_remembered_is_offered(desk: Desk) -> None:
     action = {**ACTION, "input": {"command": "npm test; reboot"}}
     compound, plain = desk.ask(action=action), desk.ask(kind="approval", question="Deploy?")
     page = desk.page()
-    offered = card(page, compound).locator("select[name=remember] option")
+    offered = chosen(page, compound).locator("select[name=remember] option")
     assert offered.evaluate_all("all => all.map((each) => each.value)") == ["", "exact", "directory", "tool"]
-    expect(card(page, plain).locator("select")).to_have_count(0)
+    expect(chosen(page, plain).locator("select")).to_have_count(0)
 
 
 def test_a_vote_is_counted_and_shown_to_everybody(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.browser.conftest import CACHE, Desk, card
+from tests.browser.conftest import CACHE, Desk, card, chosen, row
 from upcall.cli.client import inquiry_path
 
 JOBS: dict[str, Any] = {"question": "Which jobs do I restart?"}
@@ -38,8 +38,7 @@ def pass_time(page: Page, milliseconds: int) -> None:
 def nothing_was_sent(desk: Desk, page: Page, *inquiries: dict[str, Any]) -> None:
     """What is sent later comes later: had a key sent anything, it would be there before this answer."""
     last = desk.ask(question="The last?")
-    expect(card(page, last)).to_be_visible()
-    field = card(page, last).locator("textarea").first
+    field = chosen(page, last).locator("textarea").first
     field.fill("yes")
     card(page, last).get_by_role("button", name="Send answer").click()
     expect(card(page, last)).to_contain_text("Answered: yes")
@@ -52,6 +51,12 @@ def settled(desk: Desk, page: Page, inquiry: dict[str, Any], how: str) -> None:
     expect(card(page, inquiry).locator(".outcome")).to_be_visible()
 
 
+def at_hand(page: Page, inquiry: dict[str, Any]) -> Locator:
+    """The card of an inquiry, which was there already when its row was clicked: no key has to wait for it."""
+    expect(card(page, inquiry)).to_be_attached()
+    return chosen(page, inquiry)
+
+
 @pytest.mark.promise("trust/1")
 @pytest.mark.promise("trust/2")
 @pytest.mark.parametrize("how", ["a colleague", "its end"])
@@ -60,7 +65,7 @@ def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(des
     page = desk.page()
     inquiry = desk.ask(**JOBS) if how == "a colleague" else desk.ask(**JOBS, ttl="10s")
     approval = desk.ask(**APPLY)
-    closing = card(page, inquiry)
+    closing = chosen(page, inquiry)
     closing.locator("textarea").first.click()
     page.keyboard.type("only the ")
     settled(desk, page, inquiry, how)
@@ -80,6 +85,7 @@ def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(des
         expect(draft).to_be_focused()
         page.keyboard.type("job 1\n")
     nothing_was_sent(desk, page, approval)
+    chosen(page, inquiry)
     expect(draft).to_have_value("only the")
 
 
@@ -87,7 +93,7 @@ def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(des
 def test_after_escape_the_keys_work_again(desk: Desk) -> None:
     inquiry, approval = desk.ask(**JOBS), desk.ask(**APPLY)
     page = desk.page(clocked(desk))
-    card(page, inquiry).locator("textarea").first.click()
+    chosen(page, inquiry).locator("textarea").first.click()
     page.keyboard.type("only")
     stop(page)
     settled(desk, page, inquiry, "a colleague")
@@ -110,7 +116,7 @@ def test_a_card_that_closes_before_a_word_was_written_takes_no_shortcut_either(d
     inquiry = desk.ask(**APPLY) if on == "the verdict" else desk.ask()
     approval = desk.ask(**APPLY | {"question": "terraform destroy"})
     page = desk.page(clocked(desk))
-    page.keyboard.press("j")
+    at_hand(page, inquiry)
     if on != "the card":
         page.keyboard.press("2")
     stop(page)
@@ -153,7 +159,7 @@ def test_without_a_card_in_focus_no_key_chooses_one(desk: Desk) -> None:
 def test_letters_go_on_in_their_field_when_more_time_was_given_meanwhile(desk: Desk) -> None:
     inquiry, approval = desk.ask(**JOBS), desk.ask(**APPLY)
     page = desk.page()
-    field = card(page, inquiry).locator("textarea").first
+    field = chosen(page, inquiry).locator("textarea").first
 
     def slow(route: Any) -> None:
         # The reply comes while the next letters are typed.
@@ -197,30 +203,30 @@ def test_a_page_that_missed_too_much_waits_until_the_writer_has_left_the_field(d
 def test_within_800_ms_of_a_change_by_another_person_no_key_decides(desk: Desk, change: str) -> None:
     inquiry, other, approval = desk.ask(), desk.ask(question="Why?"), desk.ask(**APPLY)
     page = desk.page(clocked(desk, height=2000))
-    chosen, verdict = card(page, inquiry), card(page, approval).get_by_role("button", name="Approve")
-    page.keyboard.press("j")
+    opened, verdict = at_hand(page, inquiry), card(page, approval).get_by_role("button", name="Approve")
     page.keyboard.press("1")
     stop(page)
     if change == "asked":
-        expect(card(page, desk.ask(question="And?"))).to_have_attribute("data-onscreen", "")
+        expect(row(page, desk.ask(question="And?"))).to_have_attribute("data-onscreen", "")
     else:
         desk.owner.post(inquiry_path(other["id"], "answer"), {"text": "so"})
-        expect(card(page, other)).to_contain_text("Answered: so")
+        expect(row(page, other)).to_contain_text("Answered: so")
     for key in ("Enter", "r", "e", "2"):
         page.keyboard.press(key)
-        expect(chosen.locator("[data-note]")).to_contain_text("The page changed just now")
+        expect(opened.locator("[data-note]")).to_contain_text("The page changed just now")
     pass_time(page, 799)
     page.keyboard.press("Enter")
+    chosen(page, approval)
     verdict.focus()
     for key in ("Enter", "Space"):
         page.keyboard.press(key)
     expect(card(page, approval).locator("[data-note]")).to_contain_text("The page changed just now")
     nothing_was_sent(desk, page, inquiry, approval)
-    expect(chosen.get_by_label("Redis")).to_be_checked()
-    chosen.get_by_label("Redis").focus()
+    expect(chosen(page, inquiry).get_by_label("Redis")).to_be_checked()
+    opened.get_by_label("Redis").focus()
     pass_time(page, 800)
     page.keyboard.press("Enter")
-    expect(chosen).to_contain_text("Answered: Redis")
+    expect(opened).to_contain_text("Answered: Redis")
 
 
 @pytest.mark.promise("trust/4")
@@ -231,6 +237,10 @@ def test_what_a_person_does_themselves_and_what_follows_from_it_delays_no_key(de
     stop(page)
     pass_time(page, 60_000)
     for inquiry in asked:
+        expect(card(page, inquiry)).to_be_visible()
+        # The next one is there before it is wanted.
+        if inquiry != asked[-1]:
+            expect(page.locator("article.open[hidden]")).to_have_count(1)
         for key in ("j", "2", "Enter"):
             page.keyboard.press(key)
         expect(card(page, inquiry)).to_contain_text("Answered: Memcached")
@@ -240,14 +250,14 @@ def test_what_a_person_does_themselves_and_what_follows_from_it_delays_no_key(de
 
 @pytest.mark.promise("trust/4")
 def test_a_change_that_is_not_on_the_screen_delays_no_key(desk: Desk) -> None:
-    asked = [desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(12)]
+    asked = [desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(40)]
     page = desk.page(clocked(desk))
     page.keyboard.press("j")
     page.keyboard.press("1")
     stop(page)
     desk.owner.post(inquiry_path(asked[-1]["id"], "answer"), {"text": "1"})
-    expect(card(page, asked[-1])).to_contain_text("Answered: Redis")
-    expect(card(page, desk.ask(question="And?"))).to_be_attached()
+    expect(row(page, asked[-1])).to_contain_text("Answered: Redis")
+    expect(row(page, desk.ask(question="And?"))).to_be_attached()
     page.keyboard.press("Enter")
     expect(card(page, asked[0])).to_contain_text("Answered: Redis")
 
@@ -339,22 +349,23 @@ def move_below(pointer: float, button: Locator) -> None:
 
 @pytest.mark.promise("trust/4")
 def test_a_click_on_a_button_that_a_change_moved_below_the_pointer_decides_nothing(desk: Desk) -> None:
-    above, meant = desk.ask(question="Why?"), desk.ask(**APPLY)
-    moved = desk.ask(**APPLY | {"question": "terraform destroy"})
-    for number in range(6):
-        desk.ask(question=f"Number {number}?")
+    meant, moved = desk.ask(**APPLY), desk.ask(**APPLY | {"question": "terraform destroy"})
     page = desk.page(clocked(desk, height=800))
-    button = card(page, moved).get_by_role("button", name="Approve")
-    pointer = rest_on(card(page, meant).get_by_role("button", name="Approve"))
+    expect(card(page, moved)).to_be_attached()
+    button = card(page, meant).get_by_role("button", name="Approve")
+    pointer = rest_on(button)
     stop(page)
-    desk.owner.post(inquiry_path(above["id"], "answer"), {"text": "so"})
-    expect(card(page, above)).to_contain_text("Answered: so")
-    move_below(pointer, button)
+    page.mouse.down()
+    page.mouse.up()
+    # The next one has opened by itself, with its own button below the pointer, which has not moved.
+    button = card(page, moved).get_by_role("button", name="Approve")
+    expect(button).to_be_visible()
+    assert abs(middle(button) - pointer) < 10
+    pass_time(page, 799)
     page.mouse.down()
     page.mouse.up()
     expect(card(page, moved).locator("[data-note]")).to_contain_text("The page changed just now")
-    nothing_was_sent(desk, page, meant, moved)
-    pass_time(page, 800)
+    assert desk.show(moved)["state"] == "open"
     button.click()
     expect(card(page, moved)).to_contain_text("Approved — by")
 
@@ -370,3 +381,31 @@ def test_a_late_answer_that_is_being_written_stays_until_another_is_given(desk: 
     expect(card(page, inquiry)).to_contain_text("Answered: all of them — by ben")
     expect(card(page, inquiry).get_by_role("textbox")).to_have_value("only the")
     expect(card(page, inquiry).get_by_role("textbox")).to_be_focused()
+
+
+@pytest.mark.promise("desk/16")
+@pytest.mark.promise("trust/4")
+@pytest.mark.promise("trust/5")
+def test_after_sending_the_next_row_opens_and_takes_no_key_before_it_could_be_seen(desk: Desk) -> None:
+    first, second = desk.ask(**APPLY), desk.ask(**APPLY | {"question": "terraform destroy"})
+    page = desk.page(clocked(desk))
+    expect(card(page, second)).to_be_attached()
+    page.keyboard.press("j")
+    page.keyboard.press("1")
+    stop(page)
+    page.keyboard.press("Enter")
+    expect(card(page, second)).to_be_focused()
+    expect(card(page, first)).to_be_hidden()
+    expect(row(page, second).get_by_role("link")).to_have_attribute("aria-current", "true")
+    pass_time(page, 799)
+    for key in ("1", "Enter", "2", "Enter", "r", "y"):
+        page.keyboard.press(key)
+    expect(card(page, second).locator("[data-note]")).to_contain_text("The page changed just now")
+    expect(card(page, second)).to_be_focused()
+    assert desk.show(second)["state"] == "open"
+    pass_time(page, 1)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(card(page, second)).to_contain_text("Denied — by")
+    # Nothing is left: how it ended stays in view.
+    expect(card(page, second)).to_be_visible()

@@ -10,10 +10,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 from typing_extensions import override
 
-from tests.browser.conftest import CACHE, Desk, card
+from tests.browser.conftest import CACHE, Desk, card, chosen, row
+from tests.browser.test_hands import clocked, pass_time, stop
 from tests.cli.conftest import ended
 from upcall.cli.client import inquiry_path
 from upcall.domain.records import Happening
@@ -33,7 +34,7 @@ def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> N
     page.get_by_role("button", name="Send answer").click()
     done = ended(asking)
     assert (done.returncode, done.stdout) == (0, "Memcached\n")
-    expect(page.locator(".outcome")).to_contain_text("Answered: Memcached — by ")
+    expect(page.locator("article .outcome")).to_contain_text("Answered: Memcached — by ")
     expect(page.get_by_role("status")).to_contain_text([f"Answered {ref}. The agent is being told."])
     # Only now is there evidence of it.
     expect(page.get_by_text("Agent has it")).to_be_visible()
@@ -102,22 +103,22 @@ def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:
     expect(card(page, inquiry)).to_contain_text("Changed: more time, given by")
     expect(card(page, inquiry).locator(".left")).to_have_text(re.compile("^(39|40) h left$"))
     other = desk.ask(question="And this?")
-    expect(card(page, other)).to_be_visible()
+    expect(row(page, other)).to_be_visible()
     expect(draft).to_have_value("because it")
     expect(draft).to_be_focused()
     desk.restart()
     third = desk.ask(question="After the restart?")
-    expect(card(page, third)).to_be_visible()
+    expect(row(page, third)).to_be_visible()
     expect(draft).to_have_value("because it")
     expect(draft).to_be_focused()
     page.reload()
     expect(draft).to_have_value("because it")
     draft.press("End")
     draft.type(" works")
-    draft.press("Control+Enter")
+    card(page, inquiry).get_by_role("button", name="Send answer").click()
     expect(card(page, inquiry)).to_contain_text("Answered: because it works")
     page.reload()
-    expect(card(page, inquiry)).to_contain_text("Answered: because it works")
+    expect(row(page, inquiry)).to_contain_text("Answered: because it works")
 
 
 @pytest.mark.promise("spec/6")
@@ -180,7 +181,7 @@ def test_a_restart_under_an_open_page_is_told_and_loses_nothing(desk: Desk) -> N
     desk.restart(meanwhile)
     expect(page.get_by_text("Not connected.")).to_be_hidden()
     second = desk.ask(question="After?")
-    expect(card(page, second)).to_be_visible()
+    expect(row(page, second)).to_be_visible()
     card(page, first).locator("textarea").first.fill("yes")
     card(page, first).get_by_role("button", name="Send answer").click()
     expect(card(page, first)).to_contain_text("Answered: yes")
@@ -215,7 +216,7 @@ def test_snoozing_declining_and_more_time_need_no_reload(desk: Desk) -> None:
     expect(page.locator("[data-flash]")).to_contain_text("more time")
     card(page, inquiry).get_by_text("Snooze", exact=True).click()
     card(page, inquiry).get_by_role("button", name="1 hour", exact=True).click()
-    expect(page.locator('[data-list="snoozed"]')).to_contain_text("Which cache?")
+    expect(page.locator('[data-rows="snoozed"]')).to_contain_text("Which cache?")
     card(page, inquiry).get_by_text("Decline", exact=True).click()
     card(page, inquiry).get_by_label("Reason").fill("not today")
     card(page, inquiry).get_by_role("button", name="Decline to answer").click()
@@ -223,43 +224,38 @@ def test_snoozing_declining_and_more_time_need_no_reload(desk: Desk) -> None:
     assert desk.show(inquiry)["resolution"]["reason"] == "not today"
 
 
-def focused(page: Page) -> str:
-    """What the focused card asks."""
-    text: str = page.evaluate(
-        "document.activeElement.closest('article')?.querySelector('h2').textContent ?? ''"
-    )
-    return text.strip()
-
-
 def test_everything_can_be_done_from_the_keyboard(desk: Desk) -> None:
     first, second, third = (desk.ask(**CACHE | {"question": f"{name}?"}) for name in ("One", "Two", "Three"))
     page = desk.page()
     page.keyboard.press("j")
-    assert focused(page) == "One?"
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("k")
-    assert focused(page) == "Two?"
+    expect(card(page, first)).to_be_focused()
+    for inquiry, key in ((second, "j"), (third, "j"), (second, "k")):
+        expect(card(page, inquiry)).to_be_attached()
+        page.keyboard.press(key)
+        expect(card(page, inquiry)).to_be_focused()
     page.keyboard.press("2")
     expect(card(page, second).get_by_label("Memcached")).to_be_checked()
     page.keyboard.press("Enter")
     expect(card(page, second)).to_contain_text("Answered: Memcached")
+    # The next one has opened by itself; j takes it up, and no key is lost.
+    expect(card(page, third)).to_be_focused()
     page.keyboard.press("j")
     page.keyboard.press("r")
     page.keyboard.type("no 1 j")
-    expect(card(page, first).get_by_label("Reason")).to_have_value("no 1 j")
+    expect(card(page, third).get_by_label("Reason")).to_have_value("no 1 j")
     page.keyboard.press("Control+Enter")
-    expect(card(page, first)).to_contain_text("Declined — by")
+    expect(card(page, third)).to_contain_text("Declined — by")
+    expect(card(page, first)).to_be_focused()
     page.keyboard.press("j")
     page.keyboard.press("e")
-    expect(card(page, third).get_by_role("button", name="at least 15 min")).to_be_focused()
+    expect(card(page, first).get_by_role("button", name="at least 15 min")).to_be_focused()
     for key in ("Tab", "Tab", "Tab", "Enter"):
         page.keyboard.press(key)
     expect(page.locator("[data-flash]")).to_contain_text("more time")
-    assert desk.show(third)["expires_at"] > third["expires_at"]
+    assert desk.show(first)["expires_at"] > first["expires_at"]
     page.keyboard.press("s")
     page.keyboard.press("Enter")
-    expect(page.locator('[data-list="snoozed"]')).to_contain_text("Three?")
+    expect(page.locator('[data-rows="snoozed"]')).to_contain_text("One?")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
@@ -267,7 +263,7 @@ def test_everything_can_be_done_from_the_keyboard(desk: Desk) -> None:
     page.keyboard.press("/")
     page.keyboard.type("nothing like it")
     expect(page.get_by_text("Nothing that waits matches this.")).to_be_visible()
-    expect(card(page, third)).to_be_hidden()
+    expect(row(page, first)).to_be_hidden()
 
 
 def test_enter_alone_approves_nothing(desk: Desk) -> None:
@@ -287,9 +283,11 @@ def test_keys_pressed_on_a_question_that_is_settled_by_now_answer_no_other(
 ) -> None:
     drafted = desk.ask(question="Drop the staging database?", options=["Yes, drop it", "No"])
     second = desk.ask()
-    page = desk.page()
+    page = desk.page(clocked(desk))
     card(page, drafted).get_by_label("Yes, drop it").check()
-    card(page, second).get_by_label("Redis").check()
+    chosen(page, second).get_by_label("Redis").check()
+    stop(page)
+    pass_time(page, 60_000)
     if answered_by == "me":
         page.keyboard.press("Enter")
     else:
@@ -300,7 +298,7 @@ def test_keys_pressed_on_a_question_that_is_settled_by_now_answer_no_other(
     expect(card(page, drafted).get_by_label("Yes, drop it")).to_be_checked()
     # What is sent later comes later: had the keys sent anything, it would be there before this.
     third = desk.ask(question="Still there?")
-    expect(card(page, third)).to_be_visible()
+    expect(row(page, third)).to_be_visible()
     assert desk.show(drafted)["state"] == "open"
 
 
@@ -310,7 +308,7 @@ def test_a_new_question_takes_nothing_away_from_the_one_at_hand(desk: Desk) -> N
     card(page, inquiry).get_by_label("Redis").focus()
     above = card(page, inquiry).bounding_box()
     other = desk.ask(question="Me first!")
-    expect(card(page, other)).to_be_visible()
+    expect(row(page, other)).to_be_visible()
     expect(card(page, inquiry).get_by_label("Redis")).to_be_focused()
     assert card(page, inquiry).bounding_box() == above
 
@@ -363,11 +361,11 @@ def test_ten_tabs_share_one_connection_and_hand_it_on(desk: Desk) -> None:
     tabs[0].close()
     second = desk.ask(question="Still?")
     for tab in tabs[1:]:
-        expect(card(tab, second)).to_be_attached()
-    card(tabs[-1], second).locator("textarea").first.fill("yes")
+        expect(row(tab, second)).to_be_attached()
+    chosen(tabs[-1], second).locator("textarea").first.fill("yes")
     card(tabs[-1], second).get_by_role("button", name="Send answer").click()
     for tab in tabs[1:]:
-        expect(card(tab, second)).to_contain_text("Answered: yes")
+        expect(row(tab, second)).to_contain_text("Answered: yes")
 
 
 def test_a_page_of_its_own_keeps_its_context_when_it_is_answered(desk: Desk) -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Desk, card
+from tests.browser.conftest import Desk, card, row
 
 SEEN = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s});"
 CHANGED = "document.dispatchEvent(new Event('visibilitychange'));"
@@ -78,7 +78,7 @@ def test_sound_and_notifications_come_only_to_those_who_ask_for_them(desk: Desk)
     # The choice is this browser's, and survives a reload.
     page.reload()
     expect(page.locator("body[data-connected=true]")).to_be_attached()
-    expect(card(page, desk.ask(question="Seen at once?"))).to_be_visible()
+    expect(row(page, desk.ask(question="Seen at once?"))).to_be_visible()
     expect(page.locator("body[data-chimed='1']")).to_be_attached()
     assert page.evaluate(TOLD) == []
     hide(page, hidden=True)
@@ -176,23 +176,22 @@ def test_with_five_hundred_open_questions_the_page_draws_few_and_the_keys_work(d
     asked = [desk.ask(question=f"Number {number:03}?") for number in range(500)]
     page = desk.page()
     expect(page.locator("[data-count]")).to_have_text("500")
-    assert page.locator("article.card").count() <= 60
+    assert page.locator("article.card").count() <= 2
+    assert page.locator(".row").count() <= 120
     page.keyboard.press("j")
     expect(card(page, asked[0])).to_be_focused()
     page.keyboard.press("j")
     expect(card(page, asked[1])).to_be_focused()
     # The next ones come in their order, without a press on the link.
-    cards = page.locator("[data-list=open] > article")
-    while (drawn := cards.count()) < 100:
-        page.evaluate("document.querySelector('[data-list=open]').lastElementChild.scrollIntoView()")
-        expect(cards).not_to_have_count(drawn)
-    names = page.evaluate(
-        "[...document.querySelectorAll('[data-list=open] > article')].map((card) => card.dataset.id)"
-    )
+    rows = page.locator("[data-rows=questions] > .row")
+    while (drawn := rows.count()) < 200:
+        page.evaluate("document.querySelector('[data-rows=questions]').lastElementChild.scrollIntoView()")
+        expect(rows).not_to_have_count(drawn)
+    names = rows.evaluate_all("all => all.map((row) => row.dataset.id)")
     assert names == [inquiry["id"] for inquiry in asked[: len(names)]]
     # Of those that are drawn, the browser lays out what is seen.
     skipped = page.evaluate(
-        "[...document.querySelectorAll('article.card')].filter((card) => !card.querySelector('.answer').checkVisibility({contentVisibilityAuto: true})).length"
+        "[...document.querySelectorAll('.row')].filter((row) => !row.querySelector('.line').checkVisibility({contentVisibilityAuto: true})).length"
     )
     assert skipped > 50
 
@@ -205,8 +204,8 @@ def test_a_filter_stands_in_the_address_and_holds_for_what_comes_later(desk: Des
     page.locator(f"select[name={choice}]").select_option({"agent": "painter", "kind": "text"}[choice])
     expect(page).to_have_url(f"{desk.running_url()}/?{choice}={'painter' if choice == 'agent' else 'text'}")
     expect(page.locator("body[data-connected=true]")).to_be_attached()
-    expect(page.locator("article:visible")).to_have_count(1)
+    expect(page.locator(".row:visible")).to_have_count(1)
     desk.ask()
     desk.owner.post("/v1/inquiries", {"question": "Mine too?", "agent": "painter", "kind": "text"})
     expect(page.get_by_text("Mine too?")).to_be_visible()
-    expect(page.locator("article:visible")).to_have_count(2)
+    expect(page.locator(".row:visible")).to_have_count(2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Desk, card
+from tests.browser.conftest import Desk, card, chosen
 from tests.browser.scene import FORM
 from tests.browser.test_looks import overflow
 
@@ -30,7 +30,7 @@ def test_hostile_text_is_shown_and_not_obeyed(desk: Desk, tmp_path: Path) -> Non
     long = desk.ask(question="Long?", context=line)
     expect(card(page, inquiry)).to_contain_text("<script>window.obeyed = 1</script>")
     expect(card(page, inquiry)).to_contain_text("Sign in again https://evil.example/")
-    card(page, long).get_by_text("Context").click()
+    chosen(page, long).get_by_text("Context").click()
     expect(card(page, long)).to_contain_text("x" * 1000)
     assert overflow(page) == 0
     page.reload()

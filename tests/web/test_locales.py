@@ -4,20 +4,19 @@ import json
 import re
 import string
 from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+import upcall.web
 from upcall.http.errors import STATUSES
 from upcall.web.pages.assets import assets
 from upcall.web.pages.locales import LANGUAGES, Words, chosen, sentences
 
 WEB = files("upcall.web")
-TEMPLATES = {
-    file.name: file.read_text("utf-8")
-    for file in WEB.joinpath("templates").iterdir()
-    if file.name.endswith(".html")
-}
+FOLDER = Path(upcall.web.__file__).parent / "templates"
+TEMPLATES = {str(file.relative_to(FOLDER)): file.read_text("utf-8") for file in FOLDER.rglob("*.html")}
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
@@ -88,6 +87,8 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
         "compose.",
         "item.",
         "filter.kind.",
+        "group.",
+        "kind.",
         "log.",
         "told.",
         "fault.",
@@ -138,5 +139,12 @@ def test_the_browser_gets_what_it_has_to_say_itself() -> None:
     assert {name.partition(".")[0] for name in told} == {"js", "age", "time"}
 
 
-def test_everything_that_a_browser_loads_is_small() -> None:
+@pytest.mark.promise("desk/38")
+def test_everything_that_a_browser_loads_is_small_and_comes_from_the_daemon() -> None:
     assert sum(len(asset.content) for asset in assets().values()) <= 90_000
+    imported = [
+        name
+        for asset in assets().values()
+        for name in re.findall(r"^import .*?\"([^\"]+)\";$", asset.content.decode(), re.MULTILINE)
+    ]
+    assert {name.removeprefix("./") for name in imported} <= set(assets())

@@ -182,7 +182,7 @@ def card(
         state=inquiry.state_name,
         takes_force=takes_force(inquiry),
         place=_place(inquiry, now),
-        rank=_rank(inquiry),
+        rank=rank(inquiry),
         agent=one_line(origin.agent),
         asker=asker,
         initial=asker[:1].upper(),
@@ -206,7 +206,7 @@ def card(
         secret=inquiry.secret,
         remember=_remember(inquiry, words) if inquiry.is_open else (),
         votes=_votes(inquiry, words),
-        outcome=_outcome(inquiry, words),
+        outcome=resolution(inquiry, words),
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
         change=change,
@@ -245,7 +245,8 @@ def _place(inquiry: Inquiry, now: float) -> str:
             return "settled"
 
 
-def _rank(inquiry: Inquiry) -> int:
+def rank(inquiry: Inquiry) -> int:
+    """How far it is; old news about it never has a higher one than new."""
     match inquiry.state:
         case Open():
             return 0
@@ -313,7 +314,8 @@ def _field(number: int, question: Question, given: Given) -> Field:
     )
 
 
-def _outcome(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
+def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
+    """How it ended; None while it is open."""
     match inquiry.state:
         case Open():
             return None

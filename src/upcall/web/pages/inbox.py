@@ -1,26 +1,29 @@
 """The inbox itself: what waits, what was settled, one inquiry, and what a person does with it."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.responses import HTMLResponse, Response
 
 from upcall.broker.broker import Settled
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnknownInquiry, UnreadableAnswer
-from upcall.domain.inquiry.inquiry import Inquiry, Open
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.store import Query
 from upcall.web.pages import forms
 from upcall.web.pages.channel_faults import fault_lines
 from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.locales import sentences
+from upcall.web.pages.ordering import GROUPS, SETTLED, group, ordered
 from upcall.web.pages.recipients import CALL, RECIPIENTS, Recipients
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
-MOST_OPEN = 30
+MOST_ROWS = 60
 """How many are drawn at once; the page asks for more when its end comes near."""
+
+ALL = 100_000
 
 MOST_SETTLED = 5
 MOST_OFFERED = 200
@@ -44,27 +47,31 @@ class Inbox:
         self._dispatch = dispatch
 
     async def inbox(self, visit: Visit) -> Response:
-        """What waits, the longest first, and what was settled just now."""
+        """What waits, as rows in their groups, the card of the first, and what was settled just now."""
         # Read first: what happens from here on comes over the stream, twice rather than never.
         seq = await self._broker.store.last_seq()
         chosen, find, now = filters(visit), self._broker.store.find, self._broker.now()
-        waiting = await find(chosen.query("open", MOST_OPEN, visit.query("cursor") or None))
-        settled = await find(chosen.query("closed", MOST_SETTLED, since=now - SETTLED_WITHIN))
-        everything = await find(Query(state="open", limit=MOST_OFFERED)) if chosen else waiting
-        shown = waiting.items
-        quiet = {inquiry.id for inquiry in shown if _is_snoozed(inquiry, now)}
+        waiting = (await find(chosen.query("open", ALL))).items
+        listed = ordered(waiting, now, most=MOST_ROWS, cursor=visit.query("cursor"))
+        settled = (await find(chosen.query("closed", MOST_SETTLED, since=now - SETTLED_WITHIN))).items
+        everything = (await find(Query(state="open", limit=ALL))).items if chosen else waiting
+        shown = None if visit.query("cursor") else _first(listed.items, settled, now)
+        rows = {name: list[str]() for name in (*GROUPS, SETTLED)}
+        for inquiry in (*listed.items, *settled):
+            rows[group(inquiry, now)].append(self._site.row(visit, inquiry))
         return self._site.render(
             visit,
             "inbox.html",
             view="inbox",
             seq=seq,
             count=await self._broker.store.count_open(),
-            open=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id not in quiet],
-            snoozed=[await self._site.card(visit, inquiry) for inquiry in shown if inquiry.id in quiet],
-            settled=[await self._site.card(visit, inquiry) for inquiry in settled.items],
-            next=waiting.next and chosen.address("/", waiting.next),
+            groups=rows,
+            waiting=len(waiting),
+            shown="" if shown is None else shown.id,
+            card="" if shown is None else await self._site.card(visit, shown),
+            next=listed.next and chosen.address("/", listed.next),
             chosen=chosen,
-            offered=offered(everything.items, chosen),
+            offered=offered(everything, chosen),
             push=await self._site.push_key(),
             faults=await fault_lines(self._dispatch, visit.words),
             flash=await self._flash(visit),
@@ -87,10 +94,16 @@ class Inbox:
             count=await self._broker.store.count_open(),
         )
 
+    async def help(self, visit: Visit) -> Response:
+        """The keys."""
+        return self._site.render(visit, "help.html", count=await self._broker.store.count_open())
+
     async def one(self, visit: Visit) -> Response:
         """One inquiry, with everything that belongs to it."""
         seq = await self._broker.store.last_seq()
         inquiry = await self._broker.get(visit.name, visit.caller)
+        if visit.wants_fragment:
+            return HTMLResponse(await self._site.entry(visit, inquiry))
         return await self._alone(visit, inquiry, seq=seq)
 
     async def answer(self, visit: Visit) -> Response:
@@ -148,10 +161,10 @@ class Inbox:
             told = await self._recipients.recipient(settled.inquiry, awaited=awaited)
         if visit.wants_fragment:
             sentence = await self._sentence(visit, said, settled.inquiry, told)
-            lost = said == "lost"
-            return HTMLResponse(
-                await self._site.card(visit, settled.inquiry, view=view, said=sentence, lost=lost)
+            card = await self._site.card(
+                visit, settled.inquiry, view=view, said=sentence, lost=said == "lost"
             )
+            return HTMLResponse((self._site.row(visit, settled.inquiry) if view == "inbox" else "") + card)
         if view == "thread" and inquiry.origin.thread is not None:
             return visit.redirect(f"/threads/{inquiry.origin.thread}", said=said, about=inquiry.ref)
         # Only a word travels in the address: what the page shows with it is read from the store.
@@ -202,6 +215,7 @@ def _said(action: str, settled: Settled) -> str:
     return action if settled.accepted else "lost"
 
 
-def _is_snoozed(inquiry: Inquiry, now: float) -> bool:
-    state = inquiry.state
-    return isinstance(state, Open) and state.snoozed_until is not None and state.snoozed_until > now
+def _first(waiting: Sequence[Inquiry], settled: Sequence[Inquiry], now: float) -> Inquiry | None:
+    """What the page shows before a person has chosen: the first that waits, else what was settled last."""
+    awake = (inquiry for inquiry in waiting if group(inquiry, now) != "snoozed")
+    return next(awake, None) or next(iter((*settled, *waiting)), None)

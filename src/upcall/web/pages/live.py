@@ -77,9 +77,11 @@ class Live:
         inquiry = event.subject or await self.inquiry(event)
         if inquiry is None or inquiry.is_queued or (run is not None and inquiry.origin.run != run):
             return ""
-        view = visit.query("view") if visit.query("view") in {"one", "thread"} else "inbox"
-        html = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
-        return frame("card", html, event.seq)
+        view, change = visit.query("view"), _change(visit, event)
+        if view == "inbox":
+            return frame("card", await self._site.entry(visit, inquiry, change=change), event.seq)
+        view = view if view in {"one", "thread"} else "inbox"
+        return frame("card", await self._site.card(visit, inquiry, view=view, change=change), event.seq)
 
     async def inquiry(self, event: Event) -> Inquiry | None:
         """The inquiry that an event is about, if it is still known."""

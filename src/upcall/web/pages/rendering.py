@@ -13,6 +13,7 @@ from upcall.web.pages.cards import Additions, card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 from upcall.web.pages.markdown import preformatted, rendered
+from upcall.web.pages.rows import LEFT_MATTERS, row
 
 
 class Rendering:
@@ -32,6 +33,7 @@ class Rendering:
             "other": OTHER,
             "languages": LANGUAGES,
             "card_label": card_label,
+            "left_matters": LEFT_MATTERS,
         }
         self._templates.filters["iso"] = _iso
         self._templates.filters["size"] = _size
@@ -65,6 +67,14 @@ class Rendering:
             **_common(words), card=shown, now=now, token=token, view=view, link=link
         )
         # Made by a template of ours, which escapes.
+        return Markup(text)  # noqa: S704
+
+    def row(self, inquiry: Inquiry, words: Words, now: float) -> Markup:
+        """One inquiry in the list of the inbox."""
+        text = self._templates.get_template("row.html").render(
+            **_common(words), row=row(inquiry, words, now), now=now
+        )
+        # As above.
         return Markup(text)  # noqa: S704
 
 

@@ -41,6 +41,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"GET": live.stream}).at("/inbox/stream"),
         Page(site, {"GET": live.here}).at("/inbox/here"),
         Page(site, {"GET": inbox.history}).at("/history"),
+        Page(site, {"GET": inbox.help}).at("/help"),
         *_thread_routes(site, live),
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),

@@ -105,6 +105,14 @@ class Site:
             lambda: draw(inquiry, visit.words, now=now, token=token, view=view, link=link, **additions),
         )
 
+    async def entry(self, visit: Visit, inquiry: Inquiry, **additions: "Unpack[Additions]") -> str:
+        """An inquiry for the inbox: its row in the list, and its card."""
+        return self.row(visit, inquiry) + await self.card(visit, inquiry, **additions)
+
+    def row(self, visit: Visit, inquiry: Inquiry) -> str:
+        """An inquiry in the list of the inbox."""
+        return self.rendering.row(inquiry, visit.words, self.broker.now())
+
     async def push_key(self) -> str:
         """What a browser needs to be told by push; empty where that is not set up."""
         pushed = self._pushed

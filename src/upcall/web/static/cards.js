@@ -1,11 +1,13 @@
 // Cards come from the server as HTML; here they are put in their places, and left alone while a person works on them.
 import { draftText, forget, hasDraft, restore } from "./drafts.js";
 import { changed, isTyping, takeAway } from "./hands.js";
+import { regroup, still, waiting } from "./rows.js";
 import { watch } from "./shown.js";
 import { now } from "./times.js";
 import { say } from "./words.js";
 
 const MOST_SETTLED = 20;
+const LISTED = "[data-list] > article, [data-rows] > li";
 const list = (place) => document.querySelector(`[data-list="${place}"]`);
 export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
 
@@ -14,8 +16,6 @@ export function parseAll(html) {
   holder.innerHTML = html;
   return holder.content;
 }
-
-export const parse = (html) => parseAll(html).querySelector("article");
 
 export function note(card, text) {
   const line = card.querySelector("[data-note]");
@@ -29,7 +29,9 @@ const isSending = (card) => card.getAttribute("aria-busy") === "true";
 /** Marks a card while something is sent from it; what came over the stream meanwhile is taken in afterwards. */
 export function sending(card, underWay) {
   card.setAttribute("aria-busy", underWay);
-  if (!underWay) take(later.get(card));
+  if (underWay) return;
+  take(later.get(card));
+  card.dispatchEvent(new Event("sent"));
 }
 
 const SHOWN = "bdi, upcall-time";
@@ -81,17 +83,6 @@ export function take(fresh, { mine = false } = {}) {
   watch(fresh);
 }
 
-/** Takes in cards that were there all the time, and were not drawn yet. */
-export function takeOlder(cards) {
-  for (const card of cards) {
-    if (document.getElementById(card.id)) continue;
-    card.dataset.found = "";
-    put(card, { quiet: true });
-    watch(card);
-  }
-  tidy();
-}
-
 function replace(old, fresh, settled, mine) {
   const focus = document.activeElement;
   const focused = old.contains(focus);
@@ -99,6 +90,8 @@ function replace(old, fresh, settled, mine) {
   const kept = old.querySelector(":scope > .draft") ?? (closes && !mine && draftBox(draftText(old), fresh));
   const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
   if ("found" in old.dataset) fresh.dataset.found = "";
+  if (mine) fresh.dataset.mine = "";
+  fresh.hidden = old.hidden;
   if (moves && !(settled && list("open").contains(old))) {
     old.remove();
     put(fresh);
@@ -131,7 +124,7 @@ function draftBox(text, fresh) {
   return box;
 }
 
-function put(card, { quiet = false } = {}) {
+function put(card) {
   const into = list(card.dataset.place);
   // Ids sort in the order of asking: the longest blocked comes first, the last settled too.
   const others = [...into.children];
@@ -139,7 +132,7 @@ function put(card, { quiet = false } = {}) {
   into.insertBefore(card, next ?? null);
   if (card.dataset.place === "settled" && into.children.length > MOST_SETTLED) into.lastElementChild.remove();
   restore(card);
-  if (!quiet) tidy();
+  tidy();
 }
 
 /** Tells a person who has begun to answer that hardly any time is left. */
@@ -155,7 +148,7 @@ function narrow() {
   const search = document.querySelector("[data-search]");
   const words = (search?.value.toLocaleLowerCase() ?? "").split(/\s+/).filter(Boolean);
   const chosen = [...document.querySelectorAll("[data-filter]")].filter((filter) => filter.value);
-  for (const card of document.querySelectorAll("[data-list] > article")) {
+  for (const card of document.querySelectorAll(LISTED)) {
     const known = "found" in card.dataset && search?.value === search?.defaultValue;
     const text = words.length && !known ? card.textContent.toLocaleLowerCase() : "";
     const fits = chosen.every((filter) => card.dataset[filter.name] === filter.value);
@@ -175,14 +168,16 @@ export function tidy() {
     changed();
     return;
   }
-  const narrowed = narrow();
-  for (const section of document.querySelectorAll("[data-section]")) {
-    section.hidden = !section.querySelector("article:not([hidden])");
-  }
+  regroup();
+  let narrowed;
+  still(() => {
+    narrowed = narrow();
+    for (const section of document.querySelectorAll("[data-section]")) {
+      section.hidden = !section.querySelector(":is(article, .row):not([hidden])");
+    }
+  });
   const empty = document.querySelector("[data-empty]");
   if (!empty) return;
-  const waiting = document.querySelector('[data-list="open"] > article, [data-list="snoozed"] > article');
-  empty.hidden = Boolean(waiting) || narrowed;
-  const shown = document.querySelector('[data-list="open"] > article:not([hidden]), [data-list="snoozed"] > article:not([hidden])');
-  document.querySelector("[data-nothing]").hidden = !narrowed || Boolean(shown);
+  empty.hidden = narrowed || Boolean(document.querySelector('.row:not([data-group="settled"])'));
+  document.querySelector("[data-nothing]").hidden = !narrowed || waiting().length > 0;
 }

@@ -7,6 +7,7 @@ import { drawnAt } from "./shown.js";
 export const CALM = 800;
 const CONTROLS = ":is(article, .controls) :is(button, summary)";
 let changedAt = -CALM;
+let cameAt = -CALM;
 let taken = false;
 let pressed;
 
@@ -14,6 +15,18 @@ export const isTyping = (target) => target.matches("textarea, select, input[type
 
 /** Something on the screen is different now, and not by this person's doing. */
 export const changed = () => { changedAt = performance.now(); };
+
+/** A card has opened by itself, after this person has sent another. */
+export const came = () => { cameAt = performance.now(); };
+
+/** Whether a card has just opened by itself: a key that goes on makes it the one that this person has chosen. */
+export function takeUp() {
+  const fresh = performance.now() - cameAt < CALM;
+  cameAt = -CALM;
+  return fresh;
+}
+
+const isCalm = (at) => at - Math.max(changedAt, cameAt) >= CALM;
 
 /** The focus rests here by no doing of this person: what is still being typed was meant for something else. */
 export const takeAway = () => { taken = true; };
@@ -37,10 +50,10 @@ export function refusal(event) {
   if (!acts(event) || (target.matches("[data-copy]") && " Enter".includes(key))) return "";
   pressed = undefined;
   if (taken) return "js.closed";
-  const moves = "jk/?".includes(key);
+  const moves = "jk/?gu".includes(key);
   // A key that is held down was pressed for what was there before; of that there is nothing to say.
   if (event.repeat && !moves) return "js.held";
-  if (event.timeStamp - changedAt < CALM && !moves) return "js.changed";
+  if (!isCalm(event.timeStamp) && !moves) return "js.changed";
   const approval = target.closest("article.approval:not(.settled)");
   if (approval && !moves && !"se".includes(key) && event.timeStamp < drawnAt(approval)) return "js.whole";
   pressed = target;
@@ -66,7 +79,7 @@ addEventListener("pointerdown", ({ pointerType }) => {
 /** The same for a click: on a button that a change has just moved below the pointer. A key's click has no detail. */
 export function misses({ target, detail, timeStamp }) {
   const control = detail && target.closest(CONTROLS);
-  return control && control !== aim?.control && timeStamp - changedAt < CALM ? "js.changed" : "";
+  return control && control !== aim?.control && !isCalm(timeStamp) ? "js.changed" : "";
 }
 
 // The second press of a double click is for the card of the first, also where another has moved below the pointer.

@@ -1,11 +1,13 @@
 // The live inbox. State lives in the page and on the server, and nowhere else.
 import { show } from "./badge.js";
-import { parse, parseAll, take, tidy, warn } from "./cards.js";
+import { parseAll, take, tidy, warn } from "./cards.js";
+import { greet, isDesk } from "./desk.js";
 import { keep, restore } from "./drafts.js";
 import "./filters.js";
 import { changed, isTyping } from "./hands.js";
 import { guard, press } from "./keys.js";
 import { announce } from "./manners.js";
+import { takeRow } from "./rows.js";
 import { flash, send } from "./send.js";
 import { watch } from "./shown.js";
 import "./times.js";
@@ -29,11 +31,17 @@ function typed({ target }) {
 }
 
 function arrived(news) {
-  const card = parse(news.html);
-  const isNew = card && card.dataset.place === "open" && !document.getElementById(card.id);
+  const found = parseAll(news.html);
+  const card = found.querySelector("article");
+  const row = found.querySelector(".row");
+  const isNew = isDesk ? takeRow(row) : !document.getElementById(card.id);
   take(card);
+  if (isDesk) tidy();
+  const entry = row ?? card;
+  if (!isNew || card.dataset.place !== "open" || !entry.isConnected || entry.hidden) return;
+  if (isDesk) greet(card);
   // Of all tabs, the one that holds the stream speaks.
-  if (isNew && news.first && card.isConnected && !card.hidden) announce(card);
+  if (news.first) announce(card);
 }
 
 /** Asks for the page anew, but not under the hands of a person who writes: the letters would go to another card. */
@@ -82,10 +90,10 @@ function hear(news) {
 
 /** Brings a page to life; what it returns takes in the news. */
 export function live() {
-  for (const card of document.querySelectorAll("article.card")) {
-    card.dataset.found = "";
-    restore(card);
-    watch(card);
+  for (const entry of document.querySelectorAll("article.card, .row")) {
+    entry.dataset.found = "";
+    restore(entry);
+    watch(entry);
   }
   tidy();
   show(Number(document.querySelector("[data-count]").textContent));

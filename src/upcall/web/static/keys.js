@@ -1,18 +1,20 @@
-// The keyboard: j and k move, digits choose, Enter sends, r declines, s snoozes, e gives more time, / filters, ? explains.
+// The keyboard; the list of all keys is in keys.html.
 import { note, openCards } from "./cards.js";
+import { isDesk, step } from "./desk.js";
 import { isTyping, misses, refusal } from "./hands.js";
 import { flash } from "./send.js";
 import { say } from "./words.js";
 
 const current = () => document.activeElement.closest("article.card");
 
-function move(step) {
+function move(by) {
+  if (isDesk) return step(by);
   const cards = openCards();
-  if (!cards.length) return;
+  if (!cards.length) return undefined;
   const place = cards.indexOf(current());
-  const next = place < 0 ? (step > 0 ? 0 : cards.length - 1) : Math.min(Math.max(place + step, 0), cards.length - 1);
+  const next = place < 0 ? (by > 0 ? 0 : cards.length - 1) : Math.min(Math.max(place + by, 0), cards.length - 1);
   cards[next].focus();
-  cards[next].scrollIntoView({ block: "nearest" });
+  return cards[next].scrollIntoView({ block: "nearest" });
 }
 
 // A key on a card that is settled by now, or on none at all, means no other in its place.
@@ -27,6 +29,16 @@ function choose(number) {
   }
   choice.focus();
   return true;
+}
+
+/** Takes what the agent recommends; a question that stands alone is sent with it. */
+function recommended() {
+  const form = at()?.querySelector("[data-answer]");
+  const inputs = form?.querySelectorAll(".option:has(.good) input") ?? [];
+  for (const input of inputs) input.checked = true;
+  if (!inputs.length) return;
+  inputs[0].dispatchEvent(new Event("input", { bubbles: true }));
+  if (form.querySelectorAll("fieldset").length === 1) form.requestSubmit();
 }
 
 function unfold(name) {
@@ -44,9 +56,16 @@ function submit(card) {
   return true;
 }
 
+const SEQUENCE = 1_500;
+const PLACES = { i: "/", r: "/runs", h: "/history" };
+let going = -SEQUENCE;
+
 const commands = {
   j: () => move(1),
   k: () => move(-1),
+  y: recommended,
+  u: () => document.querySelector("[data-undo] button")?.click(),
+  g: ({ timeStamp }) => { going = timeStamp; },
   r: () => unfold("reject"),
   s: () => unfold("snooze"),
   e: () => unfold("extend"),
@@ -71,30 +90,32 @@ export function guard(event) {
 
 export function press(event) {
   const { target, key } = event;
-  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return undefined;
   if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.matches("article textarea")) {
     event.preventDefault();
     target.form.requestSubmit();
-    return;
+    return undefined;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   if (key === "Escape" && target.closest("article, .search")) {
     target.blur();
     target.closest("article")?.focus();
-    return;
+    return undefined;
   }
-  if (isTyping(target)) return;
+  if (isTyping(target)) return undefined;
   if (key === "Enter") {
     // On a button, a link or a summary it means that one.
     if (target.matches("article, article input") && submit(at())) event.preventDefault();
-    return;
+    return undefined;
   }
   if (/^[1-9]$/.test(key)) {
     if (choose(key)) event.preventDefault();
-    return;
+    return undefined;
   }
+  if (event.timeStamp - going < SEQUENCE && PLACES[key]) return location.assign(PLACES[key]);
   if (commands[key]) {
     event.preventDefault();
-    commands[key]();
+    commands[key](event);
   }
+  return undefined;
 }

@@ -1,4 +1,5 @@
 // Sound and notifications, for those who ask for them: the choice belongs to this browser, so it is kept there.
+import { isDesk, open } from "./desk.js";
 import { changed } from "./hands.js";
 import { say } from "./words.js";
 
@@ -51,7 +52,8 @@ export async function announce(card) {
 function lead({ data: id }) {
   const card = document.getElementById(`i-${id}`);
   changed();
-  if (card && !card.hidden) card.focus();
+  if (isDesk) open(id);
+  else if (card && !card.hidden) card.focus();
   else location.assign(`/i/${id}`);
 }
 

@@ -1,5 +1,6 @@
 // A long list is drawn in parts: the next one comes from the server when the end of the list is near.
-import { parseAll, takeOlder } from "./cards.js";
+import { parseAll, tidy } from "./cards.js";
+import { takeOlder } from "./rows.js";
 
 const NEAR = "1200px";
 
@@ -8,7 +9,8 @@ async function fetched(link) {
   const reply = await fetch(link.href, { cache: "no-store" });
   if (!reply.ok) return;
   const page = parseAll(await reply.text());
-  takeOlder([...page.querySelectorAll('[data-list="open"] > article, [data-list="snoozed"] > article')]);
+  takeOlder([...page.querySelectorAll('[data-rows]:not([data-rows="settled"]) > li')]);
+  tidy();
   const next = page.querySelector("[data-more]");
   if (next) {
     link.replaceWith(next);
@@ -21,7 +23,7 @@ const looking = new IntersectionObserver((entries) => {
     // If the request fails, the link still works by hand.
     if (isIntersecting && "more" in target.dataset) fetched(target).catch(() => {});
   }
-}, { rootMargin: NEAR });
+}, { rootMargin: NEAR, scrollMargin: NEAR });
 
 const link = document.querySelector("[data-more]");
 if (link) looking.observe(link);

@@ -1,5 +1,7 @@
 // Sends a form without leaving the page. Without this script the same form is sent the plain way.
-import { note, parse, sending, take } from "./cards.js";
+import { note, parseAll, sending, take } from "./cards.js";
+import { advance, following } from "./desk.js";
+import { takeRow } from "./rows.js";
 import { say } from "./words.js";
 
 export function flash(text) {
@@ -29,9 +31,14 @@ export async function send(event) {
     if (reply.status === 401) return location.assign("/sign-in");
     const text = await reply.text();
     if (!reply.ok) return note(card, text);
-    const fresh = parse(text);
+    const found = parseAll(text);
+    const fresh = found.querySelector("article");
+    const mine = !("lost" in fresh.dataset);
+    const next = following(fresh.dataset.id);
     flash(fresh.dataset.said ?? "");
-    return take(fresh, { mine: !("lost" in fresh.dataset) });
+    takeRow(found.querySelector(".row"), { mine });
+    take(fresh, { mine });
+    return mine && advance(fresh, next);
   } catch {
     return note(card, say("js.failed"));
   } finally {

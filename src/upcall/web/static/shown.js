@@ -48,6 +48,7 @@ document.addEventListener("visibilitychange", soon);
 /** Since when the beginning and the end of a card have both been on the screen. */
 export const drawnAt = (card) => Math.max(...[...card.querySelectorAll(ENDS)].map((end) => drawn.get(end) ?? Infinity));
 
+/** Looks after what is on the screen: a card, its beginning and its end, or a row. */
 export function watch(card) {
   for (const part of [card, ...card.querySelectorAll(ENDS)]) looking.observe(part);
 }

@@ -3,6 +3,7 @@ import { say } from "./words.js";
 
 const EVERY = 5_000;
 const SOON = 300;
+const MATTERS = 3600;
 // The browser's clock may be wrong; the daemon's is the one that counts.
 const ahead = Date.now() / 1000 - Number(document.body.dataset.now ?? Date.now() / 1000);
 // The page's language, written as where the reader is: a British noon is no American one.
@@ -42,7 +43,9 @@ class Time extends HTMLElement {
     const span = as === "left" || as === "quiet" ? at - now() : now() - at;
     const text = as === "moment" ? moment(at) : say(`time.${as}`, { age: age(span) });
     if (this.textContent !== text) this.textContent = text;
-    if (as === "left") this.classList.toggle("soon", span < SOON);
+    if (as !== "left") return;
+    this.classList.toggle("soon", span < SOON);
+    this.hidden = span > MATTERS;
   }
 }
 

@@ -1,0 +1,67 @@
+"""A row of the list in the inbox: the values that `row.html` draws."""
+
+from dataclasses import dataclass
+
+from upcall.domain.inquiry.inquiry import Inquiry, Open
+from upcall.domain.text.display import one_line
+from upcall.web.pages.cards import rank, resolution
+from upcall.web.pages.colours import hue
+from upcall.web.pages.locales import Words
+from upcall.web.pages.ordering import group
+
+LEFT_MATTERS = 3600.0
+"""Seconds before its end from which on a question says how long is left."""
+
+LONGEST_LINE = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Everything that is shown of an inquiry in a list. `facts` differ when what a person decides by differs."""
+
+    id: str
+    group: str
+    kind: str
+    rank: int
+    facts: str
+    agent: str
+    initial: str
+    hue: int
+    comes_from: str
+    name: str
+    text: str
+    more: int
+    asked_at: float
+    expires_at: float
+    until: float | None
+    settled_at: float
+    outcome: str
+    tone: str
+
+
+def row(inquiry: Inquiry, words: Words, now: float) -> Row:
+    """The row of an inquiry as it stands now."""
+    origin, first, state = inquiry.origin, inquiry.questions[0], inquiry.state
+    asker, end = one_line(origin.asker), resolution(inquiry, words)
+    until = state.snoozed_until if isinstance(state, Open) else None
+    facts = (rank(inquiry), until, inquiry.expires_at, len(inquiry.votes))
+    return Row(
+        id=inquiry.id,
+        group=group(inquiry, now),
+        kind=inquiry.kind.value,
+        rank=rank(inquiry),
+        facts="_".join(map(str, facts)),
+        agent=one_line(origin.agent),
+        initial=asker[:1].upper(),
+        hue=hue(origin.asker),
+        comes_from=origin.workspace or "",
+        name=one_line((origin.workspace or "").rstrip("/").rpartition("/")[2], 60) or asker,
+        text=one_line(first.text, LONGEST_LINE),
+        more=len(inquiry.questions) - 1,
+        asked_at=inquiry.asked_at,
+        expires_at=inquiry.expires_at,
+        until=until,
+        settled_at=inquiry.asked_at if isinstance(state, Open) else state.closing.at,
+        outcome="" if end is None else one_line(end.sentence, LONGEST_LINE),
+        tone="" if end is None else end.tone,
+    )

@@ -1,0 +1,133 @@
+// The list: a row for each question, in its group, by deadline and then by how long it has been blocked.
+import { changed } from "./hands.js";
+import { watch } from "./shown.js";
+import { now } from "./times.js";
+import { say } from "./words.js";
+
+const EXPIRING = 900;
+const MOST_SETTLED = 20;
+const pill = document.querySelector("[data-fresh]");
+const list = (group) => document.querySelector(`[data-rows="${group}"]`);
+export const rowOf = (id) => document.getElementById(`row-${id}`);
+/** What waits, in the order in which it is read. */
+export const waiting = () => [...document.querySelectorAll('[data-rows]:not([data-rows="settled"]) > li:not([hidden])')];
+
+function groupOf({ dataset: { group, until, expires, kind } }) {
+  if (group === "settled") return group;
+  if (Number(until) > now()) return "snoozed";
+  if (Number(expires) - now() < EXPIRING) return "expiring";
+  return kind === "approval" ? "approvals" : "questions";
+}
+
+const after = ({ dataset: a }, { dataset: b }) => a.expires - b.expires || a.asked - b.asked || (a.id > b.id ? 1 : -1);
+
+function put(row) {
+  row.dataset.group = groupOf(row);
+  const into = list(row.dataset.group);
+  const settled = row.dataset.group === "settled";
+  into.closest("[data-section]").hidden = false;
+  into.insertBefore(row, (settled ? into.firstChild : [...into.children].find((other) => after(other, row) > 0)) ?? null);
+  if (settled && into.children.length > MOST_SETTLED) into.lastElementChild.remove();
+  const time = row.querySelector('[data-as="quiet"]');
+  if (!time || row.dataset.group === "snoozed") return;
+  // Its snooze is over.
+  time.dataset.at = row.dataset.asked;
+  time.dataset.as = "waited";
+  time.show();
+}
+
+/** Changes the list; the row that is read, or else the first on the screen, stays where it is. */
+export function still(change) {
+  if (!pill) return change();
+  const kept = (document.querySelector(".row[data-onscreen]:has([aria-current])") ?? document.querySelector(".row[data-onscreen]"))?.id;
+  const top = () => document.getElementById(kept)?.getBoundingClientRect().top;
+  const before = top();
+  change();
+  const moved = top() - before;
+  if (!moved) return undefined;
+  const own = pill.closest("[data-scroll]");
+  (getComputedStyle(own).overflowY === "auto" ? own : document.scrollingElement).scrollTop += moved;
+  return undefined;
+}
+
+function count() {
+  const { length } = document.querySelectorAll(".row.new");
+  const text = length ? say("js.new", { n: length }) : "";
+  // The same is not read out again.
+  if (pill.textContent !== text) pill.textContent = text;
+  pill.hidden = !length;
+}
+
+/** A row that was opened is new no more. */
+export function seen(row) {
+  row?.classList.remove("new");
+  count();
+}
+
+/** Takes in the row of a question as it is now; whether it is a new one. `mine`: this very page asked for it. */
+export function takeRow(fresh, { mine = false } = {}) {
+  if (!fresh || !pill) return false;
+  const { id, rank, facts, group } = fresh.dataset;
+  const old = rowOf(id);
+  const card = document.getElementById(`i-${id}`);
+  if (!mine && card?.getAttribute("aria-busy") === "true") {
+    // What this person has sent is on its way, and its own reply comes first.
+    card.addEventListener("sent", () => takeRow(fresh), { once: true });
+    return false;
+  }
+  if (old && (Number(old.dataset.rank) > Number(rank) || old.dataset.facts === facts)) return false;
+  const isNew = !old && group !== "settled";
+  if (isNew) fresh.classList.add("new");
+  const focused = old?.contains(document.activeElement);
+  if (old) carry(old, fresh);
+  still(() => {
+    old?.remove();
+    put(fresh);
+  });
+  if (focused) fresh.firstElementChild.focus({ preventScroll: true });
+  if (!mine && old?.dataset.group !== "settled") {
+    fresh.dataset.news = "";
+    if (old && "onscreen" in old.dataset) changed();
+  }
+  watch(fresh);
+  count();
+  return isNew;
+}
+
+function carry(old, fresh) {
+  fresh.classList.toggle("new", old.matches(".new") && fresh.dataset.group !== "settled");
+  for (const name of ["found", "drafted"]) if (name in old.dataset) fresh.dataset[name] = "";
+  if (old.querySelector("[aria-current]")) fresh.firstElementChild.setAttribute("aria-current", "true");
+}
+
+/** Takes in rows that were there all the time, and were not drawn yet. */
+export function takeOlder(rows) {
+  for (const row of rows) {
+    if (rowOf(row.dataset.id)) continue;
+    row.dataset.found = "";
+    put(row);
+    watch(row);
+  }
+}
+
+/** Time moves a row from group to group: its end comes near, or its snooze is over. */
+export function regroup() {
+  for (const row of waiting()) {
+    if (row.dataset.group === groupOf(row)) continue;
+    const focus = row.contains(document.activeElement);
+    if ("onscreen" in row.dataset) changed();
+    still(() => put(row));
+    if (focus) row.firstElementChild.focus({ preventScroll: true });
+  }
+}
+
+/** The first of what is new, on the screen and under the focus. */
+function find() {
+  const first = document.querySelector(".row.new");
+  for (const row of document.querySelectorAll(".row.new")) row.classList.remove("new");
+  count();
+  first.firstElementChild.focus();
+  first.scrollIntoView({ block: "nearest" });
+}
+
+pill?.addEventListener("click", find);
