@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "mcp": "run the MCP server on standard input and output",
     },
     "to run it": {
-        "setup": "connect an agent that you start yourself",
+        "setup": "connect an agent that you start yourself, or prepare a channel",
         "doctor": "check the installation and the agents",
         "up": "run the daemon, in the foreground or in the background",
         "down": "end the daemon",

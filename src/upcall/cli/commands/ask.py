@@ -14,6 +14,10 @@ from upcall.cli.render.inquiries import answer_command
 
 USAGE = 2
 LONGEST_FOLDER = 1000
+LONGEST_CONTEXT, SHOWN_OF_LONG = 16 * 1024, 12 * 1024
+"""Bytes of standard input that are a context; of more, the beginning is, and all of it is attached."""
+
+PIPED = "standard-input.txt"
 
 
 def _ask(args: Namespace) -> int:
@@ -59,7 +63,9 @@ def _arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--header", help="a few words that name the question")
     parser.add_argument(
-        "--context", metavar="TEXT|@FILE", help="what the person needs to know for the decision"
+        "--context",
+        metavar="TEXT|@FILE",
+        help="what the person needs to know for the decision; without it, what stands on standard input",
     )
     parser.add_argument(
         "--attach", action="append", default=[], metavar="FILE", help="a file to show; can be repeated"
@@ -82,6 +88,7 @@ def _arguments(parser: ArgumentParser) -> None:
 def _body(args: Namespace) -> dict[str, Any]:
     """The request's body. Its key makes a repeated request the same question, after a crash for example."""
     _check(args)
+    context, attached = _given(args)
     fields: dict[str, Any] = {
         "question": sys.stdin.read().strip() if args.question == "-" else args.question,
         "options": [_option(word) for word in args.options],
@@ -96,8 +103,8 @@ def _body(args: Namespace) -> dict[str, Any]:
         "default": args.default,
         "session": args.session,
         "kind": "approval" if args.approval else None,
-        "context": _context(args.context),
-        "attachments": [_attachment(Path(name)) for name in args.attach] or None,
+        "context": context,
+        "attachments": [*(_attachment(Path(name)) for name in args.attach), *attached] or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -116,6 +123,23 @@ def _option(word: str) -> dict[str, str]:
     return {"label": label.strip(), "description": description.strip()}
 
 
+def _given(args: Namespace) -> tuple[str | None, list[dict[str, str]]]:
+    """The context, and what is attached because it is too long for one: --context, else what stands on standard input."""
+    if args.context is not None or args.question == "-":
+        return _context(args.context), []
+    from upcall.cli.standard_input import piped
+
+    content = piped()
+    text = (content or b"").decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if not text.strip():
+        return None, []
+    if len(text.encode()) <= LONGEST_CONTEXT:
+        return text, []
+    beginning = text.encode()[:SHOWN_OF_LONG].decode("utf-8", "ignore")
+    note = f"[the first {SHOWN_OF_LONG // 1024} KiB; all of it is attached as {PIPED}]"
+    return f"{beginning}\n{note}", [_uploaded(PIPED, content or b"")]
+
+
 def _context(word: str | None) -> str | None:
     if word is None or not word.startswith("@"):
         return word
@@ -123,11 +147,15 @@ def _context(word: str | None) -> str | None:
 
 
 def _attachment(path: Path) -> dict[str, str]:
+    return _uploaded(path.name, _content(path))
+
+
+def _uploaded(name: str, content: bytes) -> dict[str, str]:
     import base64
     import mimetypes
 
-    guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return {"name": path.name, "media_type": guessed, "data": base64.b64encode(_content(path)).decode()}
+    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return {"name": name, "media_type": guessed, "data": base64.b64encode(content).decode()}
 
 
 def _content(path: Path) -> bytes:
@@ -157,6 +185,6 @@ COMMAND = Command(
   upcall ask "Which checks?" -o lint -o tests -o types --multi
   upcall ask "Drop the table?" --approval --context @migration.sql && ./drop.sh
   upcall ask "What is the API key?" --secret
-  git diff | upcall ask - --timeout 10m --ttl 24h
+  git diff | upcall ask "Apply this?" --approval --timeout 10m --ttl 24h
 {EXIT_CODES}""",
 )

@@ -20,7 +20,9 @@ def _list(args: Namespace) -> int:
         print_json(listed)
         return 0
     if not listed["items"]:
-        print("No channel is set up, only the inbox. Add one as [channels.NAME] in upcall.toml.")
+        print(
+            "No channel is set up, only the inbox. Add one with `upcall channels add slack`, or another vendor."
+        )
     colour = paint()
     for channel in listed["items"]:
         print(f"{colour.name(channel['name'])}  {', '.join(channel['places']) or 'no route leads there'}")
@@ -70,12 +72,28 @@ def _delivered(client: Client, inquiry: str, within: float) -> dict[str, Any] | 
         after = client.get("/v1/events", patience=left, after=after, wait=round(left, 3))["next_after"]
 
 
+def _add(args: Namespace) -> int:
+    from upcall.cli.channel_adding import add
+
+    return add(args)
+
+
 def _channels(args: Namespace) -> int:
-    return {"list": _list, "test": _test}[args.what](args)
+    return {"add": _add, "list": _list, "test": _test}[args.what](args)
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="what", required=True, metavar="list|test")
+    actions = parser.add_subparsers(dest="what", required=True, metavar="add|list|test")
+    add = actions.add_parser(
+        "add", help="ask for the secrets of a channel, check them with its vendor, and write them"
+    )
+    add.add_argument(
+        "name", metavar="VENDOR", help="slack, telegram, …; or the name of a channel in upcall.toml"
+    )
+    add.add_argument("--kind", help="the vendor, for a channel with a name of your own")
+    add.add_argument(
+        "--keyring", action="store_true", help="keep the secrets in the system's keyring, not in secrets.toml"
+    )
     listing = actions.add_parser("list", help="every channel, and where routes lead in it")
     test = actions.add_parser("test", help="check a channel and ask a question there")
     test.add_argument("name", metavar="NAME")
@@ -95,6 +113,8 @@ COMMAND = Command(
     _channels,
     _arguments,
     examples="""\
+  upcall channels add slack                  asks for the tokens without echo
+  upcall channels add work --kind slack      a second Slack, under a name of its own
   upcall channels list
   upcall channels test slack
   upcall channels test slack --place U0123456789

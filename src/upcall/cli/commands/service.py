@@ -36,6 +36,8 @@ Description=Upcall: questions from agents to their people
 Type=exec
 ExecStart={command}
 Environment={_quoted(f"UPCALL_HOME={home.path}", dollar="$")}
+EnvironmentFile=-{str(home.environment_file).replace("%", "%%")}
+ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 
 [Install]

@@ -1,4 +1,4 @@
-"""`upcall setup`: what an agent that you start yourself needs, shown before it is written."""
+"""`upcall setup`: what an agent that you start yourself needs, shown before it is written; or what to do at a channel's vendor."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from upcall.channels.onboarding import STEPS
 from upcall.channels.slack.app import manifest
 from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed
@@ -16,9 +17,8 @@ from upcall.setup.plan import PlannedChange, additions, apply, backup_of, remova
 
 
 def _setup(args: Namespace) -> int:
-    if args.agent == "slack":
-        print_json(manifest(args.callback or ""))
-        return 0
+    if args.agent in STEPS:
+        return _vendor(args.agent, args.callback or "")
     place = UserFolders(home=Path.home(), environment=os.environ)
     if args.ci:
         from upcall.setup.ci import job_for
@@ -50,6 +50,17 @@ def _setup(args: Namespace) -> int:
     return _look(args.agent, place, door, is_news=True)
 
 
+def _vendor(kind: str, callback: str) -> int:
+    """Print what to do at a channel's vendor; what is to be pasted there stands alone on standard output."""
+    steps = STEPS[kind]
+    if kind == "slack":
+        print_json(manifest(callback))
+    where = sys.stderr if kind == "slack" else sys.stdout
+    for number, step in enumerate((*steps, f"Here: upcall channels add {kind}"), 1):
+        print(f"{number}. {step}", file=where)
+    return 0
+
+
 def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool) -> int:
     """Print what keeps the agent from asking; after a change, also whether it can ask now."""
     from upcall.agents.catalogue import agent_named
@@ -62,12 +73,13 @@ def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool)
     known = agent_named(agent, {})
     if shutil.which(known.program()) is None:
         print(
-            f"upcall: {known.program()!r} is not installed, or not on PATH. Next: {known.install_hint}",
+            f"upcall: {agent} cannot ask yet: {known.program()!r} is not installed, or not on PATH. "
+            f"Next: {known.install_hint}, then `upcall doctor {agent} --ask`",
             file=sys.stderr,
         )
-    elif is_news and not found:
-        print(f"{agent} can ask you now, in every new session.")
+        return 1
     if is_news and not found:
+        print(f"{agent} can ask you now, in every new session.")
         print(f"Next: let it ask a test question with `upcall doctor {agent} --ask`.")
     return 1 if found else 0
 
@@ -106,7 +118,9 @@ def _tell(changes: Sequence[PlannedChange]) -> None:
 
 
 def _arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="claude, codex, opencode, gemini; or slack")
+    parser.add_argument(
+        "agent", metavar="AGENT", help="claude, codex, opencode, gemini; or a vendor of a channel"
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--remove", action="store_true", help="take everything out again")
     kind.add_argument("--ci", action="store_true", help="only print what a CI job needs instead")
@@ -127,5 +141,6 @@ COMMAND = Command(
   upcall setup gemini --prompt     also tells it when to ask, in GEMINI.md
   upcall setup claude --remove     the files are as they were
   upcall setup codex --ci          what to put into a CI job
-  upcall setup slack               the manifest of an app for your Slack""",
+  upcall setup slack               the manifest of an app for your Slack, and what to do with it
+  upcall setup telegram            what to do at Telegram; likewise discord, matrix, email, …""",
 )
