@@ -45,10 +45,15 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
         await office("down")
 
 
-@pytest.mark.promise("pynchy/38", "spec/77", "spec/135")
+@pytest.mark.promise("pynchy/38", "spec/77", "spec/135", "doorway/12")
 async def test_a_person_joins_and_answers_and_the_asking_shell_goes_on(office: Office) -> None:
     slack = office.slack
-    code = (await office("people", "add", "ana")).stdout.strip()
+    added = await office("people", "add", "ana")
+    assert (
+        "ana sends it, and nothing else, in a direct message to this app:\n  slack: @upcall in the workspace Acme\n"
+        in added.stderr
+    )
+    code = added.stdout.strip()
     await slack.write(slack.known, code.lower())
     await slack.until(lambda: bool(slack.told(slack.known)))
     assert slack.told(slack.known) == ["Willkommen, ana. Ab jetzt kannst du hier antworten."]

@@ -224,11 +224,14 @@ def test_mcp_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert "upcall mcp [--wait block|TIME] [--ipc DIR]" in capsys.readouterr().out
 
 
+@pytest.mark.promise("doorway/8")
 def test_service_files_survive_odd_paths() -> None:
     home = Home(Path('/home/a "b" %h $x'))
     unit = systemd_unit(home, "/opt/py thon", Path("/c"))
     assert 'ExecStart="/opt/py thon" "-P" "-m" "upcall" "up"' in unit.text
     assert 'Environment="UPCALL_HOME=/home/a \\"b\\" %%h $x"' in unit.text
+    # Systemd takes the rest of this line as it is, except for %.
+    assert '\nEnvironmentFile=-/home/a "b" %%h $x/upcall.env\n' in unit.text
     agent = launchd_agent(home, "/opt/py thon", Path("/l"))
     assert '<string>/home/a "b" %h $x</string>' in agent.text
     assert agent.path == Path("/l/LaunchAgents/upcall.daemon.plist")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import Program
 from tests.cli.test_terminal import Terminal
+from upcall.setup.clients import CLIENTS
 
 
 @pytest.fixture
@@ -16,8 +17,27 @@ def home(tmp_path: Path, upcall: Program) -> Path:
     settings = folder / ".gemini/settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text('{\n  "ui": {}\n}\n')
-    upcall.environment["HOME"] = str(folder)
+    program = folder / "bin/gemini"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    upcall.environment |= {"HOME": str(folder), "PATH": f"{program.parent}:{upcall.environment['PATH']}"}
     return folder
+
+
+@pytest.mark.promise("doorway/16")
+@pytest.mark.parametrize("agent", list(CLIENTS))
+def test_without_the_program_it_says_so_and_claims_no_success(
+    upcall: Program, tmp_path: Path, agent: str
+) -> None:
+    upcall.environment |= {"HOME": str(tmp_path / "user"), "PATH": str(tmp_path)}
+    for _ in range(2):
+        done = upcall("setup", agent, "--yes")
+        assert done.returncode == 1
+        assert f"{agent} cannot ask yet: '{agent}' is not installed, or not on PATH. Next: " in done.stderr
+        assert "can ask you now" not in done.stdout
+        assert "set up already" not in done.stdout
+    assert upcall("setup", agent, "--yes", "--remove").returncode == 0
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(upcall: Program, home: Path) -> None:
@@ -43,7 +63,7 @@ def test_a_second_run_has_nothing_to_do(upcall: Program, home: Path) -> None:
     removed, again = (upcall("setup", "gemini", "--yes", "--remove") for _ in range(2))
 
     assert "upcall doctor gemini --ask" in first.stdout
-    assert second.stdout == "Nothing to do for gemini: it is set up already.\n"
+    assert second.stdout == "Nothing to do for gemini: its files are as they have to be.\n"
     assert removed.returncode == 0
     assert again.stdout == "Nothing to do for gemini: nothing of Upcall's is in its files.\n"
     assert (home / ".gemini/settings.json").read_text() == '{\n  "ui": {}\n}\n'

@@ -28,12 +28,15 @@ from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import STATE_NAMES, Inquiry, Origin
 from upcall.domain.inquiry.lifecycle import ACTIVATED
 from upcall.domain.records import TAKEN_OVER, Effects, Record
-from upcall.ports.channel import Callback, CallbackReply, Called
+from upcall.ports.channel import Callback, CallbackReply, Called, HasAccount, Refused, Unavailable
 from upcall.ports.following import Follower
 from upcall.ports.store import Event
 
 WAKES = {"asked", ACTIVATED, "undelivered", "voted", TAKEN_OVER, *STATE_NAMES.values()}
 """The events after which a channel may have something to do at once."""
+
+ACCOUNT_SECONDS = 5.0
+"""How long a vendor may take to say what our account is called."""
 
 TEST_QUESTION = "Is Upcall working here?"
 
@@ -177,6 +180,16 @@ class Dispatch:
         known = self._channels.get(name)
         return [] if known is None else await known.faults()
 
+    async def accounts(self) -> Mapping[str, str]:
+        """The channels that people write to, each with its account at the vendor; empty where the vendor does not say it now."""
+        written_to = {
+            name: each.post.channel
+            for name, each in self._channels.items()
+            if isinstance(each, ChannelAtWork) and isinstance(each.post.channel, HasAccount)
+        }
+        found = await asyncio.gather(*map(_account, written_to.values()))
+        return dict(zip(written_to, found, strict=True))
+
     async def check(self, name: str) -> Sequence[Finding]:
         """Whether a channel can be used.
 
@@ -249,6 +262,17 @@ class Dispatch:
             effects = told(inquiry, place, event.at)
             name = delivery.key(inquiry.id, place)
             await self._broker.store.revise(delivery.NOTICE, name, partial(_if_none, effects))
+
+
+async def _account(channel: HasAccount) -> str:
+    try:
+        async with asyncio.timeout(ACCOUNT_SECONDS):
+            return await channel.account()
+    except (Refused, Unavailable, TimeoutError):
+        return ""
+    except Exception:
+        log.exception("the account of a channel cannot be found out")
+        return ""
 
 
 def _if_none(effects: Effects, kept: Record | None) -> Effects | None:

@@ -163,6 +163,15 @@ class Says(Protocol):
 
 
 @runtime_checkable
+class HasAccount(Protocol):
+    """A channel with an app or an account that people write to."""
+
+    async def account(self) -> str:
+        """What the vendor calls it, such as `@upcall_bot`. Raises as `show` does."""
+        ...
+
+
+@runtime_checkable
 class Finds(Protocol):
     """A channel that can look whether a question is shown already, where a crash left no record of that."""
 

@@ -117,6 +117,10 @@ class Discord:
             await gateway.close()
         raise Unavailable("Discord has closed the connection")
 
+    async def account(self) -> str:
+        """The bot's name."""
+        return str((await self._signed_in()).user)
+
     async def check(self) -> Sequence[Finding]:
         """The bot's name, and whether it may read messages."""
         try:

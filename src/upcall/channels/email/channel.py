@@ -115,6 +115,10 @@ class Email:
                 mailbox.hang_up()
                 await asyncio.get_running_loop().run_in_executor(thread, mailbox.close)
 
+    async def account(self) -> str:
+        """The address of the mailbox."""
+        return self._address
+
     async def check(self) -> Sequence[Finding]:
         """Whether SMTP and IMAP accept our credentials."""
         findings: list[Finding] = []

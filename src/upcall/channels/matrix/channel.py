@@ -78,6 +78,11 @@ class Matrix:
                 since = found.until
                 await inbox.keep(f"{self._home.user} {since}")
 
+    async def account(self) -> str:
+        """The account's id."""
+        await self._home.sign_in()
+        return str(self._home.user)
+
     async def check(self) -> Sequence[Finding]:
         """The account's name, and in how many rooms it is."""
         try:

@@ -191,6 +191,11 @@ class Slack:
             # Untyped, as above.
             await client.close()  # type: ignore[no-untyped-call]
 
+    async def account(self) -> str:
+        """The app's name and its workspace."""
+        found = await self._call("auth.test")
+        return f"@{found['user']} in the workspace {found['team']}"
+
     async def check(self) -> Sequence[Finding]:
         """The app's name and scopes, and whether Slack delivers what people do."""
         try:

@@ -144,6 +144,10 @@ class Telegram:
             return CallbackReply(status=400)
         return CallbackReply(status=503 if await self._take(done, inbox) else 200)
 
+    async def account(self) -> str:
+        """The bot's name."""
+        return f"@{(await self._call(self._bot.get_me())).username}"
+
     async def check(self) -> Sequence[Finding]:
         """The bot's name, and how it receives updates."""
         try:

@@ -114,6 +114,11 @@ class WhatsApp:
         again += [await self._take(inbound, inbox) for inbound in inbounds]
         return CallbackReply(status=503 if any(again) else 200)
 
+    async def account(self) -> str:
+        """The number."""
+        found = await self._graph.get(self._number, fields="display_phone_number")
+        return str(found.get("display_phone_number", ""))
+
     async def check(self) -> Sequence[Finding]:
         """The number, and the address that Meta has to call."""
         try:

@@ -3,6 +3,7 @@
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from typing import Any
 from urllib.parse import quote
 
 from upcall.cli.client import Client
@@ -24,11 +25,26 @@ def _add(args: Namespace) -> int:
         print(f"{args.name} can answer as {args.identity}.")
     else:
         print(added["code"], flush=True)
+        _explain(args.name, added.get("apps", []))
+    return 0
+
+
+def _explain(name: str, apps: list[dict[str, Any]]) -> None:
+    """Say to which app the code goes."""
+    if not apps:
         print(
-            f"Valid once, for ten minutes: {args.name} sends it to the app in a direct message.",
+            "No channel is on that could take it. Next: `upcall channels add slack`, or another vendor, then a new code",
             file=sys.stderr,
         )
-    return 0
+        return
+    to = "one of these apps" if len(apps) > 1 else "this app"
+    print(
+        f"Valid once, for ten minutes. {name} sends it, and nothing else, in a direct message to {to}:",
+        file=sys.stderr,
+    )
+    for app in apps:
+        account = one_line(app["account"]) if app["account"] else "the app there; it cannot be reached now"
+        print(f"  {app['channel']}: {account}", file=sys.stderr)
 
 
 def _list(args: Namespace) -> int:

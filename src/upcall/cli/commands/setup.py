@@ -32,7 +32,7 @@ def _setup(args: Namespace) -> int:
     else:
         changes = additions(files_for(args.agent, place, door, prompt=args.prompt))
     if not changes:
-        state = "nothing of Upcall's is in its files" if args.remove else "it is set up already"
+        state = "nothing of Upcall's is in its files" if args.remove else "its files are as they have to be"
         print(f"Nothing to do for {args.agent}: {state}.")
         return 0 if args.remove else _look(args.agent, place, door, is_news=False)
     _show(changes)

@@ -42,7 +42,9 @@ class PeopleHandlers:
             identities = [(channel, user)]
         code = await self._people.add(name, identities)
         expires_at = timestamp(self._broker.now() + CODE_SECONDS)
-        return Json({"name": name, "code": code, "expires_at": expires_at}, 201)
+        accounts = {} if self._dispatch is None or identities else await self._dispatch.accounts()
+        apps = [{"channel": each, "account": account or None} for each, account in accounts.items()]
+        return Json({"name": name, "code": code, "expires_at": expires_at, "apps": apps}, 201)
 
     async def remove(self, call: Call) -> Response:
         """Let a person answer in channels no more."""

@@ -357,7 +357,17 @@ def _people() -> dict[str, Schema]:
         "AnswerLink": record({"url": TEXT, "person": TEXT, "expires_at": MOMENT}),
         "Person": record({"name": TEXT, "added_at": MOMENT, "identities": list_of(identity)}),
         "PersonList": page_of("Person"),
-        "Enrolment": record({"name": TEXT, "code": TEXT, "expires_at": MOMENT}),
+        "Enrolment": record(
+            {
+                "name": TEXT,
+                "code": TEXT,
+                "expires_at": MOMENT,
+                "apps": noted(
+                    list_of(record({"channel": TEXT, "account": TEXT_OR_NULL})),
+                    "Where the code can be sent: each channel, and its account at the vendor.",
+                ),
+            }
+        ),
         "Removed": record({"name": TEXT, "removed": {"const": True}}),
     }
 
