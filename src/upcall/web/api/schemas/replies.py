@@ -353,21 +353,12 @@ def _rules() -> dict[str, Schema]:
 
 def _people() -> dict[str, Schema]:
     identity = record({"channel": TEXT, "user": TEXT})
+    app = record({"channel": TEXT, "account": TEXT_OR_NULL})
     return {
         "AnswerLink": record({"url": TEXT, "person": TEXT, "expires_at": MOMENT}),
         "Person": record({"name": TEXT, "added_at": MOMENT, "identities": list_of(identity)}),
         "PersonList": page_of("Person"),
-        "Enrolment": record(
-            {
-                "name": TEXT,
-                "code": TEXT,
-                "expires_at": MOMENT,
-                "apps": noted(
-                    list_of(record({"channel": TEXT, "account": TEXT_OR_NULL})),
-                    "Where the code can be sent: each channel, and its account at the vendor.",
-                ),
-            }
-        ),
+        "Enrolment": record({"name": TEXT, "code": TEXT, "expires_at": MOMENT, "apps": list_of(app)}),
         "Removed": record({"name": TEXT, "removed": {"const": True}}),
     }
 
