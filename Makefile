@@ -42,10 +42,10 @@ with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test quick check pictures bench lock clean
+.PHONY: help demo up test quick pythons release-check check pictures bench lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 	@$(BIN)/upcall demo $(ARGS)
@@ -60,6 +60,16 @@ test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
 quick: $(DEV) ## run the tests that need no other program, within a minute
 	@$(BIN)/pytest --numprocesses 4 --dist loadfile --quiet -m "not system and not thorough" \
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
+
+# Those that the classifiers of pyproject.toml name.
+PYTHONS := 3.11 3.12 3.13 3.14
+pythons: $(DEV) ## run the tests of make quick on each Python that we support
+	@$(BIN)/python -m tests.pythons $(or $(ARGS),$(PYTHONS))
+
+# What would be published is built and checked, installed from an index into a fresh environment and tried there, also on a
+# home of the release before; then every link of the pages is followed.
+release-check: $(DEV) ## everything that has to hold before a release
+	CI=1 $(BIN)/pytest -v tests/deploy/test_distribution.py tests/deploy/test_wheel.py tests/compatibility tests/docs/test_pages.py $(ARGS)
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check

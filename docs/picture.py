@@ -1,4 +1,4 @@
-"""Draws `docs/demo.svg`, the README's picture, from what `upcall demo --scripted` prints: `python docs/picture.py`.
+"""Draws `docs/demo.svg`, the README's moving picture, from what `upcall demo --scripted` prints: `python docs/picture.py`.
 
 The demo runs under a terminal of its own, with colours. What differs from run to run (ports, folders, refs, who you
 are, milliseconds) is replaced, so that the picture changes only when the demo does.
@@ -36,17 +36,20 @@ STYLES = {
     "36": "fill:#6cc7e0",
 }
 
+LINE, BREAK, END = 0.3, 0.9, 4.0
+"""Seconds until the next line appears, more of them at an empty line, and the pause before it begins again."""
+
 REFS = ("a7", "k3", "m9", "t4", "x2", "d6")
 REPLACED = [
     (re.compile(r"http://127\.0\.0\.1:[0-9]+"), "http://127.0.0.1:7391"),
     (re.compile(r"/\S*upcall-demo-\w+"), "/tmp/upcall-demo"),  # noqa: S108 - drawn, never opened
-    (re.compile(r"\b[0-9]+ ms later"), "moments later"),
+    (re.compile(r"(?<!\d)[0-9]+ ms later"), "moments later"),
     (re.compile(r"\b[0-9.]+ s in all"), "a few seconds in all"),
 ]
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Of several plain spaces a browser draws one."""
 
-LEFT_OUT = re.compile(r"^The daemon is up at .*\n(?:.+\n)*", re.MULTILINE)
+LEFT_OUT = re.compile(r"^Answer here, or in your browser.*\n(?:.+\n)*", re.MULTILINE)
 """Lines that only help the person at that very terminal."""
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
@@ -75,7 +78,9 @@ def recorded(program: tuple[str, ...] = PROGRAM) -> str:
         [*program, "demo", "--scripted"],
         stdin=theirs,
         stdout=theirs,
-        env=environment | {"TERM": "xterm-256color"},
+        # So that the commands that it prints are short.
+        env=environment
+        | {"TERM": "xterm-256color", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
     )
     os.close(theirs)
     printed = b"".join(_read(ours))
@@ -161,16 +166,40 @@ def drawn(content: list[list[Run]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" aria-labelledby="title">\n'
         f'<title id="title">{COMMAND}: an agent asks, a person answers, the agent goes on</title>\n'
+        f"{_motion(content)}"
         f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="10" fill="{BACKGROUND}" stroke="{BORDER}"/>\n'
         f'<g fill="{BORDER}">{dots}</g>\n'
         f'<g font-family="{FONT}" font-size="{SIZE}" fill="{TEXT}">\n'
     )
-    rows = [_row(runs, BAR + HIGH * number + SIZE) for number, runs in enumerate(content)]
+    rows = [
+        _row(number, runs) for number, runs in enumerate(content) if any(run.text.strip() for run in runs)
+    ]
     return head + "".join(rows) + "</g>\n</svg>\n"
 
 
-def _row(runs: list[Run], y: int) -> str:
-    return "".join(f"{_text(run, y)}\n" for run in runs if run.text.strip())
+def _motion(content: list[list[Run]]) -> str:
+    """One line after the other appears, over and over; a reader who wants no motion sees all of them."""
+    moments, at = dict[int, float](), 0.0
+    for number, runs in enumerate(content):
+        if any(run.text.strip() for run in runs):
+            moments[number] = at
+            at += LINE
+        else:
+            at += BREAK
+    whole = at + END
+    steps = "".join(
+        f"@keyframes l{number}{{0%{{opacity:0}}{100 * moment / whole:.2f}%{{opacity:1}}}}\n"
+        for number, moment in moments.items()
+        if moment
+    )
+    still = "@media (prefers-reduced-motion:reduce){.line{animation:none!important}}"
+    return f"<style>\n.line{{animation:{whole:.1f}s step-end infinite}}\n{steps}{still}\n</style>\n"
+
+
+def _row(number: int, runs: list[Run]) -> str:
+    y = BAR + HIGH * number + SIZE
+    texts = "".join(f"{_text(run, y)}\n" for run in runs if run.text.strip())
+    return f'<g class="line" style="animation-name:l{number}">\n{texts}</g>\n'
 
 
 def _text(run: Run, y: int) -> str:

@@ -1,6 +1,7 @@
 """What every test may use; fixtures of one area live in that area's own conftest."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ settings.register_profile("upcall", settings.get_profile(settings.get_current_pr
 settings.load_profile("upcall")
 
 TESTS = Path(__file__).parent
+# As after `pipx install`: what is printed says `upcall` where PATH finds it.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 SLOWEST = frozenset({"agents", "benchmarks", "browser", "stories"})
 UNIT = frozenset({"config", "domain", "ports"})
 COMPONENT = frozenset(

@@ -1,3 +1,3 @@
 """Upcall: the broker between headless coding agents and their people."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

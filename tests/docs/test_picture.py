@@ -6,11 +6,12 @@ from docs import picture
 
 RUN = (
     "\x1b[1mAn agent asks.\x1b[0m\n"
-    "The daemon is up at http://127.0.0.1:{port}, in a scratch home.\n"
-    "another terminal with UPCALL_HOME=/tmp/upcall-demo-{folder} upcall answer\n\n"
+    "Answer here, or in your browser: the story is the same, and the first answer wins.\n"
+    "  http://127.0.0.1:{port}/sign-in?code={folder}\n"
+    "Or in another terminal: UPCALL_HOME=/tmp/upcall-demo-{folder} upcall answer\n\n"
     "\x1b[36magent\x1b[0m  asks & <waits>; the question is #{ref}\n"
     "\x1b[32m{person}\x1b[0m  Redis\n"
-    "\x1b[36magent\x1b[0m  \x1b[2mhas it {ms} ms later:\x1b[0m The user answered: Redis\n"
+    "\x1b[36magent\x1b[0m  \x1b[2m{ms} ms later it has:\x1b[0m The user answered: Redis\n"
     "  #{ref:<4} Which cache?  answered: Redis\n"
 )
 NAMESPACE = "{http://www.w3.org/2000/svg}"

@@ -60,7 +60,9 @@ def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
     close = get_close_matches(name, commands(), n=1)
-    hint = f"did you mean `upcall {close[0]}`?" if close else "`upcall` alone lists the commands"
+    from upcall.home.program import program
+
+    hint = f"did you mean `{program()} {close[0]}`?" if close else f"`{program()}` alone lists the commands"
     print(f"upcall: there is no command {name!r}. Next: {hint}", file=sys.stderr)
     return USAGE
 

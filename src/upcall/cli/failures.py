@@ -4,6 +4,7 @@ import os
 import sys
 
 from upcall.domain.errors import UpcallError
+from upcall.home.program import NAME, keeping, passing_runner, program
 
 FAILED = 1
 
@@ -56,8 +57,35 @@ def line(message: str, hint: str | None) -> str:
     """The problem and the next step in one line."""
     said = "; ".join(part.strip() for part in message.splitlines() if part.strip())
     end = "" if said.endswith((".", "!", "?")) else "."
-    following = f" Next: {' '.join(hint.split())}" if hint else ""
+    following = f" Next: {' '.join(spelled(hint).split())}" if hint else ""
     return f"upcall: {said}{end}{following}"
+
+
+def need_lasting_program(deed: str) -> None:
+    """Refuse to write down where this program is, if it is in a cache and may be gone tomorrow.
+
+    Raises:
+        CommandFailed: if it is.
+    """
+    runner = passing_runner()
+    if runner:
+        raise CommandFailed(
+            f"this Upcall was installed by {runner} for the moment only, so {deed} would soon lead nowhere",
+            hint=f"`{keeping(runner)}`, then the same command without `{runner}`",
+        )
+
+
+def spelled(sentence: str) -> str:
+    """A sentence of ours, with its commands as this installation has to be typed."""
+    typed = program()
+    if typed == NAME:
+        return sentence
+    import re
+
+    from upcall.cli.table import commands
+
+    names = "|".join(commands())
+    return re.sub(rf"(?<![\w./-]){NAME}(?= (?:{names})\b)", lambda _: typed, sentence)
 
 
 def _of_system(error: OSError) -> str:

@@ -17,6 +17,7 @@ from upcall.domain.errors import UpcallError
 from upcall.home.files import Home
 from upcall.home.instance import Instance, stop_running
 from upcall.home.permissions import secure
+from upcall.home.program import program
 from upcall.http.gate import allow_many_files
 
 log = logging.getLogger("upcall.daemon")
@@ -90,14 +91,14 @@ def _run(home: Home, config: Config, instance: Instance, start: StartOptions, ba
         gc.freeze()
         instance.ready()
         log.info("listening at %s", url)
-        inbox = "upcall inbox"
+        inbox = f"{program()} inbox"
         if start.ready_fd is None and sys.stdout.isatty():
             # Only for a terminal: another output may be a log.
-            inbox = f"{await sign_in_link()}  (once, within 10 minutes; `upcall inbox` for another)"
+            inbox = f"{await sign_in_link()}  (once, within 10 minutes; `{program()} inbox` for another)"
         _tell(
             start,
             "ready",
-            f"Upcall {__version__} is listening at {url}\nInbox:       {inbox}\nAnswer with: upcall answer",
+            f"Upcall {__version__} is listening at {url}\nInbox:       {inbox}\nAnswer with: {program()} answer",
         )
 
     replies = first_replies(definitions(config.limits, config.tool_aliases))

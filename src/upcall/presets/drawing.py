@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
 from upcall.home.files import Home
+from upcall.home.program import program
 
 Run = dict[str, Any]
 NAME = 60
@@ -70,7 +71,7 @@ class TaskDrawing:
 
     def answer_command(self, inquiry: dict[str, Any], name: str) -> str:
         """Answers with words; a secret has no place in a command."""
-        return f"upcall answer {name}" + ("" if inquiry["secret"] else ' "your response"')
+        return f"{program()} answer {name}" + ("" if inquiry["secret"] else ' "your response"')
 
     def resuming(self, number: int) -> str:
         """By the task's number."""

@@ -15,6 +15,7 @@ from upcall.cli.render.inquiries import Inquiry, answer_command, given, resoluti
 from upcall.cli.render.runs import OVER, Run, ending
 from upcall.cli.replies import reply_values
 from upcall.domain.text.display import one_line
+from upcall.home.program import program
 
 USAGE = 2
 LOST = 15
@@ -64,7 +65,7 @@ def _answer(args: Namespace) -> int:
     elif args.wait:
         print("The agent has it.")
     else:
-        kept = " It is remembered: see `upcall rules list`." if args.always else ""
+        kept = f" It is remembered: see `{program()} rules list`." if args.always else ""
         print(f"Answered {inquiry['ref']}: {given(inquiry)}. {fate(reply)}{kept}")
     return 0
 
@@ -74,7 +75,7 @@ def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
     number = run["number"]
     print(drawing_for(client).resuming(number), flush=True)
     if not wait:
-        print(f"Follow it with: upcall log {number} -f", file=sys.stderr)
+        print(f"Follow it with: {program()} log {number} -f", file=sys.stderr)
         return 0
     from upcall.cli.commands.run import followed
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from upcall.cli.client import Client
 from upcall.cli.command import Command, print_json, takes_json
+from upcall.home.program import program
 
 
 def _backup(args: Namespace) -> int:
@@ -12,7 +13,7 @@ def _backup(args: Namespace) -> int:
     if args.json:
         print_json(made)
     else:
-        print(f"Wrote {made['path']}. `upcall restore` puts it back.")
+        print(f"Wrote {made['path']}. `{program()} restore` puts it back.")
     return 0
 
 

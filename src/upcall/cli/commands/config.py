@@ -8,6 +8,7 @@ from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.failures import CommandFailed, line
 from upcall.domain.text.display import one_line
 from upcall.home.files import Home, default_home
+from upcall.home.program import program
 
 if TYPE_CHECKING:
     from upcall.config.settings import Config
@@ -47,7 +48,7 @@ def _check(args: Namespace) -> int:
         print(f"{home.config_file} is fine.")
     else:
         print(
-            f"There is no {home.config_file}; every setting has its default. `upcall config check --json` prints them."
+            f"There is no {home.config_file}; every setting has its default. `{program()} config check --json` prints them."
         )
     return 0
 

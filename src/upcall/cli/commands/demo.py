@@ -1,7 +1,6 @@
 """`upcall demo`: an agent asks through the real MCP door, a person answers, the agent goes on."""
 
 import select
-import shlex
 import shutil
 import socket
 import sys
@@ -28,6 +27,7 @@ from upcall.domain.text.times import moment
 from upcall.home.files import Home
 from upcall.home.instance import stop_running
 from upcall.home.launch import ensure_running
+from upcall.home.program import keeping, passing_runner, program
 from upcall.setup.clients import CLIENTS
 from upcall.testing.agent import StdioAgent, text_of
 from upcall.testing.human import ScriptedHuman
@@ -110,7 +110,6 @@ class Demo:
         self._shown = threading.Event()
         self._after = 0
         self._refused = False
-        self._program = _program()
 
     def run(self) -> int:
         """Show every step, then the results."""
@@ -119,7 +118,7 @@ class Demo:
         print(self._paint.bold("An agent asks, a person answers, the agent goes on."))
         print("Answer here, or in your browser: the story is the same, and the first answer wins.")
         print(f"  {self._paint.name(self._client.post('/v1/sign-in-links', {})['url'])}")
-        print(f"Or in another terminal: UPCALL_HOME={self._home.path} {self._program} answer\n")
+        print(f"Or in another terminal: UPCALL_HOME={self._home.path} {program()} answer\n")
         with (
             self._human(),
             ThreadPoolExecutor(1) as threads,
@@ -212,9 +211,8 @@ class Demo:
             f"  Each asked {'once' if once else 'MORE THAN ONCE'}, although the daemon was restarted in the middle;"
         )
         print(f"  {seconds:.1f} s in all.\n")
-        installed = [name for name in CLIENTS if shutil.which(name)]
-        print("Next: connect your own agent" if installed else "Next: see what waits for you")
-        print(f"  {self._program} {f'setup {installed[0]}' if installed else 'status'}")
+        for line in next_steps():
+            print(line)
         return 0 if once and collected == set(ids) else 1
 
     def _log_of(self, ids: set[str]) -> tuple[int, set[str]]:
@@ -231,12 +229,15 @@ class Demo:
         return asked, collected
 
 
-def _program() -> str:
-    """The command that started this one, as it can be typed in another terminal."""
-    if shutil.which("upcall") is not None:
-        return "upcall"
-    beside = Path(sys.executable).with_name("upcall")
-    return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m upcall"
+def next_steps(runner: str = passing_runner()) -> list[str]:
+    """What to do after the demo, in commands that work as they are printed."""
+    installed = [name for name in CLIENTS if shutil.which(name)]
+    first = "connect your own agent" if installed else "see what waits for you"
+    deed = f"setup {installed[0]}" if installed else "status"
+    if runner:
+        # Files of an agent must not name a program in a cache.
+        return [f"Next: keep it, and {first}", f"  {keeping(runner)}", f"  upcall {deed}"]
+    return [f"Next: {first}", f"  {program()} {deed}"]
 
 
 def _card(inquiry: dict[str, Any], paint: Paint) -> list[str]:

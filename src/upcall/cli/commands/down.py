@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from upcall.cli.command import Command
 from upcall.home.files import default_home
+from upcall.home.program import program
 
 
 def _down(args: Namespace) -> int:
@@ -17,7 +18,7 @@ def _down(args: Namespace) -> int:
     home.write_private(home.down_mark, "")
     if stop_running(home):
         print(
-            "Upcall is down. Open questions are kept; `upcall up`, or any command that needs it, starts it again."
+            f"Upcall is down. Open questions are kept; `{program()} up`, or any command that needs it, starts it again."
         )
     else:
         print("Upcall is not running.")

@@ -8,6 +8,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.commands.restore import refuse_foreign, without_daemon
 from upcall.cli.failures import CommandFailed
 from upcall.home.files import default_home
+from upcall.home.program import program
 
 NAMES = {
     "inquiry": "inquiries",
@@ -51,7 +52,7 @@ def _migrate(args: Namespace) -> int:
         return 0
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     print(f"{'Everything was there already' if moved.already else 'Moved and verified'}: {told}.")
-    print(f"{source} is as it was. Next: set `database` in {home.config_file}, then `upcall up`.")
+    print(f"{source} is as it was. Next: set `database` in {home.config_file}, then `{program()} up`.")
     return 0
 
 

@@ -11,6 +11,7 @@ from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
+from upcall.home.program import program
 
 
 def _add(args: Namespace) -> int:
@@ -53,7 +54,7 @@ def _list(args: Namespace) -> int:
         print_json(listed)
         return 0
     if not listed["items"]:
-        print("No person can answer in channels yet. Add one with `upcall people add NAME`.")
+        print(f"No person can answer in channels yet. Add one with `{program()} people add NAME`.")
     now, colour = time.time(), paint()
     for person in listed["items"]:
         names = [one_line(f"{each['channel']}:{each['user']}") for each in person["identities"]]

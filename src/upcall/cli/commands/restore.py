@@ -12,6 +12,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.commands.backup import file_arguments
 from upcall.cli.failures import CommandFailed
 from upcall.home.files import Home, default_home
+from upcall.home.program import program
 
 _GONE = "SELECT kind, key, state, at, body FROM record WHERE kind = ?"
 
@@ -35,7 +36,9 @@ def _restore(args: Namespace) -> int:
     if revoked:
         print(f"Still revoked, as before the restore: {', '.join(revoked)}.")
     if kept is None:
-        print("Tokens that were revoked since the backup are not known. Check them with: upcall tokens list")
+        print(
+            f"Tokens that were revoked since the backup are not known. Check them with: {program()} tokens list"
+        )
     if kept is not None:
         print(f"The database that was there is {kept}.")
     return 0
@@ -115,7 +118,7 @@ def _revoke_again(current: Path, restored: Path) -> list[str]:
             gone = db.execute(_GONE, (REVOKED,)).fetchall()
     except sqlite3.DatabaseError as error:
         print(
-            f"upcall: the tokens that were revoked since the backup cannot be read: {error}. Next: upcall tokens list",
+            f"upcall: the tokens that were revoked since the backup cannot be read: {error}. Next: {program()} tokens list",
             file=sys.stderr,
         )
         return []

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from upcall.cli.client import Client, run_path
 from upcall.cli.command import Command, print_json, takes_run_and_json
+from upcall.home.program import program
 
 
 def _retry(args: Namespace) -> int:
@@ -12,9 +13,9 @@ def _retry(args: Namespace) -> int:
     if args.json:
         print_json(run)
     elif number == args.run:
-        print(f"Run {number} is tried again. Follow it with: upcall log {number} -f")
+        print(f"Run {number} is tried again. Follow it with: {program()} log {number} -f")
     else:
-        print(f"Run {number} repeats run {args.run}. Follow it with: upcall log {number} -f")
+        print(f"Run {number} repeats run {args.run}. Follow it with: {program()} log {number} -f")
     return 0
 
 

@@ -10,6 +10,7 @@ from upcall.cli.command import Command, print_json, seconds, takes_json
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import moment, since, span
+from upcall.home.program import program
 
 Rule = dict[str, Any]
 
@@ -20,7 +21,9 @@ def _list(args: Namespace) -> int:
         print_json({"items": items, "next": None})
         return 0
     if not items:
-        print("There are no rules. Add one while you approve: `upcall answer REF approve --always exact`.")
+        print(
+            f"There are no rules. Add one while you approve: `{program()} answer REF approve --always exact`."
+        )
     now, colour = time.time(), paint()
     for rule in items:
         print(f"{colour.name(rule['id'])}  {_sentence(rule)}  {colour.dim(_life(rule, now))}")

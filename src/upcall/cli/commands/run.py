@@ -16,6 +16,7 @@ from upcall.cli.render.runs import OVER, Run, ending
 from upcall.cli.render.terminal import Paint, paint, width
 from upcall.domain.errors import InvalidSetting, UpcallError
 from upcall.home.files import default_home
+from upcall.home.program import program
 
 USAGE = 2
 INTERRUPTED = 130
@@ -44,8 +45,8 @@ def introduction(run: Run) -> str:
     """How to follow a run, and how to answer it."""
     number = run["number"]
     return (
-        f"{run['agent']} works on it as run {number}. Follow it with: upcall log {number} -f\n"
-        f'`upcall status` shows what it asks. Answer it with: upcall answer {number} "…"'
+        f"{run['agent']} works on it as run {number}. Follow it with: {program()} log {number} -f\n"
+        f'`{program()} status` shows what it asks. Answer it with: {program()} answer {number} "…"'
     )
 
 
@@ -57,7 +58,7 @@ def followed(client: Client, run: Run, *, as_json: bool) -> int:
     try:
         run = _follow(client, number)
     except KeyboardInterrupt:
-        _say(f"\nDetached: run {number} goes on. Next: upcall log {number} -f")
+        _say(f"\nDetached: run {number} goes on. Next: {program()} log {number} -f")
         return INTERRUPTED
     if as_json:
         print_json(run)

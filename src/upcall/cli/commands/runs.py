@@ -7,6 +7,7 @@ from upcall.cli.client import Client
 from upcall.cli.command import Command, print_json, takes_json
 from upcall.cli.render.runs import OVER, ended_line, run_line
 from upcall.cli.render.terminal import paint, width
+from upcall.home.program import program
 
 STATES = ("queued", "running", "waiting_input", "completed", "failed", "cancelled")
 
@@ -21,7 +22,7 @@ def _runs(args: Namespace) -> int:
         line = ended_line if run["state"] in OVER else run_line
         print(line(run, now, colour, room))
     if not page["items"]:
-        print('No runs. `upcall run AGENT "task"` starts one.')
+        print(f'No runs. `{program()} run AGENT "task"` starts one.')
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from upcall.cli.command import Command
+from upcall.cli.failures import need_lasting_program
 from upcall.home.files import Home, default_home
 
 LABEL = "upcall.daemon"
@@ -88,6 +89,7 @@ def _service(args: Namespace) -> int:
     if args.print:
         print(unit.text, end="")
         return 0
+    need_lasting_program("the service")
     unit.path.parent.mkdir(parents=True, exist_ok=True)
     unit.path.write_text(unit.text)
     print(f"Wrote {unit.path}.")

@@ -10,8 +10,9 @@ from pathlib import Path
 from upcall.channels.onboarding import STEPS
 from upcall.channels.slack.app import manifest
 from upcall.cli.command import Command, print_json
-from upcall.cli.failures import CommandFailed
+from upcall.cli.failures import CommandFailed, need_lasting_program
 from upcall.cli.render.terminal import is_terminal, paint
+from upcall.home.program import program
 from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
 from upcall.setup.plan import PlannedChange, additions, apply, backup_of, removals
 
@@ -42,6 +43,8 @@ def _setup(args: Namespace) -> int:
     if not args.yes and not _agrees():
         print("Nothing was written.")
         return 1
+    if not args.remove:
+        need_lasting_program(f"what {args.agent} is told to start")
     apply(changes)
     _tell(changes)
     if args.remove:
@@ -74,13 +77,13 @@ def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool)
     if shutil.which(known.program()) is None:
         print(
             f"upcall: {agent} cannot ask yet: {known.program()!r} is not installed, or not on PATH. "
-            f"Next: {known.install_hint}, then `upcall doctor {agent} --ask`",
+            f"Next: {known.install_hint}, then `{program()} doctor {agent} --ask`",
             file=sys.stderr,
         )
         return 1
     if is_news and not found:
         print(f"{agent} can ask you now, in every new session.")
-        print(f"Next: let it ask a test question with `upcall doctor {agent} --ask`.")
+        print(f"Next: let it ask a test question with `{program()} doctor {agent} --ask`.")
     return 1 if found else 0
 
 

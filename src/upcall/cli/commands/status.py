@@ -12,6 +12,7 @@ from upcall.cli.render.inquiries import without_secrets
 from upcall.cli.render.status import Status, status_lines
 from upcall.cli.render.terminal import paint, width
 from upcall.domain.text.times import moment
+from upcall.home.program import program
 
 DONE_SHOWN = 20
 AT_WORK = ("running", "waiting_input", "queued")
@@ -42,7 +43,7 @@ def _status(args: Namespace) -> int:
         print("\n" + paint().bold("CHANNELS THAT DO NOT WORK:"))
         print("\n".join(line for channel in down for line in fault_lines(channel, now, paint())))
     if more:
-        print(f"\nThese are the oldest {len(waiting)} questions; `upcall status --json` has them all.")
+        print(f"\nThese are the oldest {len(waiting)} questions; `{program()} status --json` has them all.")
     return 0
 
 

@@ -12,6 +12,7 @@ from upcall.cli.render.inquiries import is_denied
 from upcall.domain.errors import UpcallError
 from upcall.domain.text.display import one_line, visible
 from upcall.domain.text.times import LONG_WAIT, moment, span
+from upcall.home.program import program
 
 INTERRUPTED = 130
 EXITS = {"answered": 0, "rejected": 10, "expired": 11, "parked": 12, "cancelled": 13, "failed": 14}
@@ -66,7 +67,7 @@ def finish(client: Client, inquiry: dict[str, Any], args: Namespace, introductio
         block = _block_timeout(client) if args.timeout is None else args.timeout
         inquiry = _until_settled(client, inquiry, time.monotonic() + block)
     except KeyboardInterrupt:
-        _say(f"\nDetached: {inquiry['ref']} stays open. Next: upcall wait {inquiry['ref']}")
+        _say(f"\nDetached: {inquiry['ref']} stays open. Next: {program()} wait {inquiry['ref']}")
         return INTERRUPTED
     status = "parked" if inquiry["state"] == "open" else inquiry["state"]
     _report(inquiry, status, block, as_json=args.json)
@@ -120,7 +121,7 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
             waited = f" after {span(block)}" if block else ""
             return (
                 f"No answer yet{waited}: {inquiry['ref']} is parked and stays open. "
-                f"Next: upcall wait {inquiry['ref']}"
+                f"Next: {program()} wait {inquiry['ref']}"
             )
         case "expired":
             denied = "; this is a denial" if inquiry["kind"] == "approval" else ""

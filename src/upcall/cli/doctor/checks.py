@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from upcall.cli.failures import spelled
 from upcall.cli.render.terminal import Paint
 
 OK = "ok"
@@ -49,7 +50,7 @@ def lines(subjects: Iterable[CheckedSubject], paint: Paint, width: int | None) -
             first, *more = _wrapped(check.says, width)
             yield f"  {signs[check.state]}  {check.name:<13}  {first}"
             if check.next:
-                more += _wrapped(f"Next: {check.next}", width)
+                more += _wrapped(f"Next: {spelled(check.next)}", width)
             yield from (" " * MARGIN + line for line in more)
 
 

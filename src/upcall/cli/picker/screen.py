@@ -22,6 +22,7 @@ from upcall.cli.render.inquiries import given, resolution
 from upcall.cli.render.terminal import paint
 from upcall.domain.errors import UpcallError
 from upcall.domain.text.times import moment, span
+from upcall.home.program import program
 
 POLL_SECONDS = 30.0
 PAUSE = 1.0
@@ -95,7 +96,7 @@ def _do(client: Client, deed: Send | Decline | Extend) -> str:
             kept = {"remember": {"as": deed.remember}} if deed.remember else {}
             reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers} | kept)
             done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. {fate(reply)}"
-            done += " It is remembered: see `upcall rules list`." if deed.remember else ""
+            done += f" It is remembered: see `{program()} rules list`." if deed.remember else ""
         elif isinstance(deed, Decline):
             reply = client.post(inquiry_path(name, "reject"), body | {"reason": deed.reason or None})
             done = f"Rejected {deed.inquiry['ref']}. {fate(reply)}"

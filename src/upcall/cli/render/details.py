@@ -10,6 +10,7 @@ from upcall.cli.render.runs import Run, clock, next_steps
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import escaped, one_line, visible
 from upcall.domain.text.times import moment, since, span
+from upcall.home.program import program
 
 WIDEST = 100
 
@@ -175,11 +176,11 @@ def _on_its_way(inquiry: Inquiry) -> str:
     if resume["state"] == "by_hand":
         return f"no sign yet that the agent has it; its session: {one_line(resume['command'] or '', 500)}"
     if resume.get("next_try"):
-        now = f"; try it now with: upcall retry {resume['run']}"
+        now = f"; try it now with: {program()} retry {resume['run']}"
         return f"{one_line(resume['error'], 200)}, next try {clock(resume['next_try'])}{now}"
     tries = f", attempt {resume['attempts']}" if resume["attempts"] else ""
     trouble = f": {one_line(resume['error'], 200)}" if resume["error"] else ""
-    again = f"; try again with: upcall retry {resume['run']}" if trouble and resume["run"] else ""
+    again = f"; try again with: {program()} retry {resume['run']}" if trouble and resume["run"] else ""
     return f"being forwarded to the agent, {one_line(resume['state'])}{tries}{trouble}{again}"
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from upcall.domain.text.display import one_line
+from upcall.home.program import program
 
 
 def fate(reply: dict[str, Any]) -> str:
@@ -15,11 +16,9 @@ def fate(reply: dict[str, Any]) -> str:
         case "agent":
             return "The agent is at work, and gets it when it asks again."
         case "run" if run is not None:
-            return f"It is brought back with it as run {run}: upcall log {run} -f"
+            return f"It is brought back with it as run {run}: {program()} log {run} -f"
         case "run":
-            return (
-                f"Its session has ended, and is brought back with it as a run: upcall show {inquiry['ref']}"
-            )
+            return f"Its session has ended, and is brought back with it as a run: {program()} show {inquiry['ref']}"
         case "runner":
             return "It is delivered on the machine of the agent."
         case "gone" if continued:

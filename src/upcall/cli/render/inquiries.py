@@ -5,6 +5,7 @@ from typing import Any
 
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
+from upcall.home.program import program
 
 Inquiry = dict[str, Any]
 HIDDEN = "(hidden)"
@@ -19,9 +20,9 @@ def answer_command(inquiry: Inquiry, name: str | None = None) -> str:
     A secret has no place in a command, and so in the shell's history: without a value, `upcall answer` asks for it.
     """
     if inquiry["secret"]:
-        return f"upcall answer {name or inquiry['ref']}"
+        return f"{program()} answer {name or inquiry['ref']}"
     values = " ".join(_value(question) for question in inquiry["questions"])
-    return f"upcall answer {name or inquiry['ref']} {values}"
+    return f"{program()} answer {name or inquiry['ref']} {values}"
 
 
 def name_of(inquiry: Inquiry, open_by_run: Counter[int]) -> str:

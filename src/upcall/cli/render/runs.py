@@ -7,6 +7,7 @@ from upcall.cli.render.terminal import Paint
 from upcall.domain.run.api_errors import waiting_for
 from upcall.domain.text.display import one_line, visible
 from upcall.domain.text.times import moment, since
+from upcall.home.program import program
 
 Run = dict[str, Any]
 OVER = frozenset({"completed", "failed", "cancelled"})
@@ -67,12 +68,12 @@ def next_steps(run: Run, paint: Paint) -> str:
     """The next step for a run without an open question."""
     number = run["number"]
     if waits_for_api(run):
-        return f"  Try it now with: {paint.name(f'upcall retry {number}')}"
+        return f"  Try it now with: {paint.name(f'{program()} retry {number}')}"
     if run["state"] not in OVER:
-        return f"  Follow with: {paint.name(f'upcall log {number} -f')}"
+        return f"  Follow with: {paint.name(f'{program()} log {number} -f')}"
     if run["state"] == "completed":
-        return f'  Go on with: {paint.name(f"upcall say {number}")} "…"'
-    return f"  Try again with: {paint.name(f'upcall retry {number}')}"
+        return f'  Go on with: {paint.name(f"{program()} say {number}")} "…"'
+    return f"  Try again with: {paint.name(f'{program()} retry {number}')}"
 
 
 def ending(run: Run) -> str:

@@ -9,6 +9,7 @@ from upcall.cli.render.runs import Run
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import moment, since, span
+from upcall.home.program import program
 
 SOON = 3600.0
 
@@ -36,7 +37,7 @@ def status_lines(
             lines += _waiting(inquiry, name, drawing.asker(inquiry, run), now, paint, width)
     elif not status.running:
         lines.append(
-            "Nothing is waiting. When an agent asks, its question shows here; `upcall ask` tries it out."
+            f"Nothing is waiting. When an agent asks, its question shows here; `{program()} ask` tries it out."
         )
     if status.running:
         lines += [*([""] if lines else []), paint.bold("RUNNING:")]
@@ -75,7 +76,7 @@ def _waiting(inquiry: Inquiry, name: str, who: str, now: float, paint: Paint, wi
     unseen = inquiry["kind"] == "approval" and (
         inquiry["context"] or inquiry["attachments"] or one_line(texts[0], room) != texts[0]
     )
-    command = f"upcall show {name}" if unseen else answer_command(inquiry, name)
+    command = f"{program()} show {name}" if unseen else answer_command(inquiry, name)
     return [*lines, f"      Run: {paint.name(command)}"]
 
 
