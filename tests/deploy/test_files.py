@@ -11,8 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from tests import nginx
 from tests.conftest import require
 from tests.deploy.conftest import NAMES
+from tests.docs.pages import blocks
 from upcall.config.settings import keys
 from upcall.daemon.server import GRACE
 from upcall.domain.inquiry.limits import Limits
@@ -156,6 +158,84 @@ def test_nothing_is_sent_to_the_builder_but_what_the_image_is_made_of(dockerfile
         for source in line.split()[:-1]
     }
     assert {line.removeprefix("!") for line in sent if line.startswith("!")} == copied
+
+
+def test_an_overlay_names_the_image_and_brings_nginx_its_settings(tmp_path: Path) -> None:
+    kubectl = shutil.which("kubectl")
+    require(kubectl, "kubectl")
+    assert kubectl is not None
+    # What the page shows, beside a copy of what we hand out.
+    shutil.copytree(DEPLOY, tmp_path / "upcall" / "deploy")
+    (shown,) = [block.content for block in blocks("yaml") if "images:" in block.content]
+    (tmp_path / "overlay").mkdir()
+    (tmp_path / "overlay" / "kustomization.yaml").write_text(shown)
+    made = subprocess.run(
+        [kubectl, "kustomize", str(tmp_path / "overlay")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert made.returncode == 0, made.stderr
+    found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(made.stdout)}
+    daemon = found["StatefulSet", "upcall"]["spec"]["template"]["spec"]["containers"][0]
+    assert daemon["image"] == "registry.example.com/upcall:0.1.0"
+    assert {each["metadata"]["namespace"] for each in found.values()} == {"upcall"}
+    (settings,) = [
+        each["configMap"]["name"]
+        for each in found["Deployment", "upcall-nginx"]["spec"]["template"]["spec"]["volumes"]
+        if "configMap" in each
+    ]
+    assert found["ConfigMap", settings]["data"]["nginx.conf"] == (DEPLOY / "nginx.conf").read_text()
+
+
+def test_compose_needs_no_variable() -> None:
+    written = (DEPLOY / "compose.yaml").read_text()
+    used = re.findall(r"\$\{(\w+)(:-)?", written)
+    assert used
+    assert [name for name, default in used if not default] == []
+
+
+def test_caddy_understands_its_file() -> None:
+    caddy = shutil.which("caddy")
+    require(caddy, "Caddy")
+    assert caddy is not None
+    done = subprocess.run(
+        [caddy, "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "Caddyfile")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_nginx_understands_its_file_for_tls(tmp_path: Path) -> None:
+    found, openssl = nginx.program(), shutil.which("openssl")
+    require(found and openssl, "nginx, and openssl for a certificate")
+    assert found is not None
+    assert openssl is not None
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=upcall.example.com"]
+    subprocess.run([*made, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    settings = (DEPLOY / "nginx-tls.conf").read_text()
+    folder = "/etc/letsencrypt/live/upcall.example.com"
+    settings = settings.replace(f"{folder}/fullchain.pem", str(certificate)).replace(
+        f"{folder}/privkey.pem", str(key)
+    )
+    whole = tmp_path / "nginx.conf"
+    # It opens the ports that it is told, which others may have here.
+    settings = settings.replace("listen 443 ssl;", f"listen unix:{tmp_path}/tls ssl;")
+    settings = settings.replace("listen [::]:443 ssl;", "")
+    whole.write_text(f"pid {tmp_path}/nginx.pid;\nevents {{}}\nhttp {{\n{settings}\n}}\n")
+    done = subprocess.run(
+        [found, "-t", "-p", str(tmp_path), "-c", str(whole)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
