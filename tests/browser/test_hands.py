@@ -271,7 +271,7 @@ def test_an_approval_takes_no_verdict_by_key_before_its_end_was_on_the_screen(de
     expect(card(page, approval).locator("[data-note]")).to_contain_text("Scroll to the end")
     page.keyboard.press("Enter")
     nothing_was_sent(desk, page, approval)
-    card(page, approval).locator(".verdict").scroll_into_view_if_needed()
+    card(page, approval).locator(".end").scroll_into_view_if_needed()
     page.keyboard.press("Escape")
     card(page, approval).focus()
 

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from upcall.domain.text.display import visible
+from upcall.web.pages.diffs import drawn
 from upcall.web.pages.highlighting import highlighted
 
 LONGEST = 20_000
@@ -29,15 +30,6 @@ MOST_COLOURED = 2_000
 
 DIFF_LANGUAGES = {"diff", "patch", "udiff"}
 _DIFF = re.compile(r"^(?:@@ .*@@|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
-_LINE_CLASSES = (
-    ("@@", "hunk"),
-    ("+++", "file"),
-    ("---", "file"),
-    ("diff ", "file"),
-    ("index ", "file"),
-    ("+", "add"),
-    ("-", "del"),
-)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # A blank line, or a line that begins a list, a fence, a heading, a quotation or a table.
 _NO_PARAGRAPH = re.compile(r"(?:\A|\n)[ \t]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~|#{1,6}[ \t]|>|\|)")
@@ -106,15 +98,7 @@ def preformatted(text: str, language: str = "") -> Markup:
     if not is_diff or text.count("\n") > MOST_COLOURED:
         code = highlighted(text, language)
         return Markup('<pre tabindex="0"><code dir="ltr">{}</code></pre>').format(code)
-    lines = Markup("\n").join(
-        Markup('<span class="{}">{}</span>').format(kind, line) if (kind := _kind(line)) else escape(line)
-        for line in text.split("\n")
-    )
-    return Markup('<pre class="diff" tabindex="0"><code dir="ltr">{}</code></pre>').format(lines)
-
-
-def _kind(line: str) -> str:
-    return next((kind for begins, kind in _LINE_CLASSES if line.startswith(begins)), "")
+    return drawn(text)
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,9 @@
 // What was on the screen: the daemon is told of questions in a tab that could be seen, and keys go by what was drawn.
 import { changed } from "./hands.js";
+import { count } from "./parts.js";
 
 const PAUSE = 1_000;
-const ENDS = ".question, .verdict";
+const ENDS = ".question, .end";
 const told = new Set();
 const drawn = new WeakMap();
 let timer;
@@ -50,5 +51,6 @@ export const drawnAt = (card) => Math.max(...[...card.querySelectorAll(ENDS)].ma
 
 /** Looks after what is on the screen: a card, its beginning and its end, or a row. */
 export function watch(card) {
+  count(card);
   for (const part of [card, ...card.querySelectorAll(ENDS)]) looking.observe(part);
 }
