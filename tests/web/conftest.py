@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.web.house import House, serving
+from tests.web.visitor import Visitor
 
 
 @pytest.fixture
@@ -20,3 +21,12 @@ async def live(house: House) -> AsyncIterator[House]:
     """The same behind uvicorn on a loopback socket."""
     async with serving(house):
         yield house
+
+
+@pytest.fixture
+async def ana(live: House) -> AsyncIterator[Visitor]:
+    """A person who has signed in."""
+    visitor = Visitor(live)
+    await visitor.signs_in()
+    yield visitor
+    await visitor.client.aclose()

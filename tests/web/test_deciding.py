@@ -1,8 +1,11 @@
 """Deciding over HTTP: holding and undoing, notes, and several questions at once."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.web.house import CHOICE, House, code
+from tests.web.visitor import Visitor, words
 
 ACTION = {"tool": "Bash", "input": {"command": "make deploy"}, "cwd": "/srv/shop"}
 
@@ -17,7 +20,7 @@ async def test_a_held_answer_is_undone_and_the_asker_never_sees_it(house: House)
 
     late = (await house.post("ben", f"{asked['ref']}/answer", text="Memcached")).json()
     assert (late["accepted"], late["inquiry"]["held"]["by"]) == (False, "ana")
-    assert code(await house.post("ben", f"{asked['ref']}/undo")) == (403, "not_allowed")
+    assert code(await house.post("ben", f"{asked['ref']}/undo")) == (403, "not_your_decision")
 
     undone = (await house.post("ana", f"{asked['ref']}/undo")).json()
     assert (undone["accepted"], undone["inquiry"]) == (True, asked)
@@ -60,3 +63,54 @@ async def test_a_note_beside_a_yes_that_no_model_would_read_is_refused(house: Ho
     yes, no = ({"answers": [[word]], "note": "use staging"} for word in ("Approve", "Deny"))
     assert code(await house.post("ana", f"{prompt['ref']}/answer", **yes)) == (422, "note_unread")
     assert (await house.post("ana", f"{prompt['ref']}/answer", **no)).json()["accepted"] is True
+
+
+@pytest.mark.promise("desk/1", "desk/2")
+async def test_the_inbox_holds_what_was_decided_with_a_key_and_takes_it_back(
+    live: House, ana: Visitor
+) -> None:
+    asked = await live.asked(**CHOICE)
+    form = await ana.form("/", "/answer")
+    await ana.sends(form, ("q0", "0"), ("hold", "1"))
+
+    page = await ana.looks()
+    assert "Redis → builder" in words(page)
+    assert "data-answer" not in page
+    assert (await live.as_("builder").get(f"/v1/inquiries/{asked['id']}")).json()["state"] == "open"
+
+    await ana.sends(await ana.form("/", "/undo"))
+    assert "is open again" in words(await ana.looks("/?said=undo&about=" + asked["ref"]))
+    assert "data-answer" in await ana.looks()
+
+
+@pytest.mark.promise("desk/1")
+async def test_with_undo_switched_off_a_key_decides_at_once(tmp_path: Path) -> None:
+    async with House.open(tmp_path, undo=0.0) as live:
+        asked = await live.asked(**CHOICE)
+        ana = Visitor(live)
+        await ana.signs_in()
+        await ana.sends(await ana.form("/", "/answer"), ("q0", "0"), ("hold", "1"))
+        found = (await live.as_("ana").get(f"/v1/inquiries/{asked['id']}")).json()
+        assert (found["state"], found["held"]) == ("answered", None)
+
+
+@pytest.mark.promise("desk/4")
+async def test_an_approval_has_one_deny_with_a_reason_in_its_row(live: House, ana: Visitor) -> None:
+    asked = await live.asked(action=ACTION, purpose="permission")
+    page = await ana.looks()
+    assert "/reject" not in page
+    form = await ana.form("/", "/answer")
+    unread = await ana.sends(form, ("verdict", "approve"), ("note", "use staging"))
+    assert (unread.status_code, "Approve without it, or deny with it" in words(unread.text)) == (422, True)
+    await ana.sends(form, ("verdict", "deny"), ("note", "use staging"))
+    answer = (await live.as_("builder").get(f"/v1/inquiries/{asked['id']}")).json()["answer"]
+    assert (answer["answers"], answer["note"]) == ([["Deny"]], "use staging")
+    assert "use staging" in words(await ana.looks())
+
+
+@pytest.mark.promise("desk/22")
+async def test_a_note_is_written_beside_a_choice_on_the_page(live: House, ana: Visitor) -> None:
+    asked = await live.asked(**CHOICE)
+    await ana.sends(await ana.form("/", "/answer"), ("q0", "0"), ("note", "but only for sessions"))
+    answer = (await live.as_("builder").get(f"/v1/inquiries/{asked['id']}")).json()["answer"]
+    assert (answer["answers"], answer["note"]) == ([["Redis"]], "but only for sessions")

@@ -1,7 +1,6 @@
 """The inbox without scripts: every question can be read and answered with plain forms."""
 
 from base64 import b64encode
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -9,15 +8,6 @@ from tests.web.house import CHOICE, House
 from tests.web.visitor import Form, Visitor, words
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Origin
-
-
-@pytest.fixture
-async def ana(live: House) -> AsyncIterator[Visitor]:
-    """A person who has signed in."""
-    visitor = Visitor(live)
-    await visitor.signs_in()
-    yield visitor
-    await visitor.client.aclose()
 
 
 async def state(live: House, inquiry: dict[str, object]) -> tuple[str, object]:

@@ -262,6 +262,12 @@ class UnreadableAnswer(UpcallError):
     code = "unreadable_answer"
 
 
+class NotYourDecision(NotAllowed):
+    """A person wants to undo what another person has decided."""
+
+    code = "not_your_decision"
+
+
 class NoteUnread(UpcallError):
     """A note beside a yes, to a prompt whose model would not get to read it."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from upcall.domain.answer.outcome import outcome
 from upcall.domain.approval import denials, rules
 from upcall.domain.approval.rules import Remember
-from upcall.domain.errors import InvalidRequest, NotAllowed, NoteUnread
+from upcall.domain.errors import InvalidRequest, NotAllowed, NoteUnread, NotYourDecision
 from upcall.domain.inquiry.inquiry import APPROVE, Answer, Change, Inquiry, Kind
 from upcall.domain.inquiry.lifecycle import takes_force
 from upcall.domain.roles import Caller, Role
@@ -42,13 +42,13 @@ def check_undo(inquiry: Inquiry, caller: Caller) -> None:
     """Refuse to take back the decision of another person, unless the caller is an admin.
 
     Raises:
-        NotAllowed: if the caller did not make it.
+        NotYourDecision: if the caller did not make it.
     """
     held = inquiry.held
     if held is None or caller.role is Role.ADMIN:
         return
     if (who := held.decision.closing.by) != caller.name:
-        raise NotAllowed(f"{who!r} decided this", hint="the person who decided can undo it, or an admin")
+        raise NotYourDecision(f"{who!r} decided this", hint="the person who decided can undo it, or an admin")
 
 
 def consequences(change: Change, wanted: Remember | None = None, name: str = "") -> Change:

@@ -3,7 +3,14 @@
 from starlette.responses import Response
 
 from upcall.dispatch.answer_links import AnswerLinks, Opened
-from upcall.domain.errors import EmptyAnswer, InvalidRequest, LinkUsed, NotAllowed, UnreadableAnswer
+from upcall.domain.errors import (
+    EmptyAnswer,
+    InvalidRequest,
+    LinkUsed,
+    NotAllowed,
+    NoteUnread,
+    UnreadableAnswer,
+)
 from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.call import Call
 from upcall.web.pages import forms
@@ -33,7 +40,7 @@ class Answering:
         awaited = self._site.broker.is_awaited(opened.inquiry)
         try:
             settled = await self._links.answer(opened, forms.reply(opened.inquiry, visit.form))
-        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
+        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed, NoteUnread) as error:
             if opened.used:
                 raise LinkUsed from None
             return await self._page(visit, opened, status=422, trouble=problem(error, visit.words))

@@ -136,6 +136,8 @@ class Card:
     outcome: ResolutionLine | None
     trail: tuple[TrailStep, ...]
     key: str
+    held: str = ""
+    """What was decided and for which asker, while that can be undone."""
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -209,6 +211,7 @@ def card(
         outcome=resolution(inquiry, words),
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
+        held=_held(inquiry, words),
         change=change,
         problem=problem,
         said=said,
@@ -338,6 +341,7 @@ def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
             return ResolutionLine(
                 sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
                 tone="denied" if denied else "answered",
+                reason=visible(answer.note),
                 pairs=pairs if several else (),
             )
         case Rejected(closing=closing) | Cancelled(closing=closing):
@@ -352,6 +356,19 @@ def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
             return ResolutionLine(
                 sentence=words.say("outcome.failed"), tone="failed", reason=visible(closing.reason or "")
             )
+
+
+def _held(inquiry: Inquiry, words: Words) -> str:
+    """What was decided, in the words of its button, and the asker that is told next."""
+    held = inquiry.held
+    if held is None:
+        return ""
+    shown = words.say("card.reject" if isinstance(held.decision, Rejected) else "held.secret")
+    if isinstance(held.decision, Answered) and not inquiry.secret:
+        shown = one_line("; ".join(", ".join(values) for values in held.decision.answer.values), 80)
+        if inquiry.kind is Kind.APPROVAL:
+            shown = words.say("card.deny" if shown == DENY else "card.approve")
+    return words.say("held.line", answer=shown, agent=one_line(inquiry.origin.asker, 60))
 
 
 def _who(name: str, words: Words) -> str:

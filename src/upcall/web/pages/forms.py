@@ -30,8 +30,8 @@ def value(form: Form, name: str) -> str:
     return next(iter(form.get(name, ())), "")
 
 
-def reply(inquiry: Inquiry, form: Form) -> Reply:
-    """The reply that a filled-in form stands for.
+def reply(inquiry: Inquiry, form: Form, *, undo: float = 0.0) -> Reply:
+    """The reply that a filled-in form stands for; one that was decided with a key can be undone for some seconds.
 
     Raises:
         UnusableForm: if it contradicts itself.
@@ -55,7 +55,15 @@ def reply(inquiry: Inquiry, form: Form) -> Reply:
         key=value(form, "key")[:100] or None,
         force=value(form, "force") == "1",
         remember=remember,
+        note=value(form, "note").replace("\r\n", "\n"),
+        # A rule is made at once.
+        hold=0.0 if remember is not None else held(form, undo),
     )
+
+
+def held(form: Form, undo: float) -> float:
+    """For how long a decision is held: the page's script says that it was made with a key."""
+    return undo if value(form, "hold") == "1" else 0.0
 
 
 def span(form: Form) -> float:

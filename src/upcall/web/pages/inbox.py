@@ -7,7 +7,14 @@ from starlette.responses import HTMLResponse, Response
 
 from upcall.broker.broker import Settled
 from upcall.dispatch.dispatcher import Dispatch
-from upcall.domain.errors import EmptyAnswer, InvalidRequest, NotAllowed, UnknownInquiry, UnreadableAnswer
+from upcall.domain.errors import (
+    EmptyAnswer,
+    InvalidRequest,
+    NotAllowed,
+    NoteUnread,
+    UnknownInquiry,
+    UnreadableAnswer,
+)
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.store import Query
 from upcall.web.pages import forms
@@ -111,7 +118,7 @@ class Inbox:
         return await self._do(
             visit,
             lambda visit, inquiry: self._broker.receive(
-                inquiry.id, forms.reply(inquiry, visit.form), visit.caller
+                inquiry.id, forms.reply(inquiry, visit.form, undo=self._site.settings.undo), visit.caller
             ),
         )
 
@@ -127,6 +134,10 @@ class Inbox:
                 key=value(visit.form, "key")[:100] or None,
             ),
         )
+
+    async def undo(self, visit: Visit) -> Response:
+        """Take back a decision of which the agent was not told yet."""
+        return await self._do(visit, lambda visit, inquiry: self._broker.undo(inquiry.id, visit.caller))
 
     async def snooze(self, visit: Visit) -> Response:
         """Keep quiet about it for a while."""
@@ -150,7 +161,7 @@ class Inbox:
         awaited = self._broker.is_awaited(inquiry)
         try:
             settled = await act(visit, inquiry)
-        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed) as error:
+        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed, NoteUnread) as error:
             # Nothing that was typed is lost: it comes back with a sentence.
             if visit.wants_fragment:
                 return self._site.explain(visit, error)
@@ -210,6 +221,8 @@ class Inbox:
 
 def _said(action: str, settled: Settled) -> str:
     """Which sentence tells how it went; an answer that leaves it open was one vote of several."""
+    if settled.inquiry.held:
+        return "held" if settled.accepted else "lost"
     if action == "answer" and settled.inquiry.is_open:
         return "vote" if settled.accepted else "voted"
     return action if settled.accepted else "lost"

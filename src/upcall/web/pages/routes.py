@@ -46,6 +46,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
+        Page(site, {"POST": inbox.undo}).at("/i/{name}/undo"),
         Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
         Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
         Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),

@@ -2,7 +2,7 @@
 const key = (form) => `draft:${form.closest("article").dataset.id}`;
 
 function read(form) {
-  const filled = [...new FormData(form)].filter(([name]) => /^[qt]\d+$/.test(name));
+  const filled = [...new FormData(form)].filter(([name]) => /^([qt]\d+|note)$/.test(name));
   return filled.filter(([, value]) => value !== "");
 }
 

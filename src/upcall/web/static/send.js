@@ -2,6 +2,7 @@
 import { note, parseAll, sending, take } from "./cards.js";
 import { advance, following } from "./desk.js";
 import { takeRow } from "./rows.js";
+import { holds } from "./undo.js";
 import { say } from "./words.js";
 
 export function flash(text) {
@@ -18,11 +19,13 @@ export async function send(event) {
   const card = form.closest("article");
   // Pressed twice, it is sent once; the form's own key would make it one answer anyway.
   if (card.getAttribute("aria-busy") === "true") return;
+  const filled = new FormData(form, event.submitter);
+  if (holds(form)) filled.set("hold", "1");
   // On its way before the card changes: nothing has to be laid out first.
   const sent = fetch(form.action, {
     method: "POST",
     headers: { "X-Upcall-Fragment": "1" },
-    body: new URLSearchParams(new FormData(form, event.submitter)),
+    body: new URLSearchParams(filled),
   });
   sending(card, true);
   note(card, "");
