@@ -102,6 +102,7 @@ async def test_an_approval_has_one_deny_with_a_reason_in_its_row(live: House, an
     form = await ana.form("/", "/answer")
     unread = await ana.sends(form, ("verdict", "approve"), ("note", "use staging"))
     assert (unread.status_code, "Approve without it, or deny with it" in words(unread.text)) == (422, True)
+    assert ">use staging</textarea>" in unread.text
     await ana.sends(form, ("verdict", "deny"), ("note", "use staging"))
     answer = (await live.as_("builder").get(f"/v1/inquiries/{asked['id']}")).json()["answer"]
     assert (answer["answers"], answer["note"]) == ([["Deny"]], "use staging")

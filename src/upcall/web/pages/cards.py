@@ -138,6 +138,8 @@ class Card:
     key: str
     held: str = ""
     """What was decided and for which asker, while that can be undone."""
+    note: str = ""
+    """What was written beside a choice and could not be taken yet."""
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -173,10 +175,9 @@ def card(
 
     `texts` are those of its attachments that can be read here; `shown` is since when and where people have seen it.
     """
-    origin = inquiry.origin
+    origin, first = inquiry.origin, inquiry.questions[0]
     approval = inquiry.kind is Kind.APPROVAL
     asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
-    first = inquiry.questions[0]
     return Card(
         id=inquiry.id,
         ref=inquiry.ref,
@@ -212,6 +213,7 @@ def card(
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
         held=_held(inquiry, words),
+        note="".join((given or {}).get("note", [])),
         change=change,
         problem=problem,
         said=said,
