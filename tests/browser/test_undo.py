@@ -44,7 +44,7 @@ def test_a_click_is_told_at_once(desk: Desk) -> None:
 @pytest.mark.promise("desk/4")
 def test_a_denial_takes_its_reason_from_the_same_row(desk: Desk) -> None:
     asked = desk.ask(kind="approval", question="terraform apply")
-    page = desk.page()
+    page = desk.page(path=f"/i/{asked['id']}")
     mine = card(page, asked)
     expect(mine.locator("[data-reject]")).to_have_count(0)
     mine.locator("textarea[name=note]").fill("use staging")

@@ -175,8 +175,7 @@ def card(
 
     `texts` are those of its attachments that can be read here; `shown` is since when and where people have seen it.
     """
-    origin, first = inquiry.origin, inquiry.questions[0]
-    approval = inquiry.kind is Kind.APPROVAL
+    origin, first, approval = inquiry.origin, inquiry.questions[0], inquiry.kind is Kind.APPROVAL
     asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
     return Card(
         id=inquiry.id,
