@@ -22,6 +22,7 @@ from upcall.home.launch import ensure_running
 
 FOLDER = Path(__file__).parent
 WIDE, TALL = 900, 860
+DESK = {"width": 1280, "height": 760}
 MARGIN = 40
 PHONE = {"width": 390, "height": 844}
 
@@ -76,6 +77,24 @@ FORM = {
 }
 
 
+OTHERS: tuple[dict[str, Any], ...] = (
+    {"question": "Which name shall the new table have?", "agent": "codex", "workspace": "/home/ana/billing"},
+    {
+        "kind": "approval",
+        "question": "terraform apply -target=module.cache",
+        "agent": "build-bot",
+        "workspace": "/home/ana/infra",
+        "ttl": "14m",
+    },
+    {
+        "question": "Shall the old endpoint stay until the next release?",
+        "options": ["Yes", "No"],
+        "agent": "claude",
+        "workspace": "/home/ana/shop-web",
+    },
+)
+
+
 # Plays Claude Code, so that a run has something to show.
 AGENT = """#!{python}
 import json, os, subprocess, sys
@@ -104,7 +123,7 @@ tell(type="result", subtype="success", is_error=False, result="Both tests pass n
 # Pictures are taken within seconds, and nothing that waits is that young.
 WAITED = """() => document.querySelectorAll("upcall-time").forEach((time, place) => {
     if (time.dataset.as === "moment") return;
-    time.dataset.at -= time.dataset.as === "ago" ? 60 + 200 * place : 720 - 90 * place;
+    time.dataset.at -= time.dataset.as === "ago" ? 60 + 200 * place : Math.max(720 - 60 * place, 120);
     time.show();
 })"""
 
@@ -176,9 +195,11 @@ class Scene:
         asker.hang_up()
 
     @contextmanager
-    def page(self, *, dark: bool = False, phone: bool = False, tall: int = TALL) -> Iterator[Page]:
+    def page(
+        self, *, dark: bool = False, phone: bool = False, desk: bool = False, tall: int = TALL
+    ) -> Iterator[Page]:
         """The inbox, signed in."""
-        size = PHONE if phone else {"width": WIDE, "height": tall}
+        size = PHONE if phone else DESK if desk else {"width": WIDE, "height": tall}
         context = self._browser.new_context(
             viewport={"width": size["width"], "height": size["height"]},
             color_scheme="dark" if dark else "light",
@@ -215,12 +236,15 @@ def shoot(page: Page, path: Path, *, whole: bool = False) -> None:
 
 def draw(scene: Scene, folder: Path) -> None:
     """Take every picture."""
-    scene.ask(CACHE)
+    cache = scene.ask(CACHE)
     approval = scene.ask(APPROVAL)
-    with scene.page() as page:
-        page.locator("article").first.get_by_text("Redis").click()
+    for question in OTHERS:
+        scene.ask(question)
+    with scene.page(desk=True) as page:
+        page.locator(f"#row-{cache} a").click()
+        page.locator(f"#i-{cache}").get_by_text("Redis").click()
         shoot(page, folder / "inbox-light.png")
-    with scene.page(dark=True) as page:
+    with scene.page(desk=True, dark=True) as page:
         shoot(page, folder / "inbox-dark.png")
     with scene.page(phone=True) as page:
         shoot(page, folder / "inbox-phone.png")

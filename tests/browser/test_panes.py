@@ -1,5 +1,6 @@
 """The list beside the question: what stands where at which width, what opens, and what stays when something comes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import CACHE, Desk, card, chosen, row
 from tests.browser.test_looks import PHONE, box
+from tests.browser.test_runs import agents, waiting
+
+__all__ = ["agents"]
 
 APPLY: dict[str, Any] = {"kind": "approval", "question": "terraform apply"}
 
@@ -22,6 +26,7 @@ def right_of(place: Locator) -> float:
     return found["x"] + found["width"]
 
 
+@pytest.mark.promise("desk/13")
 def test_from_1100_px_the_list_stands_beside_the_card(desk: Desk) -> None:
     asked = [desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3)]
     page = desk.page(viewport={"width": 1100, "height": 800})
@@ -33,6 +38,7 @@ def test_from_1100_px_the_list_stands_beside_the_card(desk: Desk) -> None:
     expect(row(page, asked[0])).to_be_visible()
 
 
+@pytest.mark.promise("desk/13")
 def test_on_a_phone_the_list_comes_before_the_card_and_a_swipe_leads_to_the_next(desk: Desk) -> None:
     asked = [desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3)]
     page = desk.page(**PHONE)
@@ -143,3 +149,25 @@ def test_a_card_that_changed_while_it_was_loaded_is_loaded_again(desk: Desk) -> 
     row(page, third).get_by_role("link").click()
     expect(card(page, third)).to_contain_text("Answered: Redis")
     expect(card(page, first)).to_be_hidden()
+
+
+@pytest.mark.promise("desk/13")
+def test_from_1500_px_what_the_run_writes_stands_beside_its_question(agents: Desk, tmp_path: Path) -> None:
+    other = agents.ask(**CACHE | {"question": "Of no run?"})
+    waiting(agents, tmp_path)
+    page = agents.page(viewport={"width": 1600, "height": 900})
+    beside = page.locator("[data-beside]")
+    expect(beside).to_contain_text("local")
+    expect(beside.locator(".log")).to_have_count(0)
+    page.locator(".row", has_text="Which cache?").get_by_role("link").click()
+    expect(beside.locator(".log")).to_contain_text("I have to ask.")
+    asked = page.locator("article:visible")
+    assert box(beside)["x"] >= right_of(asked)
+    asked.get_by_text("Redis").click()
+    expect(beside.locator(".log")).to_contain_text("I have to ask.")
+    name = asked.get_attribute("data-id")
+    agents.owner.post(f"/v1/inquiries/{name}/answer", {"text": "Redis"})
+    expect(beside.locator(".log")).to_contain_text("I use Redis")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    expect(beside).to_be_hidden()
+    expect(row(page, other)).to_be_visible()

@@ -86,6 +86,7 @@ def _run_routes(site: Site, runs: Runs, live: Live) -> list[BaseRoute]:
         Page(site, {"GET": pages.all}).at("/runs"),
         Page(site, {"GET": moving.all}).at("/runs/stream"),
         Page(site, {"GET": pages.one}).at(one),
+        Page(site, {"GET": moving.beside}).at("/i/{name}/beside"),
         Page(site, {"GET": moving.one}).at(f"{one}/stream"),
         Page(site, {"POST": pages.cancel}).at(f"{one}/cancel"),
         Page(site, {"POST": pages.retry}).at(f"{one}/retry"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from upcall.domain.text.display import one_line
 from upcall.ports.runs import Runs
 from upcall.ports.store import Event
 from upcall.web.pages.live import Live
@@ -62,6 +63,22 @@ class RunLive:
 
         after = known_to(visit, await self._site.broker.store.last_seq())
         return Streamed(self._site, Follower(visit=visit, after=after, frames=frames, look_every=LOOK_EVERY))
+
+    async def beside(self, visit: Visit) -> Response:
+        """Where a question comes from: who asks, from when until when, and the end of its run's log."""
+        inquiry = await self._site.broker.get(visit.name, visit.caller)
+        run = inquiry.origin.run
+        html = self._site.part(
+            visit,
+            "beside.html",
+            asker=one_line(inquiry.origin.asker),
+            workspace=one_line(inquiry.origin.workspace or ""),
+            asked_at=inquiry.asked_at,
+            expires_at=inquiry.expires_at,
+            run=run,
+            log=None if run is None else log_tail(await self._runs.tail(run)),
+        )
+        return visit.page(html)
 
     async def _drawn(self, visit: Visit, template: str, number: int) -> str:
         return self._site.part(visit, template, run=run_view(await self._runs.get(number)))

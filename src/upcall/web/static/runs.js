@@ -3,9 +3,9 @@ import { show } from "./badge.js";
 import { parseAll as parse } from "./cards.js";
 import { changed } from "./hands.js";
 import { live } from "./inbox.js";
+import { writeLog } from "./log.js";
 import { follow } from "./stream.js";
 
-const MOST_LINES = 400;
 const runs = document.querySelector("[data-runs]");
 const log = document.querySelector("[data-log]");
 
@@ -30,14 +30,8 @@ function head(html) {
 }
 
 function write(html) {
-  const fresh = parse(html);
-  const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-  log.dataset.log = fresh.querySelector("[data-next]").dataset.next;
   document.querySelector("[data-no-log]").hidden = true;
-  log.append(...fresh.querySelectorAll("li"));
-  for (const old of [...log.querySelectorAll("li")].slice(0, -MOST_LINES)) old.remove();
-  // A reader who has scrolled back stays where they are.
-  if (atEnd) log.scrollTop = log.scrollHeight;
+  writeLog(log, html);
 }
 
 if (log) log.scrollTop = log.scrollHeight;

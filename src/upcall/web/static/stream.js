@@ -50,7 +50,7 @@ function connect(tell) {
   function open(since = body.dataset.seq) {
     clearTimeout(timer);
     source?.close();
-    const read = document.querySelector("[data-log]")?.dataset.log ?? 0;
+    const read = document.querySelector("[data-log]:not([data-log-of])")?.dataset.log ?? 0;
     source = new EventSource(`${body.dataset.stream}?after=${since}&view=${body.dataset.view}&log=${read}`);
     source.addEventListener("open", () => {
       failures = 0;
