@@ -78,6 +78,7 @@ class Scene:
             f"/runs/{self.run}",
             "/threads",
             "/threads/shop",
+            "/rules",
             "/sessions",
             "/offline",
             "/help",

@@ -114,18 +114,22 @@ def test_shown_is_known_when_it_was_on_a_visible_screen(desk: Desk) -> None:
     assert types == ["asked"]
 
 
+@pytest.mark.promise("arriving/7")
 def test_without_a_daemon_the_installed_page_says_so(desk: Desk) -> None:
     page = desk.page()
     manifest = page.evaluate("fetch('/static/upcall.webmanifest').then((reply) => reply.json())")
     assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     kept = page.evaluate(
-        "caches.open('upcall-1').then((cache) => cache.keys()).then((all) => all.map(({url}) => new URL(url).pathname))"
+        "caches.open('upcall-2').then((cache) => cache.keys()).then((all) => all.map(({url}) => new URL(url).pathname))"
     )
-    assert sorted(kept) == ["/offline", "/static/icon.svg", "/static/upcall.css"]
+    styles = ["/static/deciding.css", "/static/upcall.css"]
+    assert sorted(kept) == ["/offline", styles[0], "/static/icon.svg", styles[1]]
     page.context.set_offline(True)
     page.goto(f"{desk.running_url()}/history")
     expect(page.get_by_role("heading", name="Upcall cannot be reached")).to_be_visible()
+    # It looks as the others do.
+    assert page.evaluate("getComputedStyle(document.querySelector('.button')).borderRadius") != "0px"
     page.context.set_offline(False)
     page.get_by_role("link", name="Try again now").click()
     expect(page.get_by_role("heading", name="Waiting for you")).to_be_visible()

@@ -9,8 +9,8 @@ from pathlib import Path
 from upcall.broker.broker import Broker
 from upcall.domain.approval import actions, rules
 from upcall.domain.approval.places import is_inside
-from upcall.domain.approval.rules import Rule
-from upcall.domain.errors import UnknownRule
+from upcall.domain.approval.rules import Remember, Rule
+from upcall.domain.errors import InvalidRequest, UnknownRule
 from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller, require_admin, require_person
 from upcall.domain.run.program import Action
@@ -69,10 +69,7 @@ class Rulebook:
             NotAllowed: if the caller is an agent, or a person alone where approvals take more than that.
             InvalidRequest: if it cannot be one.
         """
-        require_person(caller, "make rules")
-        policy = self._broker.policy
-        if policy.quorum > 1 or not policy.asker_may_approve:
-            require_admin(caller, "make rules where one person alone cannot approve")
+        self._check_maker(caller)
         now = self._broker.now()
         rule = rules.checked(
             Rule(
@@ -88,6 +85,29 @@ class Rulebook:
         )
         await self._broker.store.revise(rules.KIND, rule.id, lambda _: rules.made(rule, now))
         return rule
+
+    async def add_from(self, name: str, wanted: Remember, caller: Caller) -> Rule:
+        """Make a rule from an approval that was given before.
+
+        Raises:
+            UnknownInquiry: if there is none of that name.
+            InvalidRequest: if it was not approved, or no such rule can be made of it.
+            NotAllowed: as in `add`.
+        """
+        self._check_maker(caller)
+        inquiry, now = await self._broker.get(name, caller), self._broker.now()
+        if not inquiry.is_approved:
+            raise InvalidRequest("only an approval can be remembered", hint="approve it first")
+        rule_id = f"r{secrets.token_hex(4)}"
+        rule = rules.rule_from(inquiry, wanted, name=rule_id, by=caller.name, now=now)
+        await self._broker.store.revise(rules.KIND, rule.id, lambda _: rules.made(rule, now))
+        return rule
+
+    def _check_maker(self, caller: Caller) -> None:
+        require_person(caller, "make rules")
+        policy = self._broker.policy
+        if policy.quorum > 1 or not policy.asker_may_approve:
+            require_admin(caller, "make rules where one person alone cannot approve")
 
     async def revoke(self, name: str, caller: Caller) -> None:
         """Forget a rule, from now on.

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from starlette.routing import BaseRoute, Router
-from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
+from starlette.types import ASGIApp, Lifespan
 
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
@@ -13,7 +13,6 @@ from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
-from upcall.http.errors import NotFound
 from upcall.http.guard import Guard
 from upcall.ports.runs import Runs
 from upcall.telemetry.inquiries import InquiryMetrics
@@ -36,6 +35,7 @@ from upcall.web.api.threads import ThreadHandlers
 from upcall.web.api.tokens import TokenHandlers
 from upcall.web.backend import Backend, Reload
 from upcall.web.callbacks import callback_routes
+from upcall.web.pages.nowhere import Nowhere
 from upcall.web.pages.routes import page_routes
 from upcall.web.settings import WebSettings
 
@@ -77,7 +77,7 @@ def create_app(
         *extra_routes,
         *page_routes(backend),
     ]
-    router = Router(routes, redirect_slashes=False, default=_not_found, lifespan=lifespan)
+    router = Router(routes, redirect_slashes=False, default=Nowhere(backend), lifespan=lifespan)
     return Guard(
         router,
         body_limit=settings.body_limit,
@@ -114,12 +114,3 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
         DaemonHandlers(broker, settings, openapi(settings.version, broker.policy.limits)),
     )
     return resources(chain.from_iterable(TABLE.values()), access, handlers)
-
-
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1000})
-        return
-    raise NotFound(
-        f"there is nothing at {scope['path'][:200]!r}", hint="GET /v1/openapi.json says what there is"
-    )

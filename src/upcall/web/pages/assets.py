@@ -14,6 +14,7 @@ from upcall.web.pages.visit import Visit
 TYPES = {
     "css": "text/css",
     "js": "text/javascript",
+    "png": "image/png",
     "svg": "image/svg+xml",
     "webmanifest": "application/manifest+json",
 }

@@ -206,7 +206,7 @@ def card(
         redacted=inquiry.redacted,
         default=one_line(inquiry.default or "", 80),
         secret=inquiry.secret,
-        remember=_remember(inquiry, words) if inquiry.is_open else (),
+        remember=ways_in_words(inquiry, words) if inquiry.is_open else (),
         votes=_votes(inquiry, words),
         outcome=resolution(inquiry, words),
         trail=_trail(inquiry, shown),
@@ -220,7 +220,7 @@ def card(
     )
 
 
-def _remember(inquiry: Inquiry, words: Words) -> tuple[tuple[str, str], ...]:
+def ways_in_words(inquiry: Inquiry, words: Words) -> tuple[tuple[str, str], ...]:
     """What an approval can be remembered as, each in words."""
     subject = inquiry.subject
     if subject is None or inquiry.quorum > 1:

@@ -43,7 +43,7 @@ def reply(inquiry: Inquiry, form: Form, *, undo: float = 0.0) -> Reply:
             raise UnusableForm("problem.verdict")
         answers = [[verdict]]
         # The choice of what to remember is for an approval; a denial ignores it.
-        remember = _remember(form) if verdict == APPROVE else None
+        remember = wanted_rule(form) if verdict == APPROVE else None
     else:
         answers = [
             _values(question, form.get(f"q{number}", []), _written(form, number))
@@ -78,7 +78,12 @@ def span(form: Form) -> float:
     return seconds
 
 
-def _remember(form: Form) -> Remember | None:
+def wanted_rule(form: Form) -> Remember | None:
+    """As which rule an approval is to be remembered, if it is.
+
+    Raises:
+        UnusableForm: if there is no such kind of rule.
+    """
     wanted = value(form, "remember")
     if not wanted:
         return None

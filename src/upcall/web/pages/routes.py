@@ -16,6 +16,7 @@ from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.push import PushDesk
 from upcall.web.pages.recipients import Recipients
+from upcall.web.pages.rules import RulePages
 from upcall.web.pages.run_live import RunLive
 from upcall.web.pages.runs import RunPages
 from upcall.web.pages.shown import Shown
@@ -59,6 +60,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         ),
         *_run_routes(site, runs, live),
         *_push_routes(site, pushed),
+        *_rule_routes(site),
         Page(site, {"POST": Shown(site).take}).at("/inbox/shown"),
         Page(site, {"GET": assets.service_worker}, public=True).at("/service-worker.js"),
         Page(site, {"GET": sign_in.offline}, public=True).at("/offline"),
@@ -76,6 +78,14 @@ def _push_routes(site: Site, pushed: Subscriptions | None) -> list[BaseRoute]:
     return [
         Page(site, {"POST": desk.subscribe}).at("/push/subscribe"),
         Page(site, {"POST": desk.unsubscribe}).at("/push/unsubscribe"),
+    ]
+
+
+def _rule_routes(site: Site) -> list[BaseRoute]:
+    pages = RulePages(site)
+    return [
+        Page(site, {"GET": pages.all, "POST": pages.make}).at("/rules"),
+        Page(site, {"POST": pages.revoke}).at("/rules/{name}/revoke"),
     ]
 
 

@@ -24,7 +24,12 @@ class SignIn:
         if holder is None and await self._is_signed_in(visit):
             return visit.redirect("/")
         return self._site.render(
-            visit, "sign-in.html", 410 if code and holder is None else 200, code=code, holder=holder
+            visit,
+            "sign-in.html",
+            410 if code and holder is None else 200,
+            code=code,
+            holder=holder,
+            ended=bool(visit.query("ended")),
         )
 
     async def enter(self, visit: Visit) -> Response:

@@ -168,7 +168,11 @@ class Page:
         except Unauthenticated:
             # A stream or a script is told; a person is shown where to sign in.
             told = visit.wants_fragment or "text/html" not in visit.header(b"accept")
-            response = Response(status_code=401) if told else visit.redirect("/sign-in")
+            response = (
+                Response(status_code=401)
+                if told
+                else visit.redirect("/sign-in?ended=1" if visit.secret else "/sign-in")
+            )
         except UpcallError as error:
             response = self._site.explain(visit, error)
         if self._untold:

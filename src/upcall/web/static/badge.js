@@ -25,6 +25,7 @@ async function tell() {
     place.textContent = count;
     place.hidden = !count;
   }
+  navigator.setAppBadge?.(count).catch(() => { /* not allowed here */ });
   const href = count ? await drawn(count) : plain;
   // Drawing takes a moment, and what was to be drawn may be over by then.
   if (count === latest) icon.href = href;

@@ -44,7 +44,7 @@ async function post(event) {
       headers: { "X-Upcall-Fragment": "1" },
       body: new URLSearchParams(new FormData(form)),
     });
-    if (reply.status === 401) return location.assign("/sign-in");
+    if (reply.status === 401) return location.assign("/sign-in?ended=1");
     const text = await reply.text();
     if (!reply.ok) return note(text);
     field.value = "";

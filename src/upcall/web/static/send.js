@@ -31,7 +31,7 @@ export async function send(event) {
   note(card, "");
   try {
     const reply = await sent;
-    if (reply.status === 401) return location.assign("/sign-in");
+    if (reply.status === 401) return location.assign("/sign-in?ended=1");
     const text = await reply.text();
     if (!reply.ok) return note(card, text);
     const found = parseAll(text);

@@ -1,10 +1,11 @@
 // Keeps one page without anything private in it, for when the daemon cannot be reached, and shows what is pushed.
-const KEPT = "upcall-1";
-const FILES = ["/offline", "/static/upcall.css", "/static/icon.svg"];
+const KEPT = "upcall-2";
+const FILES = ["/offline", "/static/upcall.css", "/static/deciding.css", "/static/icon.svg"];
 
 self.addEventListener("install", (event) => {
   // An answer does not wait until this script is awake, where a browser can be told so.
-  event.addRoutes?.({ condition: { not: { requestMode: "navigate" } }, source: "network" });
+  const ours = { or: [{ requestMode: "navigate" }, { urlPattern: "/static/*" }] };
+  event.addRoutes?.({ condition: { not: ours }, source: "network" });
   event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
 });
 
@@ -14,8 +15,10 @@ self.addEventListener("activate", (event) => {
 });
 
 self.addEventListener("fetch", (event) => {
-  if (event.request.mode !== "navigate" || event.request.method !== "GET") return;
-  event.respondWith(fetch(event.request).catch(() => caches.match("/offline")));
+  const { method, mode, url } = event.request;
+  const path = new URL(url).pathname;
+  if (method !== "GET" || (mode !== "navigate" && !FILES.includes(path))) return;
+  event.respondWith(fetch(event.request).catch(() => caches.match(mode === "navigate" ? "/offline" : path)));
 });
 
 async function tell({ title, body, tag, quiet }) {
@@ -24,7 +27,7 @@ async function tell({ title, body, tag, quiet }) {
   // A visible inbox shows how the question ended.
   if (quiet && windows.some(({ visibilityState }) => visibilityState === "visible")) {
     for (const old of await registration.getNotifications({ tag })) old.close();
-  } else await registration.showNotification(title, { body, tag, icon: "/static/icon.svg", silent: quiet, renotify: !quiet });
+  } else await registration.showNotification(title, { body, tag, icon: "/static/icon-192.png", silent: quiet, renotify: !quiet });
 }
 
 self.addEventListener("push", (event) => event.waitUntil(tell(event.data.json())));

@@ -88,7 +88,7 @@ function connect(tell) {
   async function again() {
     try {
       const reply = await fetch("/inbox/here", { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
-      if (reply.status === 401) return location.assign("/sign-in");
+      if (reply.status === 401) return location.assign("/sign-in?ended=1");
       if (reply.ok) return open();
     } catch { /* not there yet */ }
     return lost();
