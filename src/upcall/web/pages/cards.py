@@ -1,14 +1,12 @@
 """An inquiry as a page shows it: the values that `card.html` draws, and nothing that has to be decided there."""
 
 import secrets
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
 from markupsafe import Markup
 
-from upcall.domain.approval.rules import suggested_prefix, ways
 from upcall.domain.inquiry.inquiry import (
     DENY,
     Answered,
@@ -28,6 +26,7 @@ from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import as_heading, preformatted, rendered
+from upcall.web.pages.rule_words import ways_in_words
 
 LONG_CONTEXT = 12
 """Lines after which a context is folded, unless it has to be agreed to."""
@@ -218,19 +217,6 @@ def card(
         said=said,
         lost=lost,
     )
-
-
-def ways_in_words(inquiry: Inquiry, words: Words) -> tuple[tuple[str, str], ...]:
-    """What an approval can be remembered as, each in words."""
-    subject = inquiry.subject
-    if subject is None or inquiry.quorum > 1:
-        return ()
-    gaps = {
-        "words": one_line(shlex.join(suggested_prefix(subject)), 60),
-        "tool": one_line(subject.tool, 40),
-        "folder": one_line(subject.cwd, 60),
-    }
-    return tuple((way, words.say(f"remember.{way}", **gaps)) for way in ways(subject))
 
 
 def _votes(inquiry: Inquiry, words: Words) -> str:

@@ -10,9 +10,9 @@ from upcall.domain.approval.rules import Rule
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.domain.text.display import one_line
 from upcall.ports.store import Query
-from upcall.web.pages.cards import ways_in_words
 from upcall.web.pages.forms import UnusableForm, value, wanted_rule
 from upcall.web.pages.locales import Words
+from upcall.web.pages.rule_words import ways_in_words
 from upcall.web.pages.site import Site
 from upcall.web.pages.visit import Visit
 
