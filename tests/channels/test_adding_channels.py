@@ -160,6 +160,16 @@ def test_without_a_terminal_or_with_an_unknown_vendor_it_says_what_to_do(tmp_pat
     assert not upcall.home.exists()
 
 
+async def test_secrets_that_cannot_be_read_are_left_as_they_are(upcall: Program, slack: FakeSlack) -> None:
+    settings(upcall, f'[channels.slack]\napi_url = "{slack.url}"\n')
+    (upcall.home / "secrets.toml").write_text("[channels.slack\n")
+    tokens = [("xoxb-…): ", BOT_TOKEN), ("xapp-…): ", APP_TOKEN), ("empty for later: ", "C1")]
+    code, seen = await in_terminal(upcall, ("channels", "add", "slack"), tokens)
+    assert (code, "secrets.toml cannot be read" in seen, "fault in Upcall" in seen) == (1, True, False)
+    assert (upcall.home / "secrets.toml").read_text() == "[channels.slack\n"
+    assert "routes" not in (upcall.home / "upcall.toml").read_text()
+
+
 @pytest.mark.promise("doorway/10")
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_setup_says_for_every_vendor_what_to_do_there_and_what_comes_next(tmp_path: Path, kind: str) -> None:

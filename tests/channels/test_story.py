@@ -118,7 +118,7 @@ async def test_a_dead_channel_is_seen_everywhere_and_no_more_once_it_is_mended(o
         text = " ".join(said.stdout.split())
         assert "token_revoked" in text, words
         assert "since 20" in text, words
-        assert "[channels.slack]" in text, words
+        assert "upcall channels add slack" in text, words
         assert said.returncode == (1 if words == ("doctor",) else 0), words
     (channel,) = json.loads((await office("channels", "list", "--json")).stdout)["items"]
     assert channel["faults"][0]["side"] == "sending"

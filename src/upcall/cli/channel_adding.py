@@ -13,6 +13,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import fields
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from upcall.channels import onboarding
 from upcall.channels.catalogue import channel, missing_library
@@ -216,12 +217,22 @@ def _keep(home: Home, args: Namespace, secrets: Values) -> None:
         return
     if args.keyring:
         secrets = {key: _in_keyring(home, args.name, key, value) for key, value in secrets.items()}
-    kept = tomlkit.parse(home.secrets_file.read_text("utf-8") if home.secrets_file.exists() else "")
+    kept = _kept_secrets(home)
     channels = kept.setdefault("channels", tomlkit.table(is_super_table=True))
     channels.setdefault(args.name, tomlkit.table()).update(secrets)
     home.write_private(home.secrets_file.resolve(), tomlkit.dumps(kept))
     where = "the system's keyring" if args.keyring else f"{home.secrets_file}, which only you can read"
     print(f"The secrets are in {where}.")
+
+
+def _kept_secrets(home: Home) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(home.secrets_file.read_text("utf-8") if home.secrets_file.exists() else "")
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise CommandFailed(
+            f"{home.secrets_file} cannot be read: {error}. Nothing was written",
+            hint="mend it, or move it away and give every channel its secrets again",
+        ) from error
 
 
 def _in_keyring(home: Home, name: str, key: str, value: str) -> str:

@@ -57,7 +57,8 @@ def _files(home: Home) -> Iterator[Check]:
     if not home.path.is_dir():
         yield Check("home", NOTE, f"the first use of Upcall creates {home.path}")
         return
-    names = (home.owner_token_file, home.agent_token_file, home.runtime_file, home.database_file)
+    tokens = (home.owner_token_file, home.agent_token_file, home.secrets_file, home.environment_file)
+    names = (*tokens, home.runtime_file, home.database_file)
     open_to_others = [
         path for path in (home.path, *names) if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
     ]
