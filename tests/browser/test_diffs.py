@@ -51,6 +51,16 @@ def test_the_decision_stays_in_view_and_says_how_many_parts_were_seen(desk: Desk
     expect(asked.locator(".outcome")).to_contain_text("Approved")
 
 
+@pytest.mark.promise("desk/26")
+def test_in_a_pane_the_decision_stands_at_the_lower_edge(desk: Desk) -> None:
+    inquiry = desk.ask(kind="approval", question="git apply fix.patch", context=DIFF)
+    page = desk.page(viewport={"width": 1600, "height": 900})
+    verdict = card(page, inquiry).locator(".verdict")
+    expect(verdict).to_be_in_viewport(ratio=1)
+    box = verdict.bounding_box() or {"y": 0, "height": 0}
+    assert box["y"] + box["height"] > 870
+
+
 @pytest.mark.promise("desk/40")
 def test_at_360_pixels_tables_scroll_and_code_keeps_its_indentation(desk: Desk) -> None:
     inquiry = desk.ask(question="Which?", context=f"{WIDE}\n{CODE}")
