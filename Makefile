@@ -62,7 +62,7 @@ quick: $(DEV) ## run the tests that need no other program, within a minute
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 # Those that the classifiers of pyproject.toml name.
-PYTHONS := 3.11 3.12 3.13 3.14
+PYTHONS := 3.11 3.12 3.13
 pythons: $(DEV) ## run the tests of make quick on each Python that we support
 	@$(BIN)/python -m tests.pythons $(or $(ARGS),$(PYTHONS))
 
