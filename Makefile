@@ -1,6 +1,6 @@
 # Needs only Python 3.11 or newer with pip, make, and the package registries: everything else is installed
 # into .venv and tests/node/node_modules from lock files with hashes. Only the tests' browser, their
-# PgBouncer, nginx and Dovecot are the system's own.
+# PgBouncer, nginx, Dovecot and Caddy are the system's own.
 #
 #   make PYTHON=python3.12 …    another interpreter
 #   make test ARGS="-k pipe"    arguments for the program that the target runs
@@ -141,6 +141,7 @@ $(SERVERS): $(DEV)
 		$(call has,pgbouncer) || missing="$$missing pgbouncer"; \
 		$(call has,nginx) || missing="$$missing nginx-light"; \
 		$(call has,dovecot) || missing="$$missing dovecot-imapd"; \
+		$(call has,caddy) || missing="$$missing caddy"; \
 		if [ -n "$$missing" ]; then \
 			echo "Installing$$missing for the tests …"; \
 			{ apt-get -qq update && { $(call with_apt,$$missing) || $(call with_apt,$$missing) || $(call with_apt,$$missing); }; } > /dev/null; \
