@@ -30,7 +30,7 @@ def test_hostile_text_is_shown_and_not_obeyed(desk: Desk, tmp_path: Path) -> Non
     long = desk.ask(question="Long?", context=line)
     expect(card(page, inquiry)).to_contain_text("<script>window.obeyed = 1</script>")
     expect(card(page, inquiry)).to_contain_text("Sign in again https://evil.example/")
-    chosen(page, long).get_by_text("Context").click()
+    chosen(page, long)
     expect(card(page, long)).to_contain_text("x" * 1000)
     assert overflow(page) == 0
     page.reload()
