@@ -302,8 +302,8 @@ def _said(inquiry: Inquiry, state: Closed) -> dict[str, object]:
         return {}
     if inquiry.secret:
         return {"secret": True}
-    note = state.answer.note
-    return {"answers": [list(each) for each in state.answer.values]} | ({"note": note} if note else {})
+    said: dict[str, object] = {"answers": [list(each) for each in state.answer.values]}
+    return said | ({"note": note} if (note := state.answer.note) else {})
 
 
 def _release(inquiry: Inquiry, held: Held, now: float) -> Change:
