@@ -163,6 +163,33 @@ def test_a_question_that_expires_under_the_pen_closes_and_shows_what_was_not_sen
     assert desk.show(inquiry)["state"] == "expired"
 
 
+@pytest.mark.promise("desk/33")
+def test_an_expired_question_can_be_answered_anyway_with_what_was_being_written(desk: Desk) -> None:
+    page = desk.page()
+    inquiry = desk.ask(question="Quick?", ttl="3s")
+    card(page, inquiry).locator("textarea").first.fill("half an ans")
+    card(page, inquiry).get_by_role("link", name="Answer anyway").click()
+    expect(card(page, inquiry).get_by_role("textbox")).to_have_value("half an ans")
+    card(page, inquiry).get_by_role("textbox").press("End")
+    page.keyboard.type("wer")
+    page.get_by_role("button", name="Send answer").click()
+    expect(card(page, inquiry)).to_contain_text("Answered: half an answer — by")
+    assert desk.show(inquiry)["state"] == "answered"
+
+
+@pytest.mark.promise("desk/33")
+def test_a_question_that_expires_on_its_own_page_keeps_the_draft_in_the_form_for_a_late_answer(
+    desk: Desk,
+) -> None:
+    inquiry = desk.ask(question="Quick?", ttl="4s")
+    page = desk.page(path=f"/i/{inquiry['id']}")
+    card(page, inquiry).get_by_role("textbox").fill("half an ans")
+    expect(card(page, inquiry).locator(".outcome.expired")).to_be_visible()
+    expect(card(page, inquiry).get_by_role("textbox")).to_have_value("half an ans")
+    expect(card(page, inquiry).get_by_role("textbox")).to_be_focused()
+    expect(card(page, inquiry).get_by_role("textbox")).to_be_editable()
+
+
 def test_a_double_click_is_one_answer(desk: Desk) -> None:
     inquiry = desk.ask(kind="approval", question="make install")
     page = desk.page()

@@ -87,7 +87,9 @@ function replace(old, fresh, settled, mine) {
   const focus = document.activeElement;
   const focused = old.contains(focus);
   const closes = settled && isAnswerable(old);
-  const kept = old.querySelector(":scope > .draft") ?? (closes && !mine && draftBox(draftText(old), fresh));
+  // An expired question takes its draft along: to its form here, or to the page that has one.
+  const late = settled && (isAnswerable(fresh) ?? fresh.querySelector("[data-late]"));
+  const kept = old.querySelector(":scope > .draft") ?? (closes && !mine && !isAnswerable(fresh) && draftBox(draftText(old), fresh));
   const moves = old.dataset.place !== fresh.dataset.place && list(fresh.dataset.place);
   if ("found" in old.dataset) fresh.dataset.found = "";
   if (mine) fresh.dataset.mine = "";
@@ -99,14 +101,13 @@ function replace(old, fresh, settled, mine) {
     // Where it was answered, it stays: nothing jumps under the reader's eyes.
     old.replaceWith(fresh);
   }
-  if (settled) {
-    forget(fresh);
-    if (kept) fresh.querySelector(".outcome").after(kept);
-  } else restore(fresh);
+  if (settled && !late) forget(fresh);
+  else restore(fresh);
+  if (settled && kept) fresh.querySelector(".outcome").after(kept);
   if (focused) {
     if (closes ? !mine : !settled && isTyping(focus)) takeAway();
     // A field that has moved along is the one that was focused; else the draft, else the card.
-    const rest = fresh.contains(focus) ? focus : closes && kept && kept.querySelector("textarea");
+    const rest = fresh.contains(focus) ? focus : closes && (kept ? kept.querySelector("textarea") : isTyping(focus) && isAnswerable(fresh)?.elements[focus.name]);
     (rest || fresh).focus({ preventScroll: true });
   }
   tidy();
