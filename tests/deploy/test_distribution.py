@@ -205,11 +205,17 @@ def test_the_metadata_is_fit_to_be_published(published: list[Path]) -> None:
 
 
 @pytest.mark.promise("doorway/21")
-def test_the_links_of_the_readme_are_absolute_and_lead_to_files_of_this_project() -> None:
+def test_the_published_links_of_the_readme_are_absolute_and_lead_to_files_of_this_project(
+    published: list[Path], tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(published[0]) as wheel:
+        metadata = message_from_string(wheel.read(f"upcall-{__version__}.dist-info/METADATA").decode())
+    page = tmp_path / "README.md"
+    page.write_text(str(metadata.get_payload()), "utf-8")
     source = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
     raw = source.replace("github.com", "raw.githubusercontent.com")
-    found = links(ROOT / "README.md")
-    assert len(found) >= 8
+    found = links(page)
+    assert len(found) == len(links(ROOT / "README.md")) >= 8
     for link in found:
         file = link.removeprefix(f"{source}/blob/main/").removeprefix(f"{raw}/main/")
         assert (file != link, (ROOT / file).is_file()) == (True, True), link
