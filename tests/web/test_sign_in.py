@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.web.house import House, serving
-from tests.web.visitor import Visitor, forms
+from tests.web.visitor import Visitor, forms, words
 
 PAGES = ["/", "/history", "/runs", "/sessions", "/i/a2"]
 
@@ -138,6 +138,39 @@ async def test_one_browser_ends_the_session_of_another_and_of_no_other_person(
     assert "Signed in as ben" in await ben.looks()
     for visitor in (ben, second):
         await visitor.client.aclose()
+
+
+ON_WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36 Edg/130.0.0.0"
+ON_IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+
+
+@pytest.mark.promise("desk/34")
+async def test_signed_in_browsers_are_told_apart(live: House, ana: Visitor) -> None:
+    phone = Visitor(live)
+    phone.client.headers["User-Agent"] = ON_IPHONE
+    ana.client.headers["User-Agent"] = ON_WINDOWS
+    for visitor in (phone, ana):
+        await visitor.signs_in()
+        await visitor.looks()
+        live.clock.now += 3600
+    here, there = re.findall(r"<li>\s*<div>.*?</form>", await ana.looks("/sessions"), re.DOTALL)
+    assert "Edge on Windows this browser" in words(here)
+    assert "Safari on iPhone" in words(there)
+    assert "this browser" not in there
+    assert "last here 0 s ago" in words(here)
+    assert "last here 2 h ago" in words(there)
+    await phone.client.aclose()
+
+
+async def test_what_is_kept_of_a_browser_goes_with_its_session(live: House, ana: Visitor) -> None:
+    await ana.signs_in()
+    await ana.looks()
+    (before,) = (await live.store.records("browser")).items
+    live.clock.now += 31 * 86400
+    await ana.signs_in()
+    await ana.looks()
+    (after,) = (await live.store.records("browser")).items
+    assert before.key != after.key
 
 
 async def test_revoking_a_persons_token_ends_their_sessions(live: House, ana: Visitor) -> None:

@@ -38,10 +38,11 @@ class SignIn:
         if caller is None:
             if await self._is_signed_in(visit):
                 return visit.redirect("/")
-            return self._site.render(visit, "sign-in.html", 410, code="used", holder=None)
+            return self._site.render(visit, "sign-in.html", 410, code="used", holder=None, ended=False)
         with suppress(Unauthenticated):
             # One session for each browser.
             await self._access.revoke((await self._access.admit_session(visit.secret)).name)
+        await self._site.browsers.tidy()
         response = visit.redirect("/")
         visit.sign_in(response, await self._access.open_session(caller))
         return response
@@ -64,6 +65,7 @@ class SignIn:
             visit,
             "sessions.html",
             sessions=self._access.sessions(visit.caller),
+            browsers=await self._site.browsers.known(),
             mine=visit.session,
             count=await self._site.broker.store.count_open(),
         )

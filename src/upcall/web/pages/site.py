@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from upcall.access.browsers import Browsers
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
 from upcall.dispatch.dispatcher import Dispatch
@@ -51,6 +52,7 @@ class Site:
     ) -> None:
         self.broker = broker
         self.access = access
+        self.browsers = Browsers(broker.store, broker.now)
         self.settings = settings
         self._pushed = pushed
         self._dispatch = dispatch
@@ -192,6 +194,7 @@ class Page:
         if not self._public:
             visit.session = await self._site.access.admit_session(visit.secret)
             visit.scope[KNOWN] = True
+            await self._site.browsers.note(visit.session.name, visit.header(b"user-agent"))
         if method == "POST":
             await visit.read_form(signed=not self._public, most=self._largest_form)
         return await handler(visit)
