@@ -140,6 +140,7 @@ $(SERVERS): $(DEV)
 		[ -n "$$CHROMIUM" ] || $(call has,chromium) || $(call has,google-chrome) || missing="$$missing chromium"; \
 		$(call has,pgbouncer) || missing="$$missing pgbouncer"; \
 		$(call has,nginx) || missing="$$missing nginx-light"; \
+		$(call has,caddy) || missing="$$missing caddy"; \
 		$(call has,dovecot) || missing="$$missing dovecot-imapd"; \
 		$(call has,caddy) || missing="$$missing caddy"; \
 		if [ -n "$$missing" ]; then \
