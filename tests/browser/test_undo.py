@@ -1,9 +1,14 @@
 """A decision made with a key can be taken back in the browser; one that is left alone reaches the agent."""
 
-import pytest
-from playwright.sync_api import expect
+from pathlib import Path
+from typing import Any
 
-from tests.browser.conftest import CACHE, Desk, card
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import CACHE, Desk, card, chosen, opened, row
+from tests.browser.test_hands import CLOCK, clocked, pass_time, stop
+from tests.browser.test_looks import PHONE
 
 
 @pytest.mark.promise("desk/1", "desk/2")
@@ -51,3 +56,63 @@ def test_a_denial_takes_its_reason_from_the_same_row(desk: Desk) -> None:
     mine.get_by_role("button", name="Deny").click()
     expect(mine).to_contain_text("use staging")
     assert desk.show(asked)["answer"]["note"] == "use staging"
+
+
+@pytest.mark.promise("desk/1")
+def test_what_was_decided_stays_in_view_beside_the_next_question_until_its_time_is_over(desk: Desk) -> None:
+    first, second, third = (desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3))
+    page = desk.page(clocked(desk))
+    stop(page)
+    lines = page.locator("[data-held] form")
+    decide(page, first, "1")
+    expect(card(page, second)).to_be_visible()
+    expect(lines).to_have_text(["Redis → local Undo u"])
+    expect(lines).to_be_in_viewport()
+    expect(page.locator("[data-flash]")).to_be_hidden()
+
+    page.keyboard.press("u")
+    expect(card(page, first).locator("[data-answer]")).to_be_visible()
+    expect(lines).to_have_count(0)
+    assert (desk.show(first)["state"], desk.show(first)["held"]) == ("open", None)
+
+    decide(page, first, "1")
+    decide(page, second, "2")
+    expect(card(page, third)).to_be_visible()
+    expect(lines).to_have_count(0)
+    assert [desk.show(asked)["answer"]["answers"] for asked in (first, second)] == [
+        [["Redis"]],
+        [["Memcached"]],
+    ]
+
+
+def test_the_line_of_a_decision_undoes_that_one_by_a_click_and_follows_to_the_list_of_a_phone(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with opened(tmp_path, browser, 'undo = "60s"\n') as desk:
+        first, second, third = (desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3))
+        context = desk.context(**PHONE)
+        context.add_init_script(CLOCK)
+        page = desk.page(context)
+        stop(page)
+        chosen(page, first)
+        decide(page, first, "1")
+        expect(card(page, second)).to_be_visible()
+        decide(page, second, "2")
+        expect(card(page, third)).to_be_visible()
+        page.go_back()
+        lines = page.locator("[data-held] form")
+        expect(lines).to_have_count(2)
+        expect(row(page, third)).to_be_visible()
+        lines.filter(has_text="Redis").get_by_role("button", name="Undo").click()
+        expect(card(page, first).locator("[data-answer]")).to_be_visible()
+        expect(lines).to_have_text(["Memcached → local Undo u"])
+        assert (desk.show(first)["held"], desk.show(second)["held"]["via"]) == (None, "web")
+
+
+def decide(page: Page, inquiry: dict[str, Any], number: str) -> None:
+    """Answer with keys, once the card has been there for long enough."""
+    expect(card(page, inquiry)).to_be_visible()
+    card(page, inquiry).focus()
+    pass_time(page, 800)
+    page.keyboard.press(number)
+    page.keyboard.press("Enter")

@@ -14,7 +14,8 @@ const wide = matchMedia("(min-width: 1100px)");
 const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
 export const isDesk = Boolean(pane);
 export const shown = () => pane?.querySelector(":scope > article:not([hidden])");
-const awake = () => waiting().filter((row) => row.dataset.group !== "snoozed");
+const isHeld = (id) => document.querySelector(`#i-${id}.held`);
+const awake = () => waiting().filter(({ dataset: { group, id } }) => group !== "snoozed" && !isHeld(id));
 const now = () => document.querySelector(".row:has([aria-current])");
 
 function mark(id) {
@@ -74,7 +75,7 @@ function show(card, { focus }) {
 function leave(card) {
   card.hidden = true;
   rowOf(card.dataset.id)?.toggleAttribute("data-drafted", hasDraft(card));
-  const spare = [...pane.querySelectorAll(":scope > article[hidden]")].filter((each) => !hasDraft(each) && !each.querySelector(".draft"));
+  const spare = [...pane.querySelectorAll(":scope > article[hidden]")].filter((each) => !hasDraft(each) && !each.querySelector(".draft, [data-undo]"));
   for (const each of spare.slice(0, -KEPT)) each.remove();
 }
 
@@ -112,10 +113,12 @@ function ahead(id) {
   if (next && !document.getElementById(`i-${next}`)) idle(() => load(next).catch(() => {}));
 }
 
-/** After sending: on to the next, unless the person has gone on already. */
+/** After sending: on to the next, unless the person has gone on already; whether another is shown. */
 export function advance(card, next) {
-  if (!pane || !next || shown() !== card || card.dataset.place === "open") return;
+  if (!pane || shown() !== card) return Boolean(pane);
+  if (!next || (card.dataset.place === "open" && !card.matches(".held"))) return false;
   open(next, { focus: card.contains(document.activeElement), byItself: true });
+  return true;
 }
 
 /** A new question opens where nothing else is read: the pane is empty, or has what this person has just settled. */

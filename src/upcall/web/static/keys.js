@@ -64,7 +64,7 @@ const commands = {
   j: () => move(1),
   k: () => move(-1),
   y: recommended,
-  u: () => [...document.querySelectorAll("[data-undo] button")].at(-1)?.click(),
+  u: () => [...document.querySelectorAll("article [data-undo] button")].at(-1)?.click(),
   g: ({ timeStamp }) => { going = timeStamp; },
   r: () => unfold("reject"),
   s: () => unfold("snooze"),

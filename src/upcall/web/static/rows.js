@@ -85,7 +85,9 @@ export function takeRow(fresh, { mine = false } = {}) {
     put(fresh);
   });
   if (focused) fresh.firstElementChild.focus({ preventScroll: true });
-  if (!mine && old?.dataset.group !== "settled") {
+  // What this person has decided is told once its time is over: that follows from it, and is no news.
+  const own = mine || (group === "settled" && card?.matches(".held[data-mine]"));
+  if (!own && old?.dataset.group !== "settled") {
     fresh.dataset.news = "";
     if (old && "onscreen" in old.dataset) changed();
   }

@@ -1,6 +1,6 @@
 // Sends a form without leaving the page. Without this script the same form is sent the plain way.
 import { note, parseAll, sending, take } from "./cards.js";
-import { advance, following } from "./desk.js";
+import { advance, following, isDesk, open } from "./desk.js";
 import { takeRow } from "./rows.js";
 import { holds } from "./undo.js";
 import { say } from "./words.js";
@@ -38,10 +38,12 @@ export async function send(event) {
     const fresh = found.querySelector("article");
     const mine = !("lost" in fresh.dataset);
     const next = following(fresh.dataset.id);
-    flash(fresh.dataset.said ?? "");
     takeRow(found.querySelector(".row"), { mine });
     take(fresh, { mine });
-    return mine && advance(fresh, next);
+    if (mine && form.matches("[data-undo]") && isDesk) open(fresh.dataset.id);
+    const moved = mine && advance(fresh, next);
+    // The line with Undo says it, and stays as long as it can be undone.
+    return flash(moved && fresh.matches(".held") ? "" : fresh.dataset.said ?? "");
   } catch {
     return note(card, say("js.failed"));
   } finally {
