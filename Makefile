@@ -42,7 +42,7 @@ with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test quick pythons release-check check pictures bench lock clean
+.PHONY: help demo up test quick pythons release-check image-check check pictures bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ pythons: $(DEV) ## run the tests of make quick on each Python that we support
 # home of the release before; then every link of the pages is followed.
 release-check: $(DEV) ## everything that has to hold before a release
 	CI=1 $(BIN)/pytest -v tests/deploy/test_distribution.py tests/deploy/test_wheel.py tests/compatibility tests/docs/test_pages.py $(ARGS)
+
+image-check: $(DEV) ## build the image and try it: as root, with Buildah and mmdebstrap
+	@$(BIN)/python -m tests.image
 
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/ruff check
@@ -140,7 +143,6 @@ $(SERVERS): $(DEV)
 		[ -n "$$CHROMIUM" ] || $(call has,chromium) || $(call has,google-chrome) || missing="$$missing chromium"; \
 		$(call has,pgbouncer) || missing="$$missing pgbouncer"; \
 		$(call has,nginx) || missing="$$missing nginx-light"; \
-		$(call has,caddy) || missing="$$missing caddy"; \
 		$(call has,dovecot) || missing="$$missing dovecot-imapd"; \
 		$(call has,caddy) || missing="$$missing caddy"; \
 		if [ -n "$$missing" ]; then \
