@@ -213,3 +213,18 @@ def test_a_filter_stands_in_the_address_and_holds_for_what_comes_later(desk: Des
     desk.owner.post("/v1/inquiries", {"question": "Mine too?", "agent": "painter", "kind": "text"})
     expect(page.get_by_text("Mine too?")).to_be_visible()
     expect(page.locator(".row:visible")).to_have_count(2)
+
+
+@pytest.mark.promise("desk/29")
+def test_the_empty_inbox_leads_through_the_first_steps(desk: Desk) -> None:
+    page = desk.page(desk.context(permissions=["notifications"]))
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    page.get_by_role("button", name="Notify me").click()
+    expect(page.get_by_text("This browser notifies you.")).to_be_visible()
+    expect(page.get_by_role("button", name="Notify me")).to_be_hidden()
+    page.get_by_role("button", name="Send a test question").click()
+    expect(page.get_by_role("heading", name="A test: does this question reach you?")).to_be_visible()
+    page.get_by_label("Yes, it does").check()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("article").get_by_text("Answered: Yes, it does")).to_be_visible()

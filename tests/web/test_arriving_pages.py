@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -99,3 +100,36 @@ async def test_icons_are_pictures_of_the_size_that_they_say(ana: Visitor, name: 
     assert page.count('name="theme-color"') == 2
     manifest = assets()["upcall.webmanifest"].content.decode()
     assert name == "icon-180" or f"/static/{name}.png" in manifest
+
+
+@pytest.mark.promise("desk/29")
+async def test_the_empty_inbox_sends_a_test_question_once(live: House, ana: Visitor) -> None:
+    form = await ana.form("/", "/inbox/test")
+    for _ in range(2):
+        assert (await ana.sends(form)).headers["location"] == "/"
+    (asked,) = (await live.as_("ana").get("/v1/inquiries?state=open")).json()["items"]
+    assert asked["questions"][0]["question"] == "A test: does this question reach you?"
+    page = await ana.looks()
+    assert "A test: does this question reach you?" in page
+    answered = await live.answered(asked["id"], "Yes, it does")
+    assert answered["state"] == "answered"
+
+
+@pytest.mark.promise("desk/29")
+async def test_the_phone_is_led_in_by_a_code_that_lets_one_browser_in(tmp_path: Path) -> None:
+    url = "http://upcall.example"
+    async with House.open(tmp_path, public_url=url, allowed_hosts=("upcall.example",)) as house:
+        house.url = url
+        ana = Visitor(house)
+        await ana.signs_in()
+        shown = await ana.sends(await ana.form("/", "/phone"))
+        assert 'src="data:image/svg+xml' in shown.text
+        # Each time another link.
+        assert shown.text != (await ana.sends(await ana.form("/", "/phone"))).text
+        await ana.client.aclose()
+
+
+async def test_where_a_phone_cannot_come_the_page_says_so(ana: Visitor) -> None:
+    shown = await ana.sends(await ana.form("/", "/phone"))
+    assert "A phone cannot reach this machine under 127.0.0.1." in words(shown.text)
+    assert "<img" not in shown.text

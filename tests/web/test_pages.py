@@ -19,7 +19,7 @@ async def state(live: House, inquiry: dict[str, object]) -> tuple[str, object]:
 async def test_an_empty_inbox_says_how_to_ask(ana: Visitor) -> None:
     page = await ana.looks()
     assert "Nothing waits for you" in page
-    assert "upcall ask" in page
+    assert "upcall setup claude" in page
 
 
 @pytest.mark.promise("desk/14")

@@ -1,6 +1,7 @@
 """The inbox itself: what waits, what was settled, one inquiry, and what a person does with it."""
 
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.responses import HTMLResponse, Response
@@ -82,6 +83,7 @@ class Inbox:
             push=await self._site.push_key(),
             faults=await fault_lines(self._dispatch, visit.words),
             flash=await self._flash(visit),
+            key=secrets.token_urlsafe(16),
         )
 
     async def history(self, visit: Visit) -> Response:

@@ -12,6 +12,7 @@ from upcall.web.backend import Backend
 from upcall.web.call import Call
 from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
+from upcall.web.pages.arriving import Arriving
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.push import PushDesk
@@ -61,6 +62,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         *_run_routes(site, runs, live),
         *_push_routes(site, pushed),
         *_rule_routes(site),
+        *_arriving_routes(site),
         Page(site, {"POST": Shown(site).take}).at("/inbox/shown"),
         Page(site, {"GET": assets.service_worker}, public=True).at("/service-worker.js"),
         Page(site, {"GET": sign_in.offline}, public=True).at("/offline"),
@@ -78,6 +80,14 @@ def _push_routes(site: Site, pushed: Subscriptions | None) -> list[BaseRoute]:
     return [
         Page(site, {"POST": desk.subscribe}).at("/push/subscribe"),
         Page(site, {"POST": desk.unsubscribe}).at("/push/unsubscribe"),
+    ]
+
+
+def _arriving_routes(site: Site) -> list[BaseRoute]:
+    arriving = Arriving(site)
+    return [
+        Page(site, {"POST": arriving.phone}).at("/phone"),
+        Page(site, {"POST": arriving.test}).at("/inbox/test"),
     ]
 
 

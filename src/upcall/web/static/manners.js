@@ -81,6 +81,19 @@ async function chosen({ target }) {
     return;
   }
   await push(target.checked);
+  offer();
+}
+
+/** The step of the empty inbox that turns notifications on. */
+function offer() {
+  const step = document.querySelector("[data-notify]");
+  const field = document.querySelector("[data-manner=notify]");
+  if (!step || field.disabled) return;
+  const [button, line] = step.querySelectorAll("button, span");
+  step.hidden = false;
+  button.hidden = field.checked;
+  line.hidden = !field.checked;
+  button.onclick = () => field.click();
 }
 
 const box = document.querySelector("[data-manners]");
@@ -91,6 +104,7 @@ if (box) {
     field.checked = wants(field.dataset.manner);
     field.addEventListener("change", chosen);
   }
+  offer();
   // A subscription ends with its session, and this may be another.
   if (wants("notify")) push(true, false);
 }
