@@ -303,8 +303,8 @@ async def test_a_diff_that_is_attached_is_shown_to_the_letter(live: House, ana: 
     inquiry = await live.asked(kind="approval", question="git apply change.diff", attachments=[attached])
     for path in ("/", f"/i/{inquiry['id']}"):
         page = await ana.looks(path)
-        assert '<span class="del">-old &lt;b&gt;</span>' in page
-        assert '<span class="add">+new\\u202e</span>' in page
+        assert '<span class="del" data-o="1">-old &lt;b&gt;\n</span>' in page
+        assert '<span class="add" data-n="1" data-part>+new\\u202e</span>' in page
 
 
 async def test_an_attachment_is_a_download_for_those_signed_in(live: House, ana: Visitor) -> None:
