@@ -145,3 +145,19 @@ async def test_a_form_of_another_page_does_nothing_to_a_run(live: House, ana: Vi
     form.fields = []
     assert (await ana.sends(form)).status_code == 403
     assert live.runs.runs[number].state is RunState.RUNNING
+
+
+async def test_questions_runs_and_commands_are_found_by_their_words(live: House, ana: Visitor) -> None:
+    await live.asked(question="Which <b>cache</b>?")
+    await ana.sends(await ana.form("/", "/reject"))
+    await live.asked(question="Another cache?")
+    await begun(live)
+    for number in range(201):
+        await begun(live, task=f"Task {number:03}")
+    page = await ana.looks("/find?q=cache")
+    assert page.index("Another cache?") < page.index("Which &lt;b&gt;cache&lt;/b&gt;?")
+    assert "Fix the flaky" not in page
+    # Further back than one page of runs.
+    assert 'href="/runs/1"' in await ana.looks("/find?q=FLAKY")
+    assert 'href="/history">History' in (await ana.looks("/find?q=hist")).partition("<main")[2]
+    assert "Nothing matches this." in await ana.looks("/find?q=unheard-of")

@@ -13,6 +13,7 @@ from upcall.web.call import Call
 from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.arriving import Arriving
+from upcall.web.pages.finding import Finding
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
 from upcall.web.pages.push import PushDesk
@@ -44,6 +45,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"GET": live.here}).at("/inbox/here"),
         Page(site, {"GET": inbox.history}).at("/history"),
         Page(site, {"GET": inbox.help}).at("/help"),
+        Page(site, {"GET": Finding(site, runs).find}).at("/find"),
         *_thread_routes(site, live),
         Page(site, {"GET": inbox.one}).at("/i/{name}"),
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),

@@ -2,6 +2,7 @@
 // no key acts after a card was closed under the hands until Esc or a click, none within 800 ms of a change that this
 // person did not make, none while it is only held down, and none decides an approval that was not drawn whole before.
 // A click is for the button that the pointer was moved to, not for one that a change has moved below the pointer.
+import { isTyping } from "./places.js";
 import { drawnAt } from "./shown.js";
 
 export const CALM = 800;
@@ -11,7 +12,7 @@ let cameAt = -CALM;
 let taken = false;
 let pressed;
 
-export const isTyping = (target) => target.matches("textarea, select, input[type=search]");
+export { isTyping };
 
 /** Something on the screen is different now, and not by this person's doing. */
 export const changed = () => { changedAt = performance.now(); };

@@ -56,21 +56,15 @@ function submit(card) {
   return true;
 }
 
-const SEQUENCE = 1_500;
-const PLACES = { i: "/", r: "/runs", h: "/history" };
-let going = -SEQUENCE;
-
 const commands = {
   j: () => move(1),
   k: () => move(-1),
   y: recommended,
   u: () => [...document.querySelectorAll("article [data-undo] button")].at(-1)?.click(),
-  g: ({ timeStamp }) => { going = timeStamp; },
   r: () => unfold("reject"),
   s: () => unfold("snooze"),
   e: () => unfold("extend"),
   "/": () => document.querySelector("[data-search]")?.focus(),
-  "?": () => document.querySelector("[data-help]").showModal(),
 };
 
 let told;
@@ -112,10 +106,9 @@ export function press(event) {
     if (choose(key)) event.preventDefault();
     return undefined;
   }
-  if (event.timeStamp - going < SEQUENCE && PLACES[key]) return location.assign(PLACES[key]);
   if (commands[key]) {
     event.preventDefault();
-    commands[key](event);
+    commands[key]();
   }
   return undefined;
 }

@@ -1,0 +1,64 @@
+// Ctrl-K, or Command-K, finds any question, run or command: what is typed goes to the server, and links come back.
+const dialog = document.querySelector("[data-find]");
+const field = dialog.querySelector("input");
+const found = dialog.querySelector("[data-found]");
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+const asks = () => document.querySelector("article.card:not(.settled):not([hidden])");
+const choices = () => [...found.querySelectorAll("li:not([hidden]) > *")];
+let asked = 0;
+let latest;
+
+async function find() {
+  asked += 1;
+  const mine = asked;
+  const reply = await fetch(`/find?${new URLSearchParams({ q: field.value })}`, { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
+  if (reply.status === 401) return location.assign("/sign-in?ended=1");
+  const html = await reply.text();
+  if (!reply.ok || mine !== asked) return undefined;
+  found.innerHTML = html;
+  for (const command of found.querySelectorAll("[data-command]")) command.hidden = !asks();
+  return undefined;
+}
+
+// Without a connection the list stays as it is.
+const renew = () => { latest = find().catch(() => {}); };
+
+function summon(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "k") return undefined;
+  const other = document.querySelector("dialog[open]");
+  if (other && other !== dialog) return undefined;
+  event.preventDefault();
+  if (other) return dialog.close();
+  dialog.showModal();
+  field.select();
+  return renew();
+}
+
+async function steer(event) {
+  const { key } = event;
+  const all = [field, ...choices()];
+  if (STEPS[key]) {
+    event.preventDefault();
+    all[(all.indexOf(document.activeElement) + STEPS[key] + all.length) % all.length].focus();
+  }
+  if (key !== "Enter" || document.activeElement !== field || event.isComposing) return;
+  event.preventDefault();
+  // What is found for the words that stand there, not for those before them.
+  await latest;
+  choices()[0]?.click();
+}
+
+function press({ target }) {
+  if (target === dialog) dialog.close();
+  const key = target.closest("[data-press]")?.dataset.press;
+  if (!key) return;
+  dialog.close();
+  const card = document.activeElement.closest("article") ?? asks();
+  card?.focus();
+  card?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}
+
+document.addEventListener("keydown", summon);
+dialog.addEventListener("keydown", steer);
+dialog.addEventListener("click", press);
+field.addEventListener("input", renew);

@@ -1,0 +1,62 @@
+"""Keys that work on every page, and the list that finds everything."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import CACHE, Desk, card, chosen
+
+
+@pytest.mark.parametrize("path", ["/history", "/threads", "/runs", "/rules", "/sessions"])
+def test_g_and_the_list_of_keys_work_on_pages_without_questions_too(desk: Desk, path: str) -> None:
+    page = desk.page()
+    page.goto(f"{desk.running_url()}{path}")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("Ctrl K")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    for letter, place in (("h", "/history"), ("r", "/runs"), ("i", "/")):
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        expect(page).to_have_url(f"{desk.running_url()}{place}")
+        page.wait_for_load_state("load")
+
+
+def test_ctrl_k_finds_a_question_and_opens_it_and_gives_the_focus_back(desk: Desk) -> None:
+    first, other = desk.ask(**CACHE), desk.ask(question="Which colour has the bikeshed?")
+    page = desk.page()
+    chosen(page, first).focus()
+    page.keyboard.press("Control+k")
+    finder = page.get_by_role("dialog")
+    expect(finder.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(finder).to_have_count(0)
+    expect(card(page, first)).to_be_focused()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("bikeshed")
+    expect(finder.get_by_role("link")).to_have_text(["Which colour has the bikeshed? local"])
+    page.keyboard.press("ArrowDown")
+    expect(finder.get_by_role("link")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page, other)).to_be_visible()
+    expect(finder).to_have_count(0)
+
+
+def test_ctrl_k_runs_commands_on_the_question_in_view_and_leads_to_other_pages(desk: Desk) -> None:
+    asked = desk.ask(**CACHE)
+    page = desk.page()
+    chosen(page, asked).focus()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("snooz")
+    expect(page.get_by_role("dialog").get_by_role("button", name="snooze")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(card(page, asked).get_by_role("button", name="4 hours", exact=True)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("history")
+    expect(page.get_by_role("dialog").get_by_role("link", name="History")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{desk.running_url()}/history")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("which")
+    page.get_by_role("dialog").get_by_role("link", name="Which cache?").click()
+    expect(page).to_have_url(f"{desk.running_url()}/i/{asked['id']}")
