@@ -23,6 +23,7 @@ DEV := $(VENV)/.dev
 NODE := $(NODE_DIR)/node_modules/.installed
 SERVERS := $(VENV)/.servers
 SYNAPSE := $(VENV)/synapse/.installed
+SITE := $(VENV)/docs/.installed
 
 # How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,7 +43,7 @@ with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test quick pythons release-check image-check check pictures bench lock clean
+.PHONY: help demo up test quick pythons release-check image-check check docs pictures bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,7 +54,7 @@ demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
-test: check $(NODE) $(SERVERS) $(SYNAPSE) ## check, then run every test
+test: check $(NODE) $(SERVERS) $(SYNAPSE) $(SITE) ## check, then run every test
 	# In the order of tests/conftest.py: the slowest folders first.
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
@@ -82,6 +83,9 @@ check: $(DEV) ## lint, formatting, types (twice), layers, promises
 	$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m tests.repository.promises
 
+docs: $(SITE) ## build the site of the documentation, in site/
+	@$(VENV)/docs/bin/python docs/site.py $(ARGS)
+
 pictures: $(DEV) ## take the pictures of the inbox in docs/
 	@$(BIN)/python -m docs.pictures
 
@@ -96,11 +100,12 @@ lock: $(DEV) ## renew the lock files (everything newer: make lock ARGS=--upgrade
 	# What the extras need limits what all the others may be, so the larger file is made first.
 	$(COMPILE) $(ARGS) pyproject.toml --group dev --output-file requirements/dev.txt
 	$(COMPILE) $(ARGS) --group synapse --output-file requirements/synapse.txt
+	$(COMPILE) $(ARGS) --group docs --output-file requirements/docs.txt
 	$(COMPILE) $(ARGS) pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(NPM) install --package-lock-only
 
 clean: ## remove what make has made
-	rm -rf $(VENV) $(NODE_DIR)/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(NODE_DIR)/node_modules site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -132,6 +137,12 @@ $(SYNAPSE): $(DEV) requirements/synapse.txt
 	@echo "Installing Synapse for the tests …"
 	@$(PYTHON) -m venv --without-pip $(VENV)/synapse
 	@$(call with_uv_in,$(VENV)/synapse,--require-hashes --no-deps -r requirements/synapse.txt)
+	@touch $@
+
+$(SITE): $(DEV) requirements/docs.txt
+	@echo "Installing the builder of the site …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/docs
+	@$(call with_uv_in,$(VENV)/docs,--require-hashes --no-deps -r requirements/docs.txt)
 	@touch $@
 
 # These come from the system, where we may install them; otherwise the tests that need them say what is missing.

@@ -23,6 +23,63 @@ Written by `python docs/generate.py`; do not edit. `upcall COMMAND --help` says 
 
 A REF is what `upcall status` shows after the #; an inquiry's id will do too. A SPAN is seconds, or `90s`, `10m`, `24h`,
 `2d`. `--json` prints JSON on standard output, for programs."""
+REMARKS = {
+    "answer": [
+        "except: upcall answer -- draws on a terminal; tests/cli/test_picker.py presses its keys",
+        "except: upcall answer a7 -- the same",
+        'a7: asked "Which cache?" -o Redis -o Memcached',
+        'a7: asked "Which cache?" -o Redis -o Memcached',
+        'a7: asked "Which checks?" -o lint -o tests -o types --multi',
+        "a7: asked_two",
+        'a7: expired "Which cache?" -o Redis -o Memcached',
+        "a7: acting",
+        "42: asking_run",
+    ],
+    "ask": [
+        'before: echo "DROP TABLE users;" > migration.sql',
+        'before: printf "#!/bin/sh\\necho dropped\\n" > drop.sh && chmod +x drop.sh',
+        "before: echo one > README && git add README && echo two > README",
+        "answer: staging",
+        "answer: 1 3",
+        "answer: yes",
+        "answer: k-123",
+        "answer: looks right",
+        "shows: dropped",
+    ],
+    "attach": [
+        "not run: opens the agent on your terminal; tests/cli/test_run_stories.py takes a session over"
+    ],
+    "cancel": ['a7: asked "Merge it?"', "42: asking_run"],
+    "channels": ["not run: takes a workspace of Slack; tests/channels/test_slack.py plays both sides"],
+    "doctor": [
+        "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program"
+    ],
+    "extend": ['a7: asked "Merge it?"'],
+    "log": ["42: finished_run"],
+    "mcp": [
+        "have: claude codex",
+        "before: claude mcp remove upcall > ~/removed || true",
+        "except: upcall mcp --ipc /ipc --wait block -- is what an MCP client starts, inside a container",
+    ],
+    "migrate": [
+        "run by: tests/cli/test_migrate.py::test_an_installation_moves_and_goes_on_with_everything_it_had"
+    ],
+    "reject": ['a7: asked "Merge it?"'],
+    "retry": ["42: failed_run"],
+    "rules": ["r1a2b3c4d: rule"],
+    "run": [
+        'before: mkdir -p ~/shop && echo "Tidy up." > task.md',
+        "answer: Redis",
+    ],
+    "say": ["42: asking_run", "42: finished_run"],
+    "setup": ["have: gemini", "before: codex mcp remove upcall && claude mcp remove upcall", "types: y"],
+    "show": ["have: scripted-agent", 'a7: asked "Merge it?"', "42: finished_run"],
+    "snooze": ['a7: asked "Merge it?"'],
+    "up": ["endless: http://127.0.0.1:"],
+    "wait": ['a7: asked "Merge it?"', "answer: yes"],
+}
+"""In which situation the tests run a command's examples; `tests/docs/fences.py` says what the words mean."""
+
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
@@ -35,7 +92,8 @@ def page() -> str:
             parts.append(f"### upcall {name}")
             if name == "mcp":
                 # It reads its arguments itself, for the sake of a fast start.
-                parts += [_sentence(summary), f"```text\n{MCP_HELP}\n```"]
+                usage, _, examples = MCP_HELP.partition("\n\nexamples:\n")
+                parts += [_sentence(summary), f"```text\n{usage}\n```", *_examples(name, examples)]
             else:
                 parts += _command(name, summary, load(name))
     return "\n\n".join(parts) + "\n"
@@ -52,7 +110,7 @@ def _command(name: str, summary: str, command: Command) -> Iterator[str]:
     else:
         yield f"`{_usage(f'upcall {name}', parser)}`"
         yield from _table(parser)
-    yield from _examples(command.examples)
+    yield from _examples(name, command.examples)
 
 
 def _sentence(summary: str) -> str:
@@ -120,7 +178,7 @@ def _metavar(action: argparse.Action) -> str:
     return action.dest.upper().replace("_", "-")
 
 
-def _examples(text: str) -> Iterator[str]:
+def _examples(name: str, text: str) -> Iterator[str]:
     """What follows a gap on a line of examples is a remark; lines that are no command are said below."""
     lines = [line.strip() for line in text.splitlines()]
     commands = [_GAP.split(line, maxsplit=1) for line in lines if "upcall " in line]
@@ -128,9 +186,14 @@ def _examples(text: str) -> Iterator[str]:
     if commands:
         width = max((len(words[0]) for words in commands if words[1:]), default=0)
         shown = [f"{words[0]:<{width}}  # {words[1]}" if words[1:] else words[0] for words in commands]
-        yield "```sh\n" + "\n".join(shown) + "\n```"
+        yield _remarks(name) + "```sh\n" + "\n".join(shown) + "\n```"
     if remarks:
         yield _sentence(remarks)
+
+
+def _remarks(name: str) -> str:
+    said = REMARKS.get(name)
+    return "<!--\n" + "".join(f"{line}\n" for line in said) + "-->\n" if said else ""
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def picture() -> str:
     """One row for each package, the highest layer first, with the first sentence of its docstring."""
     rows = [
         f"| {layer} | `{package}/` | {_sign(package)} |"
-        for layer, packages in enumerate(_layers(), start=1)
+        for layer, packages in enumerate(layer_names(), start=1)
         for package in packages
     ]
     return "\n".join(["| layer | package | what it is for |", "|---|---|---|", *rows]) + "\n"
@@ -28,7 +28,8 @@ def shown(page: Path) -> str:
     return found[0] if found else ""
 
 
-def _layers() -> list[list[str]]:
+def layer_names() -> list[list[str]]:
+    """The packages of each layer, the highest first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "layers")

@@ -1,27 +1,23 @@
 """What the pages say is true: links lead somewhere, examples are well-formed, lists are complete."""
 
 import argparse
-import importlib
 import json
-import pkgutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-import upcall
-from docs import generate
+from docs import diagrams, generate, reference
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, mentioned, rows, upcalls
 from upcall.cli.command import parsed as read, parser_of
 from upcall.cli.table import commands, load
 from upcall.config.channels import channel_keys, route_keys
 from upcall.config.presets import NAMES
 from upcall.config.settings import agent_keys, keys as settings
-from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.wording import duration
 from upcall.http.errors import STATUSES
 
@@ -187,26 +183,68 @@ def test_the_page_of_presets_shows_each_as_it_is(name: str) -> None:
     assert (ROOT / f"src/upcall/config/presets/{name}.toml").read_text("utf-8") in shown
 
 
-def every_error() -> set[type[UpcallError]]:
-    """The errors of every module of the package, whether or not anything else has imported it."""
-    for module in pkgutil.walk_packages(upcall.__path__, "upcall."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    found, new = {UpcallError}, [UpcallError]
-    while new:
-        new = [each for error in new for each in error.__subclasses__() if each not in found]
-        found |= set(new)
-    return {error for error in found if error.__module__.startswith("upcall.")}
-
-
 def test_the_errors_page_lists_every_code_with_its_status_and_a_next_step() -> None:
-    codes = {error.code for error in every_error()} | set(STATUSES)
+    codes = {error.code for error in reference.every_error()} | set(STATUSES)
     table = rows("errors.md", "code")
     documented = {code: status for code, status, meaning, following in table if meaning and following}
     assert len(documented) == len(table)
     assert documented == {code: str(STATUSES.get(code, "–")) for code in codes}  # noqa: RUF001 - a dash, as printed
 
 
+@pytest.mark.promise("doorway/26")
+def test_the_reference_of_the_api_is_what_the_daemon_serves() -> None:
+    assert reference.API.read_text("utf-8") == reference.api(), "run: python -m docs.reference"
+
+
+@pytest.mark.promise("doorway/26")
+@pytest.mark.parametrize(
+    ("page", "made"),
+    [(reference.SETTINGS, reference.settings), (reference.ERRORS, reference.errors)],
+    ids=["settings", "errors"],
+)
+def test_the_references_of_settings_and_errors_are_generated_from_the_code(
+    page: Path, made: Callable[[str], str]
+) -> None:
+    text = page.read_text("utf-8")
+    assert made(text) == text, "run: python -m docs.reference"
+    assert reference.MISSING not in text
+
+
+def test_a_generated_table_keeps_what_was_written_by_hand_and_drops_what_is_gone() -> None:
+    page = "| key | default | means |\n|---|---|---|\n| `b` | `1` | the old b |\n| `gone` | | was here |\n\nMore.\n"
+    made = reference.filled(page, "key", [("`a`", ""), ("`b`", "`2`")])
+    assert made == (
+        "| key | default | means |\n|---|---|---|\n"
+        f"| `a` | | {reference.MISSING} |\n| `b` | `2` | the old b |\n\nMore.\n"
+    )
+
+
+def test_the_pictures_of_the_architecture_are_drawn_from_the_packages() -> None:
+    assert diagrams.MAP.read_text("utf-8") == diagrams.drawn_map(), "run: python -m docs.diagrams"
+    assert diagrams.LAYERS.read_text("utf-8") == diagrams.drawn_layers(), "run: python -m docs.diagrams"
+
+
+def test_the_page_of_what_is_supported_names_the_versions_that_are_tested() -> None:
+    named = {package: version for _, package, version in rows("support.md", "agent")}
+    manifest = json.loads((ROOT / "tests/node/package.json").read_text("utf-8"))
+    pins = manifest["dependencies"] | manifest["optionalDependencies"]
+    pins["opencode-ai"] = pins["opencode-linux-x64-baseline"]
+    assert named == {package: pins[package] for package in named}
+
+
+@pytest.mark.promise("doorway/37")
+def test_the_pages_that_a_stranger_looks_for_are_there() -> None:
+    presets = dict(rows("presets.md", "preset"))
+    assert all(len(words.split()) > 20 for words in presets.values()), "by what they do"
+    assert "As of November 2026" in (ROOT / "docs/comparison.md").read_text("utf-8")
+    pages = ("docs/faq.md", "docs/troubleshooting.md", "docs/upgrading.md", "docs/support.md")
+    for name in (*pages, "SECURITY.md", "CODE_OF_CONDUCT.md"):
+        assert len((ROOT / name).read_text("utf-8").splitlines()) > 10, name
+    assert "## Going back" in (ROOT / "docs/upgrading.md").read_text("utf-8")
+    assert {file.name for file in (ROOT / ".github/ISSUE_TEMPLATE").iterdir()} >= {"bug.yml", "idea.yml"}
+
+
+@pytest.mark.promise("doorway/26")
 def test_the_commands_page_is_what_the_parsers_say() -> None:
     assert generate.PAGE.read_text("utf-8") == generate.page(), "run: python docs/generate.py"
 

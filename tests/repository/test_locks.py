@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PYTHON_LOCKS = ("bootstrap", "runtime", "dev")
+PYTHON_LOCKS = ("bootstrap", "runtime", "dev", "docs")
 
 
 def read_lock(root: Path, lock: str) -> list[str]:
@@ -28,7 +28,7 @@ def declared(root: Path, lock: str) -> list[str]:
     project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     runtime: list[str] = project["project"]["dependencies"]
     groups: dict[str, list[str]] = project["dependency-groups"]
-    return {"bootstrap": groups["bootstrap"], "runtime": runtime, "dev": runtime + groups["dev"]}[lock]
+    return {"runtime": runtime, "dev": runtime + groups["dev"]}.get(lock) or groups[lock]
 
 
 @pytest.mark.parametrize("lock", PYTHON_LOCKS)

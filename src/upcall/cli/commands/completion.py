@@ -236,8 +236,8 @@ COMMAND = Command(
     _arguments,
     examples="""\
   source <(upcall completion bash)
-  upcall completion zsh > ~/.zfunc/_upcall
-  upcall completion fish > ~/.config/fish/completions/upcall.fish""",
+  mkdir -p ~/.zfunc && upcall completion zsh > ~/.zfunc/_upcall
+  mkdir -p ~/.config/fish/completions && upcall completion fish > ~/.config/fish/completions/upcall.fish""",
 )
 LISTS = {
     "refs": Command(_refs),

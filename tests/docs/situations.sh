@@ -1,0 +1,75 @@
+# Situations that the remarks above the pages' examples can ask for; each prints what stands for `a7` or `42` there.
+
+# A request that is refused has failed.
+curl() { command curl --fail-with-body "$@"; }
+
+api() {
+  local role=$1 path=$2 body=${3-}
+  local home=${UPCALL_HOME:-$HOME/.local/share/upcall}
+  upcall status > /dev/null
+  curl -s "http://127.0.0.1:$(cat "$home/port")$path" -H "Authorization: Bearer $(cat "$home/$role.token")" ${body:+-d "$body"}
+}
+
+# The ref of an open question that no call waits for.
+asked() {
+  upcall ask "$@" --timeout 0 --json > ~/asked.json
+  [ $? = 12 ] && jq -r .ref ~/asked.json
+}
+
+asked_two() { api agent /v1/inquiries '{"questions": [{"question": "Is it live?"}, {"question": "Where?"}]}' | jq -r .ref; }
+
+# The same, of the agent that the page has made a token for.
+asked_by_api() {
+  curl -s "$URL/v1/inquiries" -H "Authorization: Bearer $AGENT" \
+    -d '{"question": "Which cache?", "options": ["Redis", "Memcached"]}' | jq -r .ref
+}
+
+acting() {
+  api agent /v1/inquiries '{"action": {"tool": "Bash", "input": {"command": "npm test"}, "cwd": "/home/ana/project"}}' \
+    | jq -r .ref
+}
+
+expired() {
+  local ref
+  ref=$(asked "$@" --ttl 1)
+  upcall wait "$ref" > /dev/null 2>&1
+  [ $? = 11 ] && echo "$ref"
+}
+
+rule() {
+  upcall rules add --agent claude --prefix "npm test" --directory /home/ana/project --for 7d --json | jq -r .id
+}
+
+# The numbers of runs: one that asks, one that is over, one that has failed.
+asking_run() {
+  local run after=0 events
+  run=$(upcall run claude "Add a cache to the API") || return
+  until [ "$(api owner "/v1/runs/$run" | jq -r .state)" = waiting_input ]; do
+    events=$(api owner "/v1/events?after=$after&wait=20") || return
+    after=$(echo "$events" | jq -r "[.items[].seq, $after] | max")
+  done
+  echo "$run"
+}
+
+finished_run() {
+  local run
+  # One for the whole page: it changes no more.
+  [ -e ~/finished ] && cat ~/finished && return
+  run=$(asking_run) || return
+  upcall answer "$run" Redis > /dev/null
+  upcall log "$run" -f > /dev/null && echo "$run" | tee ~/finished
+}
+
+failed_run() {
+  local run
+  run=$(asking_run) || return
+  upcall cancel "$run" > /dev/null
+  upcall log "$run" -f > /dev/null; echo "$run"
+}
+
+# The ref of a question that a call waits for.
+waited_for() {
+  upcall ask "$@" > ~/answer 2> ~/asked &
+  until api owner /metrics | grep -q '^upcall_waiting_callers [1-9]'; do :; done
+  sed -n 's/^Asked \([a-z0-9]*\)\..*/\1/p' ~/asked
+}
