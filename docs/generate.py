@@ -31,6 +31,7 @@ REMARKS = {
         'a7: asked "Which cache?" -o Redis -o Memcached',
         'a7: asked "Which checks?" -o lint -o tests -o types --multi',
         "a7: asked_two",
+        'a7: asked "Which cache?" -o Redis -o Memcached',
         'a7: expired "Which cache?" -o Redis -o Memcached',
         "a7: acting",
         "42: asking_run",
