@@ -52,7 +52,7 @@ def walked(page: Path) -> list[Fence]:
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.promise("doorway/24", "doorway/36")
 @pytest.mark.parametrize("page", [page for page in PAGES if walked(page)], ids=lambda page: page.name)
 def test_every_command_of_a_page_does_what_is_printed(page: Path, walk: Walk) -> None:

@@ -61,7 +61,7 @@ EVERYDAY = (
     ),
     *("tee", "touch", "true", "uname", "wc"),
 )
-PATIENCE = 60
+PATIENCE = 120
 SITUATIONS = Path(__file__).with_name("situations.sh")
 
 _TIMES = (
