@@ -44,7 +44,7 @@ REMARKS = {
         "answer: 1 3",
         "answer: yes",
         "answer: k-123",
-        "answer: looks right",
+        "answer: yes",
         "shows: dropped",
     ],
     "attach": [

@@ -73,3 +73,12 @@ waited_for() {
   until api owner /metrics | grep -q '^upcall_waiting_callers [1-9]'; do :; done
   sed -n 's/^Asked \([a-z0-9]*\)\..*/\1/p' ~/asked
 }
+
+# The prompt of a question in the page's thread; the agent has the answer of the one before.
+in_thread() {
+  [ -e ~/inquiry ] && curl -s -X POST "$URL/v1/inquiries/$(cat ~/inquiry)/collect" -H "Authorization: Bearer $AGENT" > ~/collected
+  curl -s "$URL/v1/inquiries" -H "Authorization: Bearer $AGENT" \
+    -d '{"question": "Which cache?", "options": ["Redis"], "thread": "shop-42"}' > ~/prompt
+  jq -r .id ~/prompt > ~/inquiry
+  jq -r .prompt_id ~/prompt
+}

@@ -90,7 +90,7 @@ class Walk:
             found = shutil.which(name)
             require(found, name)
             (self._bin / name).symlink_to(str(found))
-        self._script("upcall", f'exec {shlex.quote(sys.executable)} -m upcall "$@"')
+        (self._bin / "upcall").symlink_to(Path(sys.executable).with_name("upcall"))
         self._steps = 0
         # One for the whole walk: a shell ends with its terminal.
         self._keyboard, self._screen = pty.openpty()
