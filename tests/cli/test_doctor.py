@@ -47,6 +47,17 @@ def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, user_ho
     assert not upcall.home.exists()
 
 
+def test_a_program_of_ones_own_that_prints_no_version_is_well(upcall: Program, user_home: Path) -> None:
+    (user_home / "bin/bot").write_text("#!/bin/sh\n")
+    (user_home / "bin/bot").chmod(0o755)
+    upcall.home.mkdir(mode=0o700)
+    (upcall.home / "upcall.toml").write_text('[agents.claude]\nadapter = "command"\nstart = ["bot"]\n')
+    code, found = findings(upcall)
+
+    assert code == 0
+    assert found["claude", "program"]["says"] == str(user_home / "bin/bot")
+
+
 def test_an_agent_that_is_asked_for_has_to_be_there_and_set_up(upcall: Program, user_home: Path) -> None:
     assert findings(upcall, "codex")[1]["codex", "set up"]["state"] == "failed"
     assert findings(upcall, "claude")[1]["claude", "program"]["state"] == "failed"

@@ -80,5 +80,5 @@ in_thread() {
   curl -s "$URL/v1/inquiries" -H "Authorization: Bearer $AGENT" \
     -d '{"question": "Which cache?", "options": ["Redis"], "thread": "shop-42"}' > ~/prompt
   jq -r .id ~/prompt > ~/inquiry
-  jq -r .prompt_id ~/prompt
+  echo "prm_$(cat ~/inquiry)"
 }

@@ -158,7 +158,10 @@ class Walk:
 
     def _scripted_agent(self) -> None:
         """Let runs of `claude` and `codex` start a script that asks: it is as fast as a page with many runs needs it."""
-        self._script("bot", 'echo "session: s1"\nexec upcall ask "Which cache?" -o Redis -o Memcached')
+        self._script(
+            "bot",
+            '[ "$1" = --version ] && exit\necho "session: s1"\nexec upcall ask "Which cache?" -o Redis -o Memcached',
+        )
         settings = "".join(
             f'[agents.{name}]\nadapter = "command"\nstart = ["bot"]\nresume = ["echo", "{{message}}"]\n'
             'session_pattern = "session: (\\\\S+)"\n'

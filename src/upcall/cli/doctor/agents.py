@@ -31,7 +31,9 @@ def look(name: str, place: UserFolders, home: Home, config: Config, *, wanted: b
     except UpcallError as error:
         yield Check("program", FAILED, error.message, error.hint or "")
     else:
-        yield Check("program", OK, f"{shutil.which(agent.program())}, {version.splitlines()[0]}")
+        # A program of the owner's own may print no version.
+        told = ", ".join([str(shutil.which(agent.program())), *version.splitlines()[:1]])
+        yield Check("program", OK, told)
     try:
         check_packages(agent)
     except PackageMissing as error:
