@@ -30,6 +30,7 @@ def test_a_question_of_another_process_appears_without_a_reload(desk: Desk) -> N
     expect(page.get_by_text("Nothing waits for you")).to_be_hidden()
     expect(page).to_have_title("(1) Inbox · Upcall")
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/png"))
+    desk.program.until_awaited()
     page.get_by_label("Memcached").check()
     page.get_by_role("button", name="Send answer").click()
     done = ended(asking)

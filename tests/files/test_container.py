@@ -24,6 +24,7 @@ def test_a_question_crosses_over_and_its_answer_wakes_the_agent(yard: Yard) -> N
     yard.answer(inquiry["ref"], "2")
     result = agent.reply(1)["result"]
     assert result["content"][0]["text"] == "The user answered: Memcached"
+    assert result["structuredContent"].pop("waited_seconds") > 0
     assert result["structuredContent"] == {
         "status": "answered",
         "id": inquiry["id"],
