@@ -9,8 +9,8 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Most tests wait for another process most of the time, so there are more of them than cores.
-JOBS ?= 6
+# Many tests wait for another process, so there is one more of them than two cores; browsers and real agents need the rest.
+JOBS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin
