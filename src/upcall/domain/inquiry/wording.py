@@ -6,6 +6,7 @@ through `display` first.
 
 import math
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -160,7 +161,8 @@ def duration(value: object) -> float:
     elif isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= YEAR:
         seconds = float(value)
     if not 0 < seconds <= YEAR:
-        shown = f"{str(value)[:40]!r}"
+        # A list of any length is shown by its beginning, and never written out for that.
+        shown = f"{(value if isinstance(value, str) else reprlib.repr(value))[:40]!r}"
         raise InvalidRequest(
             f"{shown} is not a duration",
             hint="write seconds, or 90s, 10m, 24h, 2d: more than 0 and at most a year",
