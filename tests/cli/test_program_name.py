@@ -1,4 +1,4 @@
-"""What is printed works as it is printed, wherever Upcall was installed."""
+"""Printed commands work as printed, for each way of installing Upcall."""
 
 import os
 import subprocess

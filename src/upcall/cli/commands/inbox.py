@@ -33,7 +33,7 @@ def _inbox(args: Namespace) -> int:
 
 
 def _code(url: str) -> str:
-    """An address as a QR code, drawn with half blocks; on a terminal in black and white, whatever its colours are."""
+    """An address as a QR code, drawn with half blocks; on a terminal always in black and white."""
     from io import StringIO
 
     import segno

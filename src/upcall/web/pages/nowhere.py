@@ -10,7 +10,7 @@ from upcall.web.pages.site import Page, Site
 from upcall.web.pages.visit import Visit
 
 PROGRAMS = ("/v1/", "/mcp", "/sse", "/hooks/", "/channels/", "/static/")
-"""Where only programs call, whatever they say that they accept."""
+"""Paths that only programs call: their `Accept` header is not looked at."""
 
 
 class Nowhere:
