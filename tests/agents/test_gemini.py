@@ -2,15 +2,17 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
 from typing_extensions import override
 
-from tests.agents.model_server import Model
+from tests.agents.model_server import PATIENCE, Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.script import Call, Conversation, Say, Turn
@@ -80,10 +82,11 @@ def a_minute_passes(desk: Desk) -> None:
         file.rename(file.with_name(re.sub(r"session-.{16}-", "session-2026-01-01T00-00-", file.name)))
 
 
-def waiting_on(heard: Conversation) -> Turn:
+def waiting_on(heard: Conversation, told_to_wait: threading.Event) -> Turn:
     """A model that was told that there is no answer yet, and waits again, as often as it takes."""
     parked = re.search(r'wait_for_answer with id "([^"]+)"', heard.results[-1])
     if parked is not None:
+        told_to_wait.set()
         return Call("wait_for_answer", {"id": parked[1]})
     done = len(heard.results) - heard.results.index(next(r for r in heard.results if "Memcached" in r)) - 1
     rest: tuple[Turn, ...] = (
@@ -102,11 +105,12 @@ async def test_it_waits_for_longer_than_one_call_may_take_and_does_only_what_is_
     task = a_real_task(desk, person, Permission.APPROVAL)
     task = replace(task, door=replace(task.door, wait=1.0))
     model.play(Call("ask_human", CACHE))
-    model.follow(waiting_on)
+    told_to_wait = threading.Event()
+    model.follow(partial(waiting_on, told_to_wait=told_to_wait))
     asked, notes = OpenDesk(), Notes()
     async with driven(agent.start(task), desk, a_driver(agent, task), asked, notes) as process:
         question = await asyncio.to_thread(person.next_question, process)
-        await asyncio.to_thread(person.let_pass, 3)
+        assert await asyncio.to_thread(told_to_wait.wait, PATIENCE)
         await asyncio.to_thread(person.answer, question["ref"], "2")
         first = await asked.next()
         assert isinstance(first.about, Action)

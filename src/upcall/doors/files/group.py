@@ -31,6 +31,9 @@ SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0
 LEFT_FOR = 86400.0
 """Seconds that a response is kept which is not fetched; staged files too."""
 
+ASKING = 5.0
+"""Seconds that an end waits for questions that are being stored."""
+
 KEPT_ASIDE = 100
 """Refused files that are kept at most, the latest ones."""
 
@@ -50,8 +53,9 @@ async def no_agent(_: str) -> Caller | None:
 
 @dataclass(slots=True)
 class _Serving:
+    asked: "asyncio.Future[Inquiry | None]"
+    """What the task asked, once that is known; None for a task that ends without a question."""
     task: "asyncio.Task[None] | None" = None
-    inquiry: Inquiry | None = None
 
 
 class Group:
@@ -163,14 +167,17 @@ class Group:
             self._taking.cancel()
             await asyncio.gather(self._taking, return_exceptions=True)
         serving = list(self._serving.items())
+        if end and serving:
+            # A task whose question is being stored would wait for an end that it is never told.
+            await asyncio.wait([each.asked for _, each in serving], timeout=ASKING)
         for _, each in serving:
             if each.task is not None:
                 each.task.cancel()
         await asyncio.gather(*(each.task for _, each in serving if each.task), return_exceptions=True)
         for request, each in serving:
-            if end and each.inquiry is not None:
+            if end and each.asked.done() and (inquiry := each.asked.result()) is not None:
                 try:
-                    self._respond(request, result(each.inquiry))
+                    self._respond(request, result(inquiry))
                 except OSError as problem:
                     log.warning("%s: %s cannot be told that it is parked: %s", self._name, request, problem)
         self._folder.close()
@@ -201,8 +208,9 @@ class Group:
         return True
 
     def _serve(self, request: str) -> None:
-        serving = self._serving[request] = _Serving()
-        serving.task = asyncio.get_running_loop().create_task(self._served(request, serving))
+        loop = asyncio.get_running_loop()
+        serving = self._serving[request] = _Serving(asked=loop.create_future())
+        serving.task = loop.create_task(self._served(request, serving))
 
     async def _served(self, request: str, serving: _Serving) -> None:
         try:
@@ -212,6 +220,8 @@ class Group:
             # It is still in `taken`, and gets another chance with the next daemon.
             log.exception("%s: the task %s could not be served", self._name, request)
         finally:
+            if not serving.asked.done():
+                serving.asked.set_result(None)
             self._serving.pop(request, None)
 
     async def _told(self, request: str, serving: _Serving) -> ToolResult | None:
@@ -234,7 +244,8 @@ class Group:
             return failure(problem.code, problem.message, problem.hint)
 
         def opened(inquiry: Inquiry) -> None:
-            serving.inquiry = inquiry
+            if not serving.asked.done():
+                serving.asked.set_result(inquiry)
 
         tool, fields = tool_of(task)
         # It may wait for long, and what was sent is stored by then.

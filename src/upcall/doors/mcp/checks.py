@@ -24,12 +24,21 @@ class ProtocolError(Exception):
         self.request_id = request_id
 
 
+class NoMessage(ProtocolError):
+    """A line that is no JSON at all."""
+
+
 def message_of(line: bytes) -> Mapping[str, object]:
-    """The message on a line."""
+    """The message on a line.
+
+    Raises:
+        NoMessage: if it is no JSON.
+        ProtocolError: if it is JSON, but no message that can be handled.
+    """
     try:
         message = read_json(line, "the message")
     except NotJson:
-        raise ProtocolError(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
+        raise NoMessage(wire.PARSE_ERROR, "Parse error: a message is one line of JSON") from None
     except InvalidRequest as problem:
         request_id = id_in(line)
         code = wire.PARSE_ERROR if request_id is None else wire.INVALID_REQUEST

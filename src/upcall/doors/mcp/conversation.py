@@ -93,10 +93,22 @@ class Conversation:
         return bool(self._calls)
 
     def receive(self, line: bytes) -> None:
+        """Handle the message on a line. It never raises."""
+        try:
+            message = message_of(line)
+        except ProtocolError as refusal:
+            self.refuse(refusal)
+        else:
+            self.handle(message)
+
+    def refuse(self, refusal: ProtocolError) -> None:
+        """Answer what cannot be handled."""
+        self.send(wire.error(refusal.request_id, refusal.code, refusal.message, refusal.data))
+
+    def handle(self, message: Mapping[str, object]) -> None:
         """Handle one message. It never raises."""
         request_id: RequestId | None = None
         try:
-            message = message_of(line)
             if message.get("upcall") == "taken":
                 self._taken(message.get("id"))
                 return
@@ -112,8 +124,7 @@ class Conversation:
             else:
                 self._request(request_id, method, message.get("params"))
         except ProtocolError as refusal:
-            known = refusal.request_id if request_id is None else request_id
-            self.send(wire.error(known, refusal.code, refusal.message, refusal.data))
+            self.send(wire.error(request_id, refusal.code, refusal.message, refusal.data))
         except Exception:
             log.exception("a message could not be handled")
             self.send(wire.error(request_id, wire.INTERNAL_ERROR, "Internal error"))

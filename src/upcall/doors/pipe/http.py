@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from upcall.access.tokens import Access
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
+from upcall.doors.mcp.checks import NoMessage, ProtocolError, message_of
 from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.tools import Tools
@@ -21,7 +22,6 @@ from upcall.doors.mcp.wire import encoded
 from upcall.doors.pipe.hello import LONGEST_LINE, asker_in, greeting, hello_of, refusal
 from upcall.http.bearer import admit, token_of
 from upcall.http.body import disconnected, read_body
-from upcall.ports.json_reading import NotJson, read_json
 from upcall.ports.unhurried import unhurried
 
 SIGN_OF_LIFE = 15.0
@@ -64,7 +64,10 @@ class PipeDoor:
         initialized = hello.get("initialized") is True
         conversation = Conversation(self._tools, asker, link, initialized=initialized)
         lines.put_nowait(encoded(greeting()))
-        conversation.receive(message)
+        if isinstance(message, ProtocolError):
+            conversation.refuse(message)
+        else:
+            conversation.handle(message)
         gone = asyncio.create_task(disconnected(receive))
         try:
             await self._pass_on(conversation, lines, gone, send)
@@ -92,17 +95,16 @@ class PipeDoor:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _two_lines(body: bytes) -> tuple[Mapping[str, object], bytes]:
+def _two_lines(body: bytes) -> tuple[Mapping[str, object], Mapping[str, object] | ProtocolError]:
+    """The introduction and the message, or why the conversation has to refuse that."""
     first, _, rest = body.partition(b"\n")
-    hello, message = hello_of(first), rest.strip()
+    hello = hello_of(first)
     try:
-        read_json(message)
-    except NotJson:
+        return hello, message_of(rest.strip())
+    except NoMessage:
         raise InvalidRequest("the second line is no JSON", hint="send one MCP message") from None
-    except InvalidRequest:
-        # The conversation refuses it by its id.
-        pass
-    return hello, message
+    except ProtocolError as refusal:
+        return hello, refusal
 
 
 async def _start(send: Send, status: int) -> None:
