@@ -152,6 +152,7 @@ $(SERVERS): $(DEV)
 	@if [ "$$(id -u)" = 0 ] && $(call has,apt-get); then \
 		missing=; \
 		[ -n "$$CHROMIUM" ] || $(call has,chromium) || $(call has,google-chrome) || missing="$$missing chromium"; \
+		[ -n "$$CHROMIUM" ] || $(call has,chromium-headless-shell) || missing="$$missing chromium-headless-shell"; \
 		$(call has,pgbouncer) || missing="$$missing pgbouncer"; \
 		$(call has,nginx) || missing="$$missing nginx-light"; \
 		$(call has,dovecot) || missing="$$missing dovecot-imapd"; \

@@ -1,7 +1,7 @@
 """Keys that work on every page, and the list that finds everything."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import CACHE, Desk, card, chosen
 
@@ -40,6 +40,27 @@ def test_ctrl_k_finds_a_question_and_opens_it_and_gives_the_focus_back(desk: Des
     page.keyboard.press("Enter")
     expect(card(page, other)).to_be_visible()
     expect(finder).to_have_count(0)
+
+
+def test_a_choice_keeps_the_focus_when_the_same_is_found_once_more(desk: Desk) -> None:
+    desk.ask(**CACHE)
+    other = desk.ask(question="Which colour has the bikeshed?")
+    page = desk.page()
+    late: list[Route] = []
+    page.route("**/find?q=bikeshed", lambda route: late.append(route))  # noqa: PLW0108 - Playwright takes no built-in method
+    page.keyboard.press("Control+k")
+    page.keyboard.type("bikeshe")
+    found = page.get_by_role("dialog").get_by_role("link")
+    expect(found).to_have_text(["Which colour has the bikeshed? local"])
+    with page.expect_request("**/find?q=bikeshed"):
+        page.keyboard.type("d")
+    page.keyboard.press("ArrowDown")
+    expect(found).to_be_focused()
+    with page.expect_response("**/find?q=bikeshed"):
+        late[0].continue_()
+    expect(found).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page, other)).to_be_visible()
 
 
 def test_ctrl_k_runs_commands_on_the_question_in_view_and_leads_to_other_pages(desk: Desk) -> None:

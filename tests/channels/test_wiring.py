@@ -61,7 +61,7 @@ def the_post(config: Config, signed: SignedPath = unsigned) -> ConfiguredChannel
     """The only channel of these settings."""
     base = config.public_url.rstrip("/") or "http://127.0.0.1:1"
     maker = ChannelMaker(base=base, signed_path=signed, stamps=NoStamps())
-    (post,) = maker.make(config.channels).posts
+    (post,) = maker.make(config.channels).channels
     return post
 
 
@@ -69,7 +69,7 @@ def why_off(config: Config) -> Off:
     """Why the only channel of these settings cannot be made."""
     base = config.public_url.rstrip("/") or "http://127.0.0.1:1"
     made = ChannelMaker(base=base).make(config.channels)
-    assert list(made.posts) == []
+    assert list(made.channels) == []
     (off,) = made.off.values()
     return off
 

@@ -13,24 +13,24 @@ from upcall.domain.records import Effects
 
 
 def reply_of(
-    inquiry: Inquiry, inbound: Inbound, words: str, post: ConfiguredChannel, effects: Effects
+    inquiry: Inquiry, inbound: Inbound, words: str, configured: ConfiguredChannel, effects: Effects
 ) -> Reply:
     """What was written, or what was pressed and typed as an answer for each question."""
-    key = f"{post.name}:{inbound.id}"
+    key = f"{configured.name}:{inbound.id}"
     given = inbound.given
     if given is None:
         text = strip_quoted(words)
         if inquiry.kind is Kind.APPROVAL:
-            text = _verdict(f"{text}\n{inbound.rest}" if inbound.rest else text, post.words)
-        clear = post.channel.capabilities.letters
-        return Reply(text=text, via=post.name, key=key, effects=effects, clear=clear)
+            text = _verdict(f"{text}\n{inbound.rest}" if inbound.rest else text, configured.words)
+        clear = configured.channel.capabilities.letters
+        return Reply(text=text, via=configured.name, key=key, effects=effects, clear=clear)
     answers = [
         _values(inquiry, index, each) for index, each in enumerate(given) if index < len(inquiry.questions)
     ]
     only = given[0] if len(given) == 1 else None
     if only is not None and not only.picks:
-        return Reply(text=only.words, via=post.name, key=key)
-    return Reply(answers=answers, via=post.name, key=key)
+        return Reply(text=only.words, via=configured.name, key=key)
+    return Reply(answers=answers, via=configured.name, key=key)
 
 
 def _verdict(text: str, words: Mapping[str, str]) -> str:

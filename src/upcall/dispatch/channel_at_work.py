@@ -24,7 +24,7 @@ class ChannelAtWork:
 
     def __init__(
         self,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         broker: Broker,
         people: People,
         routing: CurrentRouting,
@@ -32,24 +32,24 @@ class ChannelAtWork:
         listening_lease: float | None,
     ) -> None:
         alone = listening_lease is None
-        self.post = post
-        self.worker = Worker(broker.store, post, routing, broker.now, alone=alone)
+        self.configured = configured
+        self.worker = Worker(broker.store, configured, routing, broker.now, alone=alone)
         health = self.worker.health
-        teller = Teller(broker.store, post, broker.now, health, alone=alone)
+        teller = Teller(broker.store, configured, broker.now, health, alone=alone)
         health.tell(teller.recover)
-        self.reception = Reception(broker, people, post, routing, health, teller)
-        listener = Listener(broker.store, post, self.reception, health, lease=listening_lease)
+        self.reception = Reception(broker, people, configured, routing, health, teller)
+        listener = Listener(broker.store, configured, self.reception, health, lease=listening_lease)
         self._parts: list[Worker | Teller | Listener] = [teller, listener, self.worker]
         self._store = broker.store
 
     @property
     def is_caseless(self) -> bool:
         """Whether capital letters make no difference in the names of its people."""
-        return self.post.channel.capabilities.caseless
+        return self.configured.channel.capabilities.caseless
 
     async def faults(self) -> list[Fault]:
         """What does not work about it, the oldest first."""
-        return await faults(self._store, self.post.name)
+        return await faults(self._store, self.configured.name)
 
     def start(self) -> None:
         """Begin to work and to listen."""
@@ -63,15 +63,15 @@ class ChannelAtWork:
     async def close(self) -> None:
         """Stop; what is being sent is let finish for a moment, and else done again later."""
         await asyncio.gather(*(part.close() for part in self._parts))
-        await closed(self.post)
+        await closed(self.configured)
 
 
-async def closed(post: ConfiguredChannel) -> None:
+async def closed(configured: ConfiguredChannel) -> None:
     """Close a channel; one that fails or hangs does not keep the daemon."""
     try:
         async with asyncio.timeout(CLOSE_WITHIN):
-            await post.channel.close()
+            await configured.channel.close()
     except TimeoutError:
-        log.warning("%s could not be closed within %g seconds", post.name, CLOSE_WITHIN)
+        log.warning("%s could not be closed within %g seconds", configured.name, CLOSE_WITHIN)
     except Exception:
-        log.exception("%s could not be closed", post.name)
+        log.exception("%s could not be closed", configured.name)

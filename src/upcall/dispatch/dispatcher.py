@@ -53,7 +53,7 @@ class Dispatch:
         self,
         broker: Broker,
         people: People,
-        posts: Sequence[ConfiguredChannel],
+        channels: Sequence[ConfiguredChannel],
         routing: CurrentRouting,
         *,
         listening_lease: float | None = None,
@@ -67,15 +67,15 @@ class Dispatch:
         self._alone = listening_lease is None
         self._notifications = notifications
         self._notifiers = [
-            Worker(broker.store, post, routing, broker.now, alone=self._alone)
-            for post in notifications.values()
+            Worker(broker.store, configured, routing, broker.now, alone=self._alone)
+            for configured in notifications.values()
         ]
         self._channels: dict[str, ChannelAtWork | OffChannel] = {}
         self._escalation = Escalation(broker, routing, self._wake)
         self._following = Follower("following the log for channels", broker.store, self._heed, log)
         self._started = False
         self._changing = asyncio.Lock()
-        self._add(posts, off)
+        self._add(channels, off)
 
     @property
     def names(self) -> Sequence[str]:
@@ -127,7 +127,7 @@ class Dispatch:
 
     async def change(
         self,
-        posts: Sequence[ConfiguredChannel],
+        channels: Sequence[ConfiguredChannel],
         off: Mapping[str, Off],
         gone: Collection[str],
         routing: Routing,
@@ -139,23 +139,23 @@ class Dispatch:
         async with self._changing:
             if self._broker.closing.is_set():
                 return
-            changed = {*(post.name for post in posts), *off, *gone} & self._channels.keys()
+            changed = {*(each.name for each in channels), *off, *gone} & self._channels.keys()
             await asyncio.gather(*(self._channels[name].close() for name in changed))
             for name in changed:
                 del self._channels[name]
             self._routing.now = routing
-            for part in self._add(posts, off):
+            for part in self._add(channels, off):
                 await self._begin()
                 part.start()
         self._wake()
 
     def _add(
-        self, posts: Sequence[ConfiguredChannel], off: Mapping[str, Off]
+        self, channels: Sequence[ConfiguredChannel], off: Mapping[str, Off]
     ) -> list[ChannelAtWork | OffChannel]:
         broker, routing = self._broker, self._routing
         added: dict[str, ChannelAtWork | OffChannel] = {
-            post.name: ChannelAtWork(post, broker, self._people, routing, listening_lease=self._lease)
-            for post in posts
+            each.name: ChannelAtWork(each, broker, self._people, routing, listening_lease=self._lease)
+            for each in channels
         }
         for name, why in off.items():
             added[name] = OffChannel(broker, name, why, routing, alone=self._alone)
@@ -183,9 +183,9 @@ class Dispatch:
     async def accounts(self) -> Mapping[str, str]:
         """The channels that people write to, each with its account at the vendor; empty where the vendor does not say it now."""
         written_to = {
-            name: each.post.channel
+            name: each.configured.channel
             for name, each in self._channels.items()
-            if isinstance(each, ChannelAtWork) and isinstance(each.post.channel, HasAccount)
+            if isinstance(each, ChannelAtWork) and isinstance(each.configured.channel, HasAccount)
         }
         found = await asyncio.gather(*map(_account, written_to.values()))
         return dict(zip(written_to, found, strict=True))
@@ -201,8 +201,8 @@ class Dispatch:
                 raise UnknownChannel(name)
             case OffChannel(off=off):
                 return [Finding(ok=False, text=f"the channel is off: {off.problem}", hint=off.hint)]
-            case ChannelAtWork(post=post):
-                return await post.channel.check()
+            case ChannelAtWork(configured=configured):
+                return await configured.channel.check()
 
     async def called(self, name: str, callback: Callback) -> CallbackReply:
         """Hand what a vendor has sent to its channel, which says whether it is the vendor's at all.
@@ -214,9 +214,9 @@ class Dispatch:
         if isinstance(known, OffChannel):
             # The vendor sends it again later, perhaps to a daemon that has the channel on.
             return CallbackReply(status=503)
-        if known is None or not isinstance(known.post.channel, Called):
+        if known is None or not isinstance(known.configured.channel, Called):
             raise UnknownChannel(name)
-        reply = await known.post.channel.called(callback, known.reception)
+        reply = await known.configured.channel.called(callback, known.reception)
         if reply.status < 400:
             await known.worker.health.called()
         return reply

@@ -33,7 +33,7 @@ class Listener:
     def __init__(
         self,
         store: Ledger,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         inbox: Inbox,
         health: Health,
         *,
@@ -41,14 +41,14 @@ class Listener:
         pauses: Sequence[float] = PAUSES,
     ) -> None:
         self._store = store
-        self._post = post
+        self._configured = configured
         self._inbox = inbox
         self._health = health
         self._lease = lease
         self._pauses = pauses
         self._failures = 0
         self._pause = 0.0
-        self._listening = Background(f"the listener of {post.name}", self._turn, log)
+        self._listening = Background(f"the listener of {configured.name}", self._turn, log)
 
     def start(self) -> None:
         """Begin to listen, whenever it is this daemon's turn; a lost connection is made again."""
@@ -69,8 +69,8 @@ class Listener:
     async def _take_turn(self, lease: float) -> None:
         """Wait for our turn, and listen until it is over. Who cannot hear gives it back before the pause."""
         held = await self._claimed(lease)
-        log.info("listening to %s", self._post.name)
-        turn = _Turn(self._store, held, lease, self._post, self._inbox)
+        log.info("listening to %s", self._configured.name)
+        turn = _Turn(self._store, held, lease, self._configured, self._inbox)
         tasks = [asyncio.create_task(self._hear(turn)), asyncio.create_task(turn.hold())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -83,7 +83,7 @@ class Listener:
             await self._give_back(held)
 
     async def _claimed(self, lease: float) -> Job:
-        store, name = self._store, self._post.name
+        store, name = self._store, self._configured.name
         kind = f"listen:{name}"
         first = Job(id=kind, kind=kind, subject=name, due=store.now())
 
@@ -105,28 +105,30 @@ class Listener:
         try:
             await self._store.renew(held, self._store.now())
         except StorageError as error:
-            log.warning("could not give back the turn to listen to %s: %s", self._post.name, error.message)
+            log.warning(
+                "could not give back the turn to listen to %s: %s", self._configured.name, error.message
+            )
 
     async def _hear(self, inbox: Inbox) -> None:
         """Listen until it ends, and find out how long to leave the channel alone."""
         time = asyncio.get_running_loop().time
         began = time()
         try:
-            await self._post.channel.listen(inbox)
+            await self._configured.channel.listen(inbox)
         except SignedOut as problem:
-            log.error("%s cannot be heard: %s", self._post.name, problem)  # noqa: TRY400 - it is no mistake of ours
+            log.error("%s cannot be heard: %s", self._configured.name, problem)  # noqa: TRY400 - it is no mistake of ours
             await self._health.failed(LISTENING, problem)
             self._failures = len(self._pauses)
         except Unavailable as problem:
-            log.warning("%s cannot be heard: %s", self._post.name, problem)
+            log.warning("%s cannot be heard: %s", self._configured.name, problem)
             await self._health.failed(LISTENING, problem)
         except Refused as problem:
-            log.error("%s will not be heard: %s", self._post.name, problem)  # noqa: TRY400 - it is no mistake of ours
+            log.error("%s will not be heard: %s", self._configured.name, problem)  # noqa: TRY400 - it is no mistake of ours
             await self._health.failed(LISTENING, problem)
             self._pause = REFUSED_PAUSE
             return
         except Exception as error:
-            log.exception("the listener of %s failed", self._post.name)
+            log.exception("the listener of %s failed", self._configured.name)
             await self._health.failed(LISTENING, Unavailable(f"the listener failed: {type(error).__name__}"))
         self._pause = self._pauses[min(self._failures, len(self._pauses) - 1)]
         # What was heard for longer than that is a new beginning.
@@ -136,11 +138,13 @@ class Listener:
 class _Turn:
     """The inbox of a channel for as long as it is our turn."""
 
-    def __init__(self, store: Ledger, held: Job, lease: float, post: ConfiguredChannel, inbox: Inbox) -> None:
+    def __init__(
+        self, store: Ledger, held: Job, lease: float, configured: ConfiguredChannel, inbox: Inbox
+    ) -> None:
         self._store = store
         self._held = held
         self._lease = lease
-        self._post = post
+        self._configured = configured
         self._inbox = inbox
 
     async def hold(self) -> None:
@@ -154,21 +158,27 @@ class _Turn:
                 async with asyncio.timeout_at(max(sure + self._lease, asked + self._lease / 3)):
                     held = await self._renewed()
             except StorageError as error:
-                log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
+                log.warning(
+                    "the turn to listen to %s cannot be renewed: %s", self._configured.name, error.message
+                )
                 held = asked < sure + self._lease
             except TimeoutError:
                 held = False
             else:
                 sure = asked
             if not held:
-                log.warning("this daemon does not listen to %s any more: its turn is over", self._post.name)
+                log.warning(
+                    "this daemon does not listen to %s any more: its turn is over", self._configured.name
+                )
                 return
 
     async def receive(self, inbound: Inbound) -> Heard:
         """Take what a person did. A daemon that was halted does not know that it has lost its turn, so the store is asked."""
         if not await self._is_ours():
-            log.warning("what came through %s was not taken: another daemon listens by now", self._post.name)
-            return Heard(line=self._post.words["unavailable"], accepted=False, again=True)
+            log.warning(
+                "what came through %s was not taken: another daemon listens by now", self._configured.name
+            )
+            return Heard(line=self._configured.words["unavailable"], accepted=False, again=True)
         return await self._inbox.receive(inbound)
 
     async def view(self, inquiry: str) -> View | None:
@@ -213,7 +223,9 @@ class _Turn:
         try:
             return await self._renewed()
         except StorageError as error:
-            log.warning("the turn to listen to %s cannot be renewed: %s", self._post.name, error.message)
+            log.warning(
+                "the turn to listen to %s cannot be renewed: %s", self._configured.name, error.message
+            )
             return False
 
     async def _renewed(self) -> bool:

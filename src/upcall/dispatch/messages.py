@@ -66,14 +66,14 @@ class Messages:
         calls: VendorCalls,
         hurry: Hurry,
         store: Store,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         routing: CurrentRouting,
         clock: Callable[[], float],
     ) -> None:
         self._calls = calls
         self._hurry = hurry
         self._store = store
-        self._post = post
+        self._configured = configured
         self._routing = routing
         self._clock = clock
         self.pause = 0.0
@@ -82,7 +82,7 @@ class Messages:
         """Show an inquiry in the place of a job. Raises as `_fence` does."""
         place = self._place(job)
         known = await delivery_at(self._store, inquiry.id, place, self._clock())
-        begun = known.begun and isinstance(self._post.channel, Finds)
+        begun = known.begun and isinstance(self._configured.channel, Finds)
         begun = begun and self._clock() < inquiry.expires_at + LOOKED_FOR
         if not begun and (known.message is not None or not inquiry.is_open):
             await self._store.settle(job)
@@ -115,7 +115,7 @@ class Messages:
 
         None for an inquiry that is over by now, and that was never shown.
         """
-        channel, place = self._post.channel, known.place
+        channel, place = self._configured.channel, known.place
         if isinstance(channel, Finds):
             if known.begun:
                 found = await self._call(job, partial(channel.find, shown, place.address))
@@ -128,16 +128,16 @@ class Messages:
 
     async def _shown(self, job: Job, inquiry: Inquiry, known: Delivery, reference: Reference) -> None:
         now, route = self._clock(), route_of(job)
-        two_phase = self._post.channel.capabilities.two_phase
+        two_phase = self._configured.channel.capabilities.two_phase
         stage = "" if known.begun or two_phase else degrading.stage(inquiry)
         delivery = await shown_with(self._store, known, reference, stage, now)
         # It may have been settled while the message was on its way: the refresh finds out.
-        jobs = [refresh_job(inquiry.id, self._post.name, now)]
+        jobs = [refresh_job(inquiry.id, self._configured.name, now)]
         remind_at = self._routing.now.reminder(inquiry, route, 0, now)
         if remind_at is not None:
             jobs.append(remind_job(inquiry.id, known.place, route, 0, remind_at))
         records = [record(delivery), message_record(delivery, reference.message)]
-        if not self._post.channel.capabilities.one_way:
+        if not self._configured.channel.capabilities.one_way:
             records.append(waiting_record(delivery))
         effects = Effects(
             records=tuple(records),
@@ -161,7 +161,7 @@ class Messages:
             error=error,
             refused=not again,
             busy=False,
-            begun=again and known.begun and isinstance(self._post.channel, Finds),
+            begun=again and known.begun and isinstance(self._configured.channel, Finds),
             at=self._clock(),
         )
         effects = Effects(records=(record(delivery),))
@@ -180,7 +180,7 @@ class Messages:
         stage, again = degrading.stage(inquiry), False
         effects = NOTHING
         over: list[tuple[str, str]] = []
-        for delivery in await deliveries_in(self._store, inquiry.id, self._post.name):
+        for delivery in await deliveries_in(self._store, inquiry.id, self._configured.name):
             if not inquiry.is_open:
                 over.append((WAITING, key(inquiry.id, delivery.place)))
             if delivery.stage == stage or not delivery.references:
@@ -207,9 +207,9 @@ class Messages:
         await self._store.settle(job, effects + Effects(forgotten=tuple(over), jobs=jobs))
 
     async def _bring_up(self, job: Job, delivery: Delivery, shown: View) -> None:
-        for reference, content in contents(delivery, shown, self._post.words):
+        for reference, content in contents(delivery, shown, self._configured.words):
             try:
-                await self._call(job, partial(self._post.channel.refresh, reference, content))
+                await self._call(job, partial(self._configured.channel.refresh, reference, content))
             except Refused as problem:
                 if reference.message == delivery.message:
                     raise
@@ -218,7 +218,9 @@ class Messages:
     def _is_announced(self, delivery: Delivery) -> bool:
         """Whether a delivery has a message with nothing to press yet."""
         return (
-            self._post.channel.capabilities.two_phase and delivery.message is not None and not delivery.stage
+            self._configured.channel.capabilities.two_phase
+            and delivery.message is not None
+            and not delivery.stage
         )
 
     async def remind(self, job: Job, inquiry: Inquiry) -> None:
@@ -235,8 +237,8 @@ class Messages:
             return
         effects = NOTHING
         try:
-            line = await self._calls.bounded(partial(self._post.reminder, inquiry, place.address))
-            await self._call(job, partial(self._post.channel.tell, references[0], line))
+            line = await self._calls.bounded(partial(self._configured.reminder, inquiry, place.address))
+            await self._call(job, partial(self._configured.channel.tell, references[0], line))
         except Refused as problem:
             log.warning("the people in %s cannot be reminded of %s: %s", place.name, inquiry.ref, problem)
         except Unavailable as problem:
@@ -269,10 +271,10 @@ class Messages:
         return await self._calls.call(job.id, act)
 
     async def _view(self, inquiry: Inquiry, place: Place) -> View:
-        post = self._post
-        link = await post.link(inquiry, place.address)
+        configured = self._configured
+        link = await configured.link(inquiry, place.address)
         try:
-            return degrading.view(inquiry, post.channel.capabilities, post.words, link)
+            return degrading.view(inquiry, configured.channel.capabilities, configured.words, link)
         except degrading.TooLong as error:
             raise Refused("an approval is shown whole, and this one is too long for the channel") from error
 
@@ -295,7 +297,7 @@ class Messages:
         return True
 
     def _place(self, job: Job) -> Place:
-        return Place(channel=self._post.name, address=str(job.body["address"]))
+        return Place(channel=self._configured.name, address=str(job.body["address"]))
 
     def _later(self, job: Job) -> Job:
         # What has to wait is not claimed early, or it would not wait at all.

@@ -66,7 +66,7 @@ class Reception:
         self,
         broker: Broker,
         people: People,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         routing: CurrentRouting,
         health: Health,
         teller: Teller,
@@ -75,9 +75,9 @@ class Reception:
         self._health = health
         self._teller = teller
         self._people = people
-        self._post = post
-        self._name = post.name
-        self._words = post.words
+        self._configured = configured
+        self._name = configured.name
+        self._words = configured.words
         self._routing = routing
         self._heard: OrderedDict[str, Heard] = OrderedDict()
 
@@ -103,8 +103,8 @@ class Reception:
         """An inquiry as it is shown now."""
         try:
             found = await self._broker.store.get(inquiry)
-            link = await self._post.link(found, "")
-            return degrading.view(found, self._post.channel.capabilities, self._words, link)
+            link = await self._configured.link(found, "")
+            return degrading.view(found, self._configured.channel.capabilities, self._words, link)
         except (UnknownInquiry, degrading.TooLong):
             return None
 
@@ -194,7 +194,7 @@ class Reception:
         here: list[_Here] = []
         if inquiry is None:
             # A person may be quicker than our own record of what they answer, and then mean another one.
-            async with self._post.showing:
+            async with self._configured.showing:
                 here = await self._open_here(inbound)
             inquiry = here[0].inquiry if len(here) == 1 and _may_mean(inbound, here[0]) else None
         # Only now: an inquiry that these words have closed is on record together with them.
@@ -218,13 +218,13 @@ class Reception:
 
     async def _answer(self, inquiry: Inquiry, inbound: Inbound, words: str, person: str) -> Heard:
         if inbound.given is None and degrading.asks_for_words(
-            inquiry, self._post.channel.capabilities, self._words, words
+            inquiry, self._configured.channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
         taken = heard_record(self._name, inbound.id, inquiry.id, self._broker.now(), accepted=True)
         effects = Effects(records=(taken,)) if _is_bare(inbound) else NOTHING
         try:
-            reply = reply_of(inquiry, inbound, words, self._post, effects)
+            reply = reply_of(inquiry, inbound, words, self._configured, effects)
             settled = await self._broker.receive(inquiry.id, reply, Caller(name=person, role=Role.PERSON))
         except StorageError:
             raise
@@ -281,7 +281,7 @@ class Reception:
         found = await look_up(MESSAGE, name)
         if found is None:
             # A person may be quicker than our own record of what they reply to.
-            async with self._post.showing:
+            async with self._configured.showing:
                 found = await look_up(MESSAGE, name)
         return None if found is None else found.state
 

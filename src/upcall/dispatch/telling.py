@@ -35,7 +35,7 @@ class Teller:
     def __init__(
         self,
         store: Ledger,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         clock: Callable[[], float],
         health: Health,
         *,
@@ -43,18 +43,18 @@ class Teller:
         alone: bool = True,
     ) -> None:
         self._store = store
-        self._post = post
+        self._configured = configured
         self._clock = clock
         self._health = health
         self._pauses = pauses
-        self._kind = f"say:{post.name}"
+        self._kind = f"say:{configured.name}"
         self._failures = 0
         self._pause = 0.0
         self._woken = asyncio.Event()
         self._recovered = asyncio.Event()
         # A line that an earlier daemon was at is ours, if there is no other daemon that may be at it.
         self._hurry = Hurry(clock() + LEASE if alone else 0.0)
-        self._working = Background(f"saying lines in {post.name}", self._turn, log)
+        self._working = Background(f"saying lines in {configured.name}", self._turn, log)
 
     async def keep(self, line: Line) -> None:
         """Keep a line, to be said as soon as it is its turn.
@@ -64,7 +64,9 @@ class Teller:
         """
         now = self._clock()
         body = {"to": dict(line.to), "text": line.text, "at": now}
-        job = Job(id=f"{self._kind}:{line.id}", kind=self._kind, subject=self._post.name, due=now, body=body)
+        job = Job(
+            id=f"{self._kind}:{line.id}", kind=self._kind, subject=self._configured.name, due=now, body=body
+        )
         await self._store.revise("line", line.id, lambda _: Effects(jobs=(job,)))
         self._woken.set()
 
@@ -104,7 +106,7 @@ class Teller:
 
     async def _said(self, job: Job) -> bool:
         """Say a line. Whether it has to be kept, because it could not be said."""
-        channel, to = self._post.channel, job.body["to"]
+        channel, to = self._configured.channel, job.body["to"]
         assert isinstance(to, dict)
         if not isinstance(channel, Says) or self._clock() - float(str(job.body["at"])) > OLDEST:
             return False
@@ -120,18 +122,18 @@ class Teller:
             await self._put_off(Unavailable(f"no reply within {CALL_SECONDS:g} seconds"))
             return True
         except Refused as problem:
-            log.warning("a person in %s cannot be told: %s", self._post.name, problem)
+            log.warning("a person in %s cannot be told: %s", self._configured.name, problem)
         except StorageError:
             raise
         except Exception:
-            log.exception("the channel %s failed", self._post.name)
+            log.exception("the channel %s failed", self._configured.name)
         else:
             await self._health.works(SENDING)
         self._failures = 0
         return False
 
     async def _put_off(self, problem: Unavailable) -> None:
-        log.info("a person in %s is told later: %s", self._post.name, problem)
+        log.info("a person in %s is told later: %s", self._configured.name, problem)
         pause = self._pauses[min(self._failures, len(self._pauses) - 1)]
         self._failures += 1
         self._pause = pause if problem.after is None else min(problem.after, LONGEST_PAUSE)

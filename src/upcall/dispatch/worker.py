@@ -37,7 +37,7 @@ class Worker:
     def __init__(
         self,
         store: Store,
-        post: ConfiguredChannel,
+        configured: ConfiguredChannel,
         routing: CurrentRouting,
         clock: Callable[[], float],
         *,
@@ -45,21 +45,21 @@ class Worker:
         pauses: Sequence[float] = PAUSES,
         alone: bool = True,
     ) -> None:
-        self.health = Health(store, post.name, clock, self.recover)
+        self.health = Health(store, configured.name, clock, self.recover)
         self._store = store
-        self._post = post
+        self._configured = configured
         self._clock = clock
         self._woken = asyncio.Event()
         # Where no other daemon can be at it, what an earlier one left unfinished is ours at once.
         self._hurry = Hurry(clock() + (messages.LEASE if alone else messages.CALL_SECONDS))
-        self._calls = VendorCalls(post.name, clock, self.health, seconds=call_seconds, pauses=pauses)
-        shown = self._messages = Messages(self._calls, self._hurry, store, post, routing, clock)
+        self._calls = VendorCalls(configured.name, clock, self.health, seconds=call_seconds, pauses=pauses)
+        shown = self._messages = Messages(self._calls, self._hurry, store, configured, routing, clock)
         self._stopped = asyncio.Event()
-        self._working = Background(f"the worker of {post.name}", self._turn, log)
+        self._working = Background(f"the worker of {configured.name}", self._turn, log)
         self._duties: dict[str, Duty] = {
-            f"refresh:{post.name}": shown.refresh,
-            f"show:{post.name}": shown.show,
-            f"remind:{post.name}": shown.remind,
+            f"refresh:{configured.name}": shown.refresh,
+            f"show:{configured.name}": shown.show,
+            f"remind:{configured.name}": shown.remind,
         }
 
     def wake(self) -> None:
@@ -109,7 +109,7 @@ class Worker:
 
     async def _do(self, duty: Duty, job: Job, inquiry: Inquiry) -> None:
         try:
-            async with self._post.showing:
+            async with self._configured.showing:
                 await duty(job, inquiry)
         except TakenOver:
             log.warning("%s was held up past its lease and is left to the daemon that has it by now", job.id)

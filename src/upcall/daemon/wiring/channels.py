@@ -74,7 +74,7 @@ async def unsigned(inquiry: Inquiry, channel: str, address: str) -> str | None:
 class MadeChannels:
     """Channels ready for use, and those that cannot be made, with the reason."""
 
-    posts: Sequence[ConfiguredChannel]
+    channels: Sequence[ConfiguredChannel]
     off: Mapping[str, Off]
 
 
@@ -89,18 +89,18 @@ class ChannelMaker:
 
     def make(self, channels: Mapping[str, ChannelSettings]) -> MadeChannels:
         """Make each channel on its own: one that cannot be made is off, and the others are not."""
-        posts: list[ConfiguredChannel] = []
+        configured: list[ConfiguredChannel] = []
         off: dict[str, Off] = {}
         # What was installed since the last time is found too.
         invalidate_caches()
         for name, settings in channels.items():
             try:
-                posts.append(self.post(name, settings))
+                configured.append(self.configure(name, settings))
             except InvalidSetting as error:
                 off[name] = Off(problem=error.message, hint=error.hint or "edit upcall.toml")
-        return MadeChannels(posts=posts, off=off)
+        return MadeChannels(channels=configured, off=off)
 
-    def post(self, name: str, settings: ChannelSettings) -> ConfiguredChannel:
+    def configure(self, name: str, settings: ChannelSettings) -> ConfiguredChannel:
         """One channel.
 
         Raises:

@@ -128,10 +128,10 @@ class Reloading:
         off = {**config.channels_off, **made.off}
         gone = [name for name in dispatch.names if name not in config.channels and name not in off]
         news = {name: why for name, why in off.items() if dispatch.off.get(name) != why}
-        await dispatch.change(made.posts, news, gone, channel_routing(config))
+        await dispatch.change(made.channels, news, gone, channel_routing(config))
         self._config = config
         self._count_push()
-        started = [post.name for post in made.posts]
+        started = [each.name for each in made.channels]
         for name in started:
             log.info("the channel %s is on", name)
         return Reloaded(
@@ -171,7 +171,7 @@ async def running_channels(
     dispatch = Dispatch(
         broker,
         People(broker.store, broker.now),
-        made.posts,
+        made.channels,
         routing,
         listening_lease=LEASE if shared else None,
         notifications=notifications,

@@ -17,7 +17,7 @@ from upcall.ports.store import Event
 from upcall.web.pages.channel_faults import FaultLine, fault_lines
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.site import Site
-from upcall.web.pages.streaming import SHOWN, Follower, Streamed, frame, known_to
+from upcall.web.pages.streaming import SHOWN, LivePage, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 LOOK_EVERY = 2.0
@@ -57,7 +57,7 @@ class Live:
             return text + frame("faults", self._site.part(visit, "faults.html", faults=lines))
 
         look_every = None if watched is None else LOOK_EVERY
-        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames, look_every=look_every))
+        return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames, look_every=look_every))
 
     async def cards(self, visit: Visit, events: Sequence[Event], *, run: int | None = None) -> str:
         """What changed, as cards: of every inquiry, or only of those that a run has asked."""

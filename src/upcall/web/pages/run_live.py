@@ -11,7 +11,7 @@ from upcall.web.pages.live import Live
 from upcall.web.pages.run_views import log_tail, run_view
 from upcall.web.pages.runs import run_number
 from upcall.web.pages.site import Site
-from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
+from upcall.web.pages.streaming import LivePage, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 LOOK_EVERY = 1.0
@@ -40,7 +40,7 @@ class RunLive:
             return "".join(rows)
 
         after = known_to(visit, await self._site.broker.store.last_seq())
-        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames))
+        return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames))
 
     async def one(self, visit: Visit) -> Response:
         """How far a run is, its questions, and what it has written since the page was rendered."""
@@ -62,7 +62,7 @@ class RunLive:
             return text
 
         after = known_to(visit, await self._site.broker.store.last_seq())
-        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames, look_every=LOOK_EVERY))
+        return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames, look_every=LOOK_EVERY))
 
     async def beside(self, visit: Visit) -> Response:
         """Where a question comes from: who asks, from when until when, and the end of its run's log."""

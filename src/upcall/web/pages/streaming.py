@@ -22,7 +22,7 @@ Frames = Callable[[Sequence[Event]], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Follower:
+class LivePage:
     """A page that follows the log: from where on, how events are drawn, and how often at least it looks."""
 
     visit: Visit
@@ -41,13 +41,13 @@ def known_to(visit: Visit, latest: int) -> int:
 class Streamed(Response):
     """A response that goes on until it is over."""
 
-    def __init__(self, site: Site, follower: Follower) -> None:
+    def __init__(self, site: Site, page: LivePage) -> None:
         super().__init__(
             headers={"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
         )
         del self.headers["content-length"]
         self._site = site
-        self._follower = follower
+        self._page = page
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,20 +57,20 @@ class Streamed(Response):
         await send({"type": "http.response.body", "body": b""})
 
     async def _follow(self, receive: Receive, send: Send) -> None:
-        follower, broker = self._follower, self._site.broker
-        beat, after = self._site.settings.heartbeat, follower.after
+        page, broker = self._page, self._site.broker
+        beat, after = self._site.settings.heartbeat, page.after
         loop = asyncio.get_running_loop()
         await _write(send, f"retry: {RECONNECT_MS}\n\n")
         due = loop.time() + beat
         async with Presence(receive, broker.closing) as presence:
             while not broker.closing.is_set():
                 left = max(due - loop.time(), 0)
-                if follower.look_every is not None:
-                    left = min(left, follower.look_every)
+                if page.look_every is not None:
+                    left = min(left, page.look_every)
                 found = await presence.during(broker.store.events(after, wait=left))
-                if found is None or not self._site.is_signed_in(follower.visit):
+                if found is None or not self._site.is_signed_in(page.visit):
                     break
-                text = await follower.frames(found)
+                text = await page.frames(found)
                 if is_behind(after, found):
                     # What is missing cannot be drawn any more: the page is asked for anew.
                     text = frame("reset", "pruned", found[0].seq - 1) + text

@@ -17,7 +17,7 @@ from upcall.ports.store import Event
 from upcall.web.pages.forms import VIA, value
 from upcall.web.pages.live import Live
 from upcall.web.pages.site import Site, problem
-from upcall.web.pages.streaming import Follower, Streamed, frame, known_to
+from upcall.web.pages.streaming import LivePage, Streamed, frame, known_to
 from upcall.web.pages.visit import Visit
 
 THREADS_PAGE = 50
@@ -182,7 +182,7 @@ class ThreadLive:
             return await self._frames(visit, events)
 
         after = known_to(visit, await self._site.broker.store.last_seq())
-        return Streamed(self._site, Follower(visit=visit, after=after, frames=frames))
+        return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames))
 
     async def _frames(self, visit: Visit, events: Sequence[Event]) -> str:
         known = await self._threads.get(visit.name, visit.caller)

@@ -7,6 +7,7 @@ const asks = () => document.querySelector("article.card:not(.settled):not([hidde
 const choices = () => [...found.querySelectorAll("li:not([hidden]) > *")];
 let asked = 0;
 let latest;
+let shown;
 
 async function find() {
   asked += 1;
@@ -15,7 +16,13 @@ async function find() {
   if (reply.status === 401) return location.assign("/sign-in?ended=1");
   const html = await reply.text();
   if (!reply.ok || mine !== asked) return undefined;
-  found.innerHTML = html;
+  if (html !== shown) {
+    // A choice that another takes the place of is not under the person's hands any more.
+    const held = found.contains(document.activeElement);
+    found.innerHTML = html;
+    shown = html;
+    if (held) field.focus();
+  }
   for (const command of found.querySelectorAll("[data-command]")) command.hidden = !asks();
   return undefined;
 }
