@@ -9,4 +9,5 @@ pytest.register_assert_rewrite(
     "upcall.testing.store_reading",
     "upcall.testing.store_holding",
     "upcall.testing.store_searching",
+    "upcall.testing.store_several",
 )

@@ -6,22 +6,24 @@ and wakes the waiting calls when the store's log says that something was settled
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from upcall.broker.bulk import Bulk
+from upcall.broker.decisions import Answering, declining, snoozing, undoing
 from upcall.broker.expiry import Expiry
 from upcall.broker.heartbeat import Heartbeat, end_the_past
 from upcall.broker.ids import Ids
 from upcall.broker.pacing import Pacing
 from upcall.broker.policy import DEFAULTS, Policy
 from upcall.broker.repeats import Repeats, Scope
-from upcall.broker.replies import Reply, Settled, read, settled
+from upcall.broker.replies import Reply, Settled, settled
 from upcall.broker.thread_queue import ThreadQueue
 from upcall.broker.waiting import Waiters
 from upcall.domain.approval import consent
 from upcall.domain.consequences import FollowUp, both, nothing_more
-from upcall.domain.errors import KeyConflict, NotAllowed, NotItsTurn, UnknownInquiry
+from upcall.domain.errors import KeyConflict, NotAllowed, UnknownInquiry, UpcallError
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.asking import Draft
 from upcall.domain.inquiry.inquiry import (
@@ -81,6 +83,7 @@ class Broker:
             rules=policy.threads,
             permission=policy.permission,
         )
+        self.bulk = Bulk(policy, clock, self._asker, self._update_all)
         self._ids = Ids()
         self.closing = asyncio.Event()
 
@@ -178,22 +181,15 @@ class Broker:
         """
         require_person(caller, "answer")
         closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
-        barred = None if self.policy.asker_may_approve else await self._asker(name)
-        rule = "" if reply.remember is None else f"r{secrets.token_hex(4)}"
-
-        def decide(inquiry: Inquiry) -> Change | None:
-            if not consent.is_awaited(inquiry, caller, late=reply.force, once=reply.first_vote_only):
-                return None
-            if inquiry.is_queued:
-                raise NotItsTurn(inquiry.ref)
-            given = read(inquiry, reply, self.policy.reading, self.policy.limits)
-            consent.check(inquiry, given, caller, barred)
-            change = lifecycle.answer(inquiry, given, closing, force=reply.force)
-            if change is None:
-                return None
-            change = consent.consequences(lifecycle.hold(inquiry, change, reply.hold), reply.remember, rule)
-            return replace(change, effects=change.effects + reply.effects) if reply.effects else change
-
+        barred = None if self.policy.asker_may_approve else (await self._asker(name))[1]
+        decide = Answering(
+            reply=reply,
+            caller=caller,
+            closing=closing,
+            policy=self.policy,
+            barred=lambda _: barred,
+            rule="" if reply.remember is None else f"r{secrets.token_hex(4)}",
+        )
         return settled(await self._update(name, decide), closing, Answered)
 
     async def reject(
@@ -217,11 +213,7 @@ class Broker:
             by=caller.name, via=via, at=self._clock(), reason=self.policy.reason(reason), key=key
         )
 
-        def decide(inquiry: Inquiry) -> Change | None:
-            change = lifecycle.reject(inquiry, closing)
-            return change and consent.consequences(lifecycle.hold(inquiry, change, hold))
-
-        return settled(await self._update(name, decide), closing, Rejected)
+        return settled(await self._update(name, declining(closing, hold)), closing, Rejected)
 
     async def undo(self, name: str, caller: Caller) -> Settled:
         """Take back a decision that is held: the person who made it, or an admin. The question is open again.
@@ -231,15 +223,7 @@ class Broker:
             UnknownInquiry: if there is none of that id or ref.
         """
         require_person(caller, "undo")
-        now = self._clock()
-
-        def decide(inquiry: Inquiry) -> Change | None:
-            consent.check_undo(inquiry, caller)
-            return lifecycle.undo(inquiry, by=caller.name, now=now)
-
-        undone = await self._adjust(name, decide)
-        if undone.inquiry.is_open:
-            self._expiry.expect(undone.inquiry.expires_at)
+        undone = await self._adjust(name, undoing(caller, self._clock()))
         # It may have come too late, and told the asker instead.
         return replace(undone, accepted=undone.accepted and undone.inquiry.is_open)
 
@@ -284,10 +268,7 @@ class Broker:
     async def snooze(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Keep quiet about an open question for a while."""
         require_person(caller, "snooze")
-        now = self._clock()
-        return await self._adjust(
-            name, lambda inquiry: lifecycle.snooze(inquiry, now + seconds, by=caller.name, now=now)
-        )
+        return await self._adjust(name, snoozing(caller, self._clock(), seconds))
 
     async def extend(self, name: str, caller: Caller, seconds: float) -> Settled:
         """Give an open question more time."""
@@ -329,13 +310,14 @@ class Broker:
         data |= {} if origin.run is None else {"run": origin.run}
         return await self.store.record(Happening(type="notified", at=self._clock(), data=data))
 
-    async def _asker(self, name: str) -> str:
-        """The name behind a question: the person who started the run, or else the agent that asked."""
-        origin = (await self.store.get(name)).origin
+    async def _asker(self, name: str) -> tuple[str, str]:
+        """The id of a question and the name behind it: the person who started the run, or else the agent that asked."""
+        inquiry = await self.store.get(name)
+        origin = inquiry.origin
         if origin.run is not None:
             record = await self.store.look_up(RUN, str(origin.run))
-            return origin.agent if record is None else str(record.body["by"])
-        return origin.agent
+            return inquiry.id, origin.agent if record is None else str(record.body["by"])
+        return inquiry.id, origin.agent
 
     def now(self) -> float:
         """The time that everything here is measured by."""
@@ -348,7 +330,19 @@ class Broker:
 
     async def _update(self, name: str, decide: Decide) -> Updated:
         """Take a step with everything that follows from it."""
+        updated = await self.store.update(name, self._with_consequences(decide))
+        await self._heed(updated)
+        return updated
 
+    async def _update_all(self, names: Sequence[str], decide: Decide) -> Sequence[Updated | UpcallError]:
+        """Take a step of several inquiries, each with everything that follows from it."""
+        done = await self.store.update_all(names, self._with_consequences(decide))
+        for updated in done:
+            if isinstance(updated, Updated):
+                await self._heed(updated)
+        return done
+
+    def _with_consequences(self, decide: Decide) -> Decide:
         def decided(inquiry: Inquiry) -> Change | None:
             change = decide(inquiry)
             if change is not None and inquiry.held and not change.inquiry.is_open:
@@ -359,16 +353,20 @@ class Broker:
                 return change
             return replace(change, effects=change.effects + more)
 
-        updated = await self.store.update(name, decided)
+        return decided
+
+    async def _heed(self, updated: Updated) -> None:
+        """What this process has to do after a step."""
         inquiry = updated.inquiry
-        if updated.applied and inquiry.held is not None:
+        if not updated.applied:
+            return
+        if inquiry.held is not None:
             self._expiry.expect(inquiry.held.until)
-        if inquiry.origin.thread is not None and updated.applied and prompts.is_resolved(inquiry):
+        elif inquiry.is_open:
+            self._expiry.expect(inquiry.expires_at)
+        if inquiry.origin.thread is not None and prompts.is_resolved(inquiry):
             await self.thread_queue.go_on(inquiry.origin.thread)
-        return updated
 
     async def _adjust(self, name: str, decide: Decide) -> Settled:
         updated = await self._update(name, decide)
-        if updated.applied:
-            self._expiry.expect(updated.inquiry.expires_at)
         return Settled(accepted=updated.applied, inquiry=updated.inquiry)

@@ -141,6 +141,15 @@ def _response(
 
 def error_body(code: str, message: str, hint: str | None) -> bytes:
     """An error as a JSON document."""
-    document = {"error": {"code": code, "message": message, "hint": hint}}
+    document = {"error": _error(code, message, hint)}
     # An error may quote what was sent, however broken it was.
     return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def error(problem: UpcallError) -> dict[str, str | None]:
+    """An error among other things in a JSON document."""
+    return _error(problem.code, problem.message, problem.hint)
+
+
+def _error(code: str, message: str, hint: str | None) -> dict[str, str | None]:
+    return {"code": code, "message": message, "hint": hint}

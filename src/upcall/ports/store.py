@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.inquiry import Change, Inquiry, Kind
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
@@ -149,7 +150,7 @@ class Ledger(Protocol):
 class Store(Ledger, Protocol):
     """Keeps inquiries, their events and the tokens. Every method is one transaction.
 
-    What `add`, `update`, `record` and the token methods returned survives a crash of the process, the machine
+    What `add`, `update`, `update_all`, `record` and the token methods returned survives a crash of the process, the machine
     and its power supply.
     """
 
@@ -186,6 +187,18 @@ class Store(Ledger, Protocol):
         Raises:
             UnknownInquiry: if there is none of that id or ref.
             StorageError: if the change cannot be kept.
+        """
+        ...
+
+    async def update_all(self, names: Sequence[str], decide: Decide) -> Sequence[Updated | UpcallError]:
+        """Run `decide` on each inquiry as it is and apply all the changes it returns, in one atomic step.
+
+        There is a result for each name, in order. What `decide` refuses, with an error of ours, and a name that nothing has,
+        stand there as errors, and keep no other inquiry from being changed. An inquiry that is named twice is changed once.
+        Anything else that `decide` raises is raised here, and nothing is changed.
+
+        Raises:
+            StorageError: if the changes cannot be kept; then none of them was.
         """
         ...
 

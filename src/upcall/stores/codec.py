@@ -95,7 +95,7 @@ def body(inquiry: Inquiry) -> str:
         made["digest"] = inquiry.digest
     if inquiry.subject is not None:
         subject = inquiry.subject
-        made["subject"] = [subject.tool, subject.cwd, subject.exact, subject.words]
+        made["subject"] = [subject.tool, subject.cwd, subject.exact, subject.words, subject.anywhere]
     if inquiry.quorum != 1:
         made["quorum"] = inquiry.quorum
     return _text(made)
@@ -295,5 +295,6 @@ def _question_in(read: Mapping[str, Any]) -> Question:
 
 
 def _subject_in(read: Sequence[Any]) -> Subject:
-    tool, cwd, exact, words = read
-    return Subject(tool=tool, cwd=cwd, exact=exact, words=tuple(words))
+    # Earlier versions have written four of them.
+    tool, cwd, exact, words, *more = read
+    return Subject(tool=tool, cwd=cwd, exact=exact, words=tuple(words), anywhere=more[0] if more else "")

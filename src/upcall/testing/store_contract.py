@@ -10,7 +10,7 @@
 Where the database has backup tools of its own, the store refuses to make backups and leaves `BackupContract` out.
 
 For readable failures, say `pytest.register_assert_rewrite("upcall.testing.store_contract")`, and the same of
-`store_holding`, `store_ledger`, `store_reading` and `store_searching`, in a conftest.
+`store_holding`, `store_ledger`, `store_reading`, `store_searching` and `store_several`, in a conftest.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ from upcall.testing.store_holding import HoldingContract
 from upcall.testing.store_ledger import LedgerContract
 from upcall.testing.store_reading import ListingContract, LogContract
 from upcall.testing.store_searching import SearchContract
+from upcall.testing.store_several import SeveralContract
 from upcall.testing.store_threads import ThreadContract
 
 
@@ -385,6 +386,7 @@ class StoreContract(
     AddingContract,
     DecidingContract,
     HoldingContract,
+    SeveralContract,
     ListingContract,
     SearchContract,
     LogContract,

@@ -20,6 +20,7 @@ from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
 from upcall.web.api.daemon import DaemonHandlers
+from upcall.web.api.decisions import DecisionHandlers
 from upcall.web.api.documents import Documents
 from upcall.web.api.endpoint import resources
 from upcall.web.api.inquiries import InquiryHandlers
@@ -99,6 +100,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     live = EventHandlers(broker, access, settings, documents)
     handlers = (
         InquiryHandlers(broker, documents, threads),
+        DecisionHandlers(broker, documents),
         live,
         AgentQuestionHandlers(broker, live, documents),
         AnswerLinkHandlers(broker, backend.links, settings),

@@ -33,7 +33,8 @@ def run_pipe(argv: Sequence[str]) -> int:
     while words:
         word = words.pop(0)
         if word in {"-h", "--help"}:
-            return _help()
+            print(HELP)
+            return 0
         if word == "--ipc":
             folder = words.pop(0) if words else ""
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs more than the rest of this start
@@ -58,14 +59,6 @@ def run_pipe(argv: Sequence[str]) -> int:
     return main(default_home())
 
 
-def _help() -> int:
-    from upcall.cli.failures import spelled
-
-    usage, gap, rest = HELP.partition("\n\n")
-    print(usage, spelled(rest), sep=gap)
-    return 0
-
-
 def _run_in_container(folder: str) -> int:
     from upcall.domain.errors import InvalidSetting
     from upcall.doors.files.pipe import main
@@ -86,7 +79,5 @@ def _is_time(word: str) -> bool:
 
 
 def _refuse(message: str, hint: str) -> int:
-    from upcall.cli.failures import line
-
-    print(line(message, hint), file=sys.stderr)
+    print(f"upcall: {message}. Next: {hint}", file=sys.stderr)
     return USAGE

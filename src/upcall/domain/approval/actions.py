@@ -77,6 +77,14 @@ def exactly(action: Action) -> str:
     return _hash([action.tool, without, action.cwd])
 
 
+def _anywhere(action: Action) -> str:
+    """The digest of a command without its directory; none where more was given than the command, which is not in its line."""
+    found = command_in(action)
+    if found is None or action.input.keys() - COMMENTS - {found[0]}:
+        return ""
+    return _hash([action.tool, found[1]])
+
+
 def summary(action: Action) -> str:
     """An action in a line, for lists and logs, without its secrets."""
     # Nothing behind that much text gets into the line.
@@ -127,6 +135,7 @@ def approval(action: Action) -> Draft:
             cwd=action.cwd,
             exact=exact,
             words=(simple_words(found[1]) or ()) if found is not None and plain else (),
+            anywhere=_anywhere(action) if plain else "",
         ),
     )
 

@@ -99,12 +99,14 @@ class Subject:
     """The action that an approval is about, as far as a rule can be made of it.
 
     `exact` recognises the very same action; `words` are those of a single simple command without secrets, if it is one.
+    `anywhere` recognises a command in any directory, if the command is all that there is to the action.
     """
 
     tool: str
     cwd: str
     exact: str
     words: tuple[str, ...] = ()
+    anywhere: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

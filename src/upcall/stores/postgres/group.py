@@ -6,14 +6,14 @@ everything that can refuse it before it changes anything, so one that raises cos
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Token
-from upcall.ports.store import Added, Event, Updated
+from upcall.ports.store import Added, Decide, Event, Updated
 from upcall.stores import codec
 from upcall.stores.damage import readable
 from upcall.stores.postgres.rows import Found, Row, decode
@@ -33,8 +33,10 @@ from upcall.stores.postgres.work import (
     Revoking,
     Settling,
     Updating,
+    UpdatingAll,
     Work,
 )
+from upcall.stores.several import update_all
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
 
@@ -51,6 +53,13 @@ class Known:
     done: Mapping[Outright, Any] = field(default_factory=dict)
     wrote: bool = False
     """Whether what was done outright has changed anything."""
+
+
+class _Step(NamedTuple):
+    """An inquiry after a decision, and what is to be written of that; None if nothing is."""
+
+    row: Row
+    written: tuple[Happening, str, Prepared] | None = None
 
 
 class Group:
@@ -89,8 +98,11 @@ class Group:
         match work:
             case Adding():
                 return self._add(work)
-            case Updating():
-                return self._update(work)
+            case Updating(name, decide):
+                return self._update(name, decide)
+            case UpdatingAll():
+                several, rule = work.names, work.decide
+                return update_all(several, self._row, lambda row: self._step(row, rule), self._apply)
             case Recording(happening):
                 return self._append(happening, codec.dumps(happening.data), None, 0)
             case Revising(kind, key, decide):
@@ -132,24 +144,35 @@ class Group:
         self._write(work.effects)
         return Added(inquiry=inquiry, created=True)
 
-    def _update(self, work: Updating) -> Updated:
-        row = self._found.get(work.name)
+    def _update(self, name: str, decide: Decide) -> Updated:
+        return self._apply(self._step(self._row(name), decide))
+
+    def _row(self, name: str) -> Row:
+        row = self._found.get(name)
         if row is None:
-            raise UnknownInquiry(work.name)
-        step = work.decide(row.inquiry)
+            raise UnknownInquiry(name)
+        return row
+
+    def _step(self, row: Row, decide: Decide) -> _Step:
+        step = decide(row.inquiry)
         if step is None:
+            return _Step(row)
+        written = step.happening, codec.dumps(step.happening.data), prepared(step.effects)
+        return _Step(Row(row.number, step.inquiry, row.size), written)
+
+    def _apply(self, step: _Step) -> Updated:
+        row = step.row
+        if step.written is None:
             return Updated(inquiry=row.inquiry, applied=False)
-        after = step.inquiry
-        data = codec.dumps(step.happening.data)
-        effects = prepared(step.effects)
+        happening, data, effects = step.written
         if row.number in self.added:
-            self.added[row.number] = after, self.added[row.number][1]
+            self.added[row.number] = row.inquiry, self.added[row.number][1]
         else:
-            self.changed[row.number] = after
-        self._found.put(Row(row.number, after, row.size))
-        self._append(step.happening, data, after, row.size)
+            self.changed[row.number] = row.inquiry
+        self._found.put(row)
+        self._append(happening, data, row.inquiry, row.size)
         self._write(effects)
-        return Updated(inquiry=after, applied=True)
+        return Updated(inquiry=row.inquiry, applied=True)
 
     def _remember(self, row: Row) -> None:
         self._found.put(row)

@@ -13,7 +13,7 @@ from typing import Any, LiteralString, Self, cast
 
 from psycopg import Error
 
-from upcall.domain.errors import StorageError
+from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
@@ -41,6 +41,7 @@ from upcall.stores.postgres.work import (
     Revoking,
     Settling,
     Updating,
+    UpdatingAll,
 )
 from upcall.stores.postgres.writer import MAX_GROUP, PATIENCE, Writer
 from upcall.stores.tail import Tail
@@ -142,6 +143,11 @@ class PostgresStore:
     async def update(self, name: str, decide: Decide) -> Updated:
         """See `Store.update`."""
         return cast("Updated", await self._writer.submit(Updating(name, decide)))
+
+    async def update_all(self, names: Sequence[str], decide: Decide) -> Sequence[Updated | UpcallError]:
+        """See `Store.update_all`."""
+        work = UpdatingAll(names, decide)
+        return cast("list[Updated | UpcallError]", await self._writer.submit(work))
 
     async def record(self, happening: Happening) -> Event:
         """See `Store.record`."""

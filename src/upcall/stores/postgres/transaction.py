@@ -9,7 +9,7 @@ from upcall.stores.postgres.group import Group, Known
 from upcall.stores.postgres.jobs import Errands
 from upcall.stores.postgres.rows import columns, is_text, keep, located, plain
 from upcall.stores.postgres.staged_ledger import RECORD
-from upcall.stores.postgres.work import Adding, Outright, Revising, Revoking, Updating, Work
+from upcall.stores.postgres.work import Adding, Outright, Revising, Revoking, Updating, UpdatingAll, Work
 
 RECORDS = f"""
     SELECT {RECORD} FROM upcall.record WHERE (kind, key) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
@@ -23,6 +23,8 @@ async def begin(connection: Connection, works: Sequence[Work], refs: FreeRefs) -
     """
     adding = [work for work in works if isinstance(work, Adding)]
     names = [work.name for work in works if isinstance(work, Updating) and is_text(work.name)]
+    several = (name for work in works if isinstance(work, UpdatingAll) for name in work.names)
+    names += filter(is_text, several)
     keys = [tuple(map(keep, work.key)) for work in adding if work.key is not None]
     tokens = [keep(work.name) for work in works if isinstance(work, Revoking)]
     records = [(keep(work.kind), keep(work.key)) for work in works if isinstance(work, Revising)]

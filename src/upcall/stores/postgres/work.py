@@ -40,6 +40,14 @@ class Updating:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class UpdatingAll:
+    """Decide on several inquiries as they are."""
+
+    names: Sequence[str]
+    decide: Decide
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Recording:
     """Write an event about no inquiry."""
 
@@ -127,4 +135,4 @@ Outright = Pruning | Hastening | Releasing | Claiming | Renewing | Settling
 """What the database does by itself before anything is decided; a group's members were all asked for at the same
 time, so these may come first."""
 
-Work = Adding | Updating | Recording | Revising | Issuing | Revoking | Outright
+Work = Adding | Updating | UpdatingAll | Recording | Revising | Issuing | Revoking | Outright

@@ -14,7 +14,7 @@ from random import Random
 from typing import Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
-from upcall.domain.errors import InvalidRequest, StorageError
+from upcall.domain.errors import InvalidRequest, StorageError, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
@@ -108,6 +108,10 @@ class SqliteStore:
     async def update(self, name: str, decide: Decide) -> Updated:
         """See `Store.update`."""
         return await self._writer.submit(lambda log: self._writes.update(name, decide, log))
+
+    async def update_all(self, names: Sequence[str], decide: Decide) -> Sequence[Updated | UpcallError]:
+        """See `Store.update_all`."""
+        return await self._writer.submit(lambda log: self._writes.update_all(names, decide, log))
 
     async def record(self, happening: Happening) -> Event:
         """See `Store.record`."""

@@ -5,15 +5,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from upcall.domain.channel.delivery import BY_STATE, WAITING
+from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Revise, Updated
 from upcall.stores import codec
+from upcall.stores.several import update_all
 from upcall.stores.sqlite import ledger
 from upcall.stores.sqlite.free_refs import FreeRefs
 from upcall.stores.sqlite.reads import last_number, last_seq, locate
@@ -72,6 +74,13 @@ class Recent:
         self._entries.clear()
 
 
+class _Step(NamedTuple):
+    """An inquiry after a decision, and what is to be written of that; None if nothing is."""
+
+    kept: Kept
+    written: tuple[codec.StateColumns, ledger.Prepared, Happening, str] | None = None
+
+
 class Writes:
     """Changes through one connection, and what they are decided on.
 
@@ -127,19 +136,39 @@ class Writes:
 
     def update(self, name: str, decide: Decide, log: list[Logged]) -> Updated:
         """Decide on an inquiry as it is in this transaction and apply the step."""
-        kept = self._staged.get(name) or self._recent.get(name) or self._locate(name)
+        return self._apply(self._step(self._kept(name), decide), log)
+
+    def update_all(
+        self, names: Sequence[str], decide: Decide, log: list[Logged]
+    ) -> list[Updated | UpcallError]:
+        """Decide on several, and apply the steps."""
+        return update_all(
+            names, self._kept, lambda kept: self._step(kept, decide), lambda step: self._apply(step, log)
+        )
+
+    def _kept(self, name: str) -> Kept:
+        return self._staged.get(name) or self._recent.get(name) or self._locate(name)
+
+    def _step(self, kept: Kept, decide: Decide) -> _Step:
+        """What is to be written of a decision; everything that can refuse it is asked here."""
         step = decide(kept.inquiry)
         if step is None:
-            return Updated(inquiry=kept.inquiry, applied=False)
+            return _Step(kept)
         columns = codec.state_columns(step.inquiry)
         kept = Kept(kept.number, step.inquiry, kept.size + len(columns.text or ""))
-        prepared = ledger.prepared(step.effects)
-        logged = self._logged(step.happening, step.inquiry, kept.size)
+        written = (columns, ledger.prepared(step.effects), step.happening, codec.dumps(step.happening.data))
+        return _Step(kept, written)
+
+    def _apply(self, step: _Step, log: list[Logged]) -> Updated:
+        kept = step.kept
+        if step.written is None:
+            return Updated(inquiry=kept.inquiry, applied=False)
+        columns, prepared, happening, data = step.written
         self._staged.change(kept, columns)
         self._recent.remember(kept)
-        log.append(logged)
+        log.append(self._numbered(happening, data, kept.inquiry, kept.size))
         self._write(prepared, log)
-        return Updated(inquiry=step.inquiry, applied=True)
+        return Updated(inquiry=kept.inquiry, applied=True)
 
     def record(self, happening: Happening, log: list[Logged]) -> Event:
         """Write an event about no inquiry."""

@@ -9,8 +9,10 @@ from typing import Protocol
 
 from upcall.broker.broker import Settled
 from upcall.domain.document import document
+from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.http.body import Json, encode
+from upcall.http.errors import error
 from upcall.ports.store import Page
 
 REMEMBERED, LARGEST_REMEMBERED = 1024, 16 * 1024
@@ -74,6 +76,17 @@ class Documents:
             b'{"accepted":%b,"inquiry":%b,"told":%b}'
             % (encode(settled.accepted), await self._text(settled.inquiry), encode(told))
         )
+
+    async def decided(self, names: Sequence[str], done: Sequence[Settled | UpcallError]) -> Json:
+        """What came of a decision about several, for each under the name that it was given."""
+        items = [
+            b'{"name":%b,"accepted":false,"inquiry":null,"error":%b}' % (encode(name), encode(error(each)))
+            if isinstance(each, UpcallError)
+            else b'{"name":%b,"accepted":%b,"inquiry":%b,"error":null}'
+            % (encode(name), encode(each.accepted), await self._text(each.inquiry))
+            for name, each in zip(names, done, strict=True)
+        ]
+        return Json(b'{"items":[%b]}' % b",".join(items))
 
     async def page(self, page: Page) -> Json:
         """A page of inquiries."""

@@ -11,6 +11,7 @@ from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
 from upcall.web.api.daemon import DaemonHandlers
+from upcall.web.api.decisions import DecisionHandlers
 from upcall.web.api.endpoint import (
     AGENTS,
     PUBLIC,
@@ -47,6 +48,7 @@ from upcall.web.api.tokens import TokenHandlers
 
 INQUIRY, RUN, THREAD = "/v1/inquiries/{name}", "/v1/runs/{number}", "/v1/threads/{name}"
 ANSWER = takes("AnswerForm", {"answers": [["Redis"]]})
+DECISION = takes("DecisionForm", {"inquiries": ["a7", "c4"], "decision": "approve", "hold": 4})
 REPLY = takes("AgentReplyForm", {"agent_id": "claude", "reply": "Redis"})
 RUN_FORM = takes("RunForm", {"agent": "claude", "task": "Fix the flaky test", "cwd": "/home/ana/shop"})
 NEW_THREAD = takes("ThreadForm", {"id": "shop-42", "title": "The shop"})
@@ -160,6 +162,7 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             _end("not now", "DeclineForm"),
         ),
         Endpoint(f"POST {INQUIRY}/undo", InquiryHandlers.undo, people("undo"), OK("Settled")),
+        Endpoint("POST /v1/decisions", DecisionHandlers.decide, people("decide"), OK("Decided"), DECISION),
         Endpoint(
             f"POST {INQUIRY}/snooze", InquiryHandlers.snooze, people("snooze"), OK("Settled"), _span("1h")
         ),

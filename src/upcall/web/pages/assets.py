@@ -20,7 +20,10 @@ TYPES = {
 }
 
 PACKED = ("css", "js")
-_CSS_SPACE = re.compile(r"\s*([{};])\s*")
+_CSS_SPACE = re.compile(r"\s*([{};>])\s*|(?<=[:,])\s+")
+_JS_SPACE = re.compile(r" *(=>|[=!]==|&&|\|\||[=,:{};]) *")
+# What could be inside a template, a regular expression or a text of another kind is left as it is.
+_UNSURE = re.compile(r"[`'/\\]")
 _COMMENT = re.compile(r"//.*|/\*(?:(?!\*/).)*\*/")
 
 
@@ -45,10 +48,20 @@ def assets() -> dict[str, Asset]:
 
 
 def _packed(source: bytes, ending: str) -> bytes:
-    """Without what is for readers of the source: indentation, lines that are a comment, spaces between CSS rules."""
+    """Without what is for readers of the source: indentation, lines that are a comment, and spaces beside signs."""
     lines = (line.strip() for line in source.decode().splitlines())
-    packed = "\n".join(line for line in lines if line and not _COMMENT.fullmatch(line))
-    return (_CSS_SPACE.sub(r"\1", packed) if ending == "css" else packed).encode()
+    kept = [line for line in lines if line and not _COMMENT.fullmatch(line)]
+    if ending == "js":
+        return "\n".join(line if _UNSURE.search(line) else _tight(line) for line in kept).encode()
+    packed = "\n".join(kept)
+    return _CSS_SPACE.sub(r"\1", packed).replace(";}", "}").encode()
+
+
+def _tight(line: str) -> str:
+    parts = line.split('"')
+    # Every second part is a text.
+    parts[::2] = [_JS_SPACE.sub(r"\1", part) for part in parts[::2]]
+    return '"'.join(parts)
 
 
 async def service_worker(visit: Visit) -> Response:

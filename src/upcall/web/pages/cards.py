@@ -210,7 +210,7 @@ def card(
         outcome=resolution(inquiry, words),
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
-        held=_held(inquiry, words),
+        held=held_line(inquiry, words),
         note="".join((given or {}).get("note", [])),
         change=change,
         problem=problem,
@@ -345,7 +345,7 @@ def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
             )
 
 
-def _held(inquiry: Inquiry, words: Words) -> str:
+def held_line(inquiry: Inquiry, words: Words) -> str:
     """What was decided, in the words of its button, and the asker that is told next."""
     held = inquiry.held
     if held is None:

@@ -19,6 +19,7 @@ from upcall.domain.errors import (
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.store import Query
 from upcall.web.pages import forms
+from upcall.web.pages.batches import Listed, batches
 from upcall.web.pages.channel_faults import fault_lines
 from upcall.web.pages.filters import filters, offered
 from upcall.web.pages.forms import VIA, value
@@ -64,9 +65,10 @@ class Inbox:
         settled = (await find(chosen.query("closed", MOST_SETTLED, since=now - SETTLED_WITHIN))).items
         everything = (await find(Query(state="open", limit=ALL))).items if chosen else waiting
         shown = None if visit.query("cursor") else _first(listed.items, settled, now)
-        rows = {name: list[str]() for name in (*GROUPS, SETTLED)}
-        for inquiry in (*listed.items, *settled):
-            rows[group(inquiry, now)].append(self._site.row(visit, inquiry))
+        rows = {name: list[Listed]() for name in (*GROUPS, SETTLED)}
+        for alike in batches((*listed.items, *settled), now):
+            drawn = [self._site.row(visit, inquiry) for inquiry in alike]
+            rows[group(alike[0], now)].append(Listed(alike[0].questions[0].text, drawn))
         return self._site.render(
             visit,
             "inbox.html",
@@ -81,7 +83,7 @@ class Inbox:
             chosen=chosen,
             offered=offered(everything, chosen),
             push=await self._site.push_key(),
-            faults=await fault_lines(self._dispatch, visit.words, self._site.settings.program),
+            faults=await fault_lines(self._dispatch, visit.words),
             flash=await self._flash(visit),
             key=secrets.token_urlsafe(16),
         )

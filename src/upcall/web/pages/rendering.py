@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.web.pages.cards import Additions, card
+from upcall.web.pages.cards import Additions, card, held_line, resolution
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 from upcall.web.pages.markdown import preformatted, rendered
@@ -19,7 +19,7 @@ from upcall.web.pages.rows import LEFT_MATTERS, row
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
-    def __init__(self, *, card_label: str = "", program: str = "upcall") -> None:
+    def __init__(self, *, card_label: str = "") -> None:
         self._templates = Environment(
             loader=PackageLoader("upcall.web", "templates"),
             autoescape=True,
@@ -33,7 +33,6 @@ class Rendering:
             "other": OTHER,
             "languages": LANGUAGES,
             "card_label": card_label,
-            "upcall": program,
             "left_matters": LEFT_MATTERS,
         }
         self._templates.filters["iso"] = _iso
@@ -69,6 +68,11 @@ class Rendering:
         )
         # Made by a template of ours, which escapes.
         return Markup(text)  # noqa: S704
+
+    def outcome(self, inquiry: Inquiry, words: Words) -> str:
+        """How an inquiry was decided, in a line."""
+        end = resolution(inquiry, words)
+        return held_line(inquiry, words) if end is None else end.sentence
 
     def row(self, inquiry: Inquiry, words: Words, now: float) -> Markup:
         """One inquiry in the list of the inbox."""

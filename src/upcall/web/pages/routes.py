@@ -13,6 +13,7 @@ from upcall.web.call import Call
 from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.arriving import Arriving
+from upcall.web.pages.batches import Batches
 from upcall.web.pages.finding import Finding
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
@@ -65,6 +66,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         *_push_routes(site, pushed),
         *_rule_routes(site),
         *_arriving_routes(site),
+        Page(site, {"POST": Batches(site).decide}).at("/decide"),
         Page(site, {"POST": Shown(site).take}).at("/inbox/shown"),
         Page(site, {"GET": assets.service_worker}, public=True).at("/service-worker.js"),
         Page(site, {"GET": sign_in.offline}, public=True).at("/offline"),

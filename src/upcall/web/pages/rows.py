@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from upcall.domain.approval.likeness import LONGEST_LINE, likeness
 from upcall.domain.inquiry.inquiry import Inquiry, Open
 from upcall.domain.text.display import one_line
-from upcall.web.pages.cards import rank, resolution
+from upcall.web.pages.cards import held_line, rank, resolution
 from upcall.web.pages.colours import hue
 from upcall.web.pages.locales import Words
 from upcall.web.pages.ordering import group
 
 LEFT_MATTERS = 3600.0
 """Seconds before its end from which on a question says how long is left."""
-
-LONGEST_LINE = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +36,8 @@ class Row:
     settled_at: float
     outcome: str
     tone: str
+    alike: str
+    open: bool
 
 
 def row(inquiry: Inquiry, words: Words, now: float) -> Row:
@@ -44,7 +45,8 @@ def row(inquiry: Inquiry, words: Words, now: float) -> Row:
     origin, first, state = inquiry.origin, inquiry.questions[0], inquiry.state
     asker, end = one_line(origin.asker), resolution(inquiry, words)
     until = state.snoozed_until if isinstance(state, Open) else None
-    facts = (rank(inquiry), until, inquiry.expires_at, len(inquiry.votes))
+    held = inquiry.held
+    facts = (rank(inquiry), until, inquiry.expires_at, len(inquiry.votes), held is not None)
     return Row(
         id=inquiry.id,
         group=group(inquiry, now),
@@ -61,7 +63,16 @@ def row(inquiry: Inquiry, words: Words, now: float) -> Row:
         asked_at=inquiry.asked_at,
         expires_at=inquiry.expires_at,
         until=until,
-        settled_at=inquiry.asked_at if isinstance(state, Open) else state.closing.at,
-        outcome="" if end is None else one_line(end.sentence, LONGEST_LINE),
-        tone="" if end is None else end.tone,
+        settled_at=_settled_at(inquiry),
+        outcome=held_line(inquiry, words) if end is None else one_line(end.sentence, LONGEST_LINE),
+        tone=end.tone if end is not None else "" if held is None else "answered",
+        alike=likeness(inquiry)[:16],
+        open=inquiry.is_open and held is None,
     )
+
+
+def _settled_at(inquiry: Inquiry) -> float:
+    held, state = inquiry.held, inquiry.state
+    if held is not None:
+        return held.decision.closing.at
+    return inquiry.asked_at if isinstance(state, Open) else state.closing.at

@@ -7,7 +7,7 @@ import { now } from "./times.js";
 import { say } from "./words.js";
 
 const MOST_SETTLED = 20;
-const LISTED = "[data-list] > article, [data-rows] > li";
+const LISTED = "[data-list] > article, .row";
 const list = (place) => document.querySelector(`[data-list="${place}"]`);
 export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
 

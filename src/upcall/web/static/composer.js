@@ -1,6 +1,7 @@
 // The field below a thread. An earlier part of a thread has none: words answer nothing that is not in sight.
 import { parseAll } from "./cards.js";
 import { CALM, isTyping } from "./hands.js";
+import { post } from "./post.js";
 import { drawnAt } from "./shown.js";
 import { say } from "./words.js";
 
@@ -31,7 +32,7 @@ function refusal() {
   return "js.changed";
 }
 
-async function post(event) {
+async function submit(event) {
   event.preventDefault();
   if (form.getAttribute("aria-busy") === "true") return;
   const why = refusal();
@@ -39,14 +40,8 @@ async function post(event) {
   form.setAttribute("aria-busy", "true");
   note("");
   try {
-    const reply = await fetch(form.action, {
-      method: "POST",
-      headers: { "X-Upcall-Fragment": "1" },
-      body: new URLSearchParams(new FormData(form)),
-    });
-    if (reply.status === 401) return location.assign("/sign-in?ended=1");
-    const text = await reply.text();
-    if (!reply.ok) return note(text);
+    const { ok, text } = await post(form.action, new URLSearchParams(new FormData(form)));
+    if (!ok) return note(text);
     field.value = "";
     begun = false;
     remember("");
@@ -88,7 +83,7 @@ function begin() {
   try {
     field.value ||= sessionStorage.getItem(key) ?? "";
   } catch { /* see above */ }
-  form.addEventListener("submit", post);
+  form.addEventListener("submit", submit);
   field.addEventListener("input", ({ timeStamp }) => {
     remember(field.value);
     // Words begun right after another question came were meant for what stood there before.

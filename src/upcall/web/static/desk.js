@@ -14,7 +14,7 @@ const wide = matchMedia("(min-width: 1100px)");
 const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
 export const isDesk = Boolean(pane);
 export const shown = () => pane?.querySelector(":scope > article:not([hidden])");
-const isHeld = (id) => document.querySelector(`#i-${id}.held`);
+const isHeld = (id) => rowOf(id).querySelector(".outcome");
 const awake = () => waiting().filter(({ dataset: { group, id } }) => group !== "snoozed" && !isHeld(id));
 const now = () => document.querySelector(".row:has([aria-current])");
 
@@ -84,6 +84,7 @@ export async function open(id, { focus = true, byItself = false } = {}) {
   pane.dataset.wanted = id;
   desk.dataset.open = "";
   mark(id);
+  rowOf(id)?.closest("details")?.setAttribute("open", "");
   address(id);
   let card = document.getElementById(`i-${id}`);
   if (!card) {

@@ -6,7 +6,7 @@ import { isTyping } from "./places.js";
 import { drawnAt } from "./shown.js";
 
 export const CALM = 800;
-const CONTROLS = ":is(article, .controls) :is(button, summary)";
+const CONTROLS = ":is(article, .batch, .controls) :is(button, summary)";
 let changedAt = -CALM;
 let cameAt = -CALM;
 let taken = false;

@@ -6,6 +6,7 @@ import { keep, restore } from "./drafts.js";
 import "./filters.js";
 import { changed, isTyping } from "./hands.js";
 import { guard, press } from "./keys.js";
+import "./bulk.js";
 import { announce } from "./manners.js";
 import { takeRow } from "./rows.js";
 import { flash, send } from "./send.js";

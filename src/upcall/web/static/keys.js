@@ -60,7 +60,7 @@ const commands = {
   j: () => move(1),
   k: () => move(-1),
   y: recommended,
-  u: () => [...document.querySelectorAll("article [data-undo] button")].at(-1)?.click(),
+  u: () => [...document.querySelectorAll("article [data-undo] button, [data-held] [data-bulk] button")].at(-1)?.click(),
   r: () => unfold("reject"),
   s: () => unfold("snooze"),
   e: () => unfold("extend"),

@@ -9,7 +9,7 @@ async function fetched(link) {
   const reply = await fetch(link.href, { cache: "no-store" });
   if (!reply.ok) return;
   const page = parseAll(await reply.text());
-  takeOlder([...page.querySelectorAll('[data-rows]:not([data-rows="settled"]) > li')]);
+  takeOlder([...page.querySelectorAll('[data-rows]:not([data-rows="settled"]) .row')]);
   tidy();
   const next = page.querySelector("[data-more]");
   if (next) {

@@ -10,7 +10,7 @@ const pill = document.querySelector("[data-fresh]");
 const list = (group) => document.querySelector(`[data-rows="${group}"]`);
 export const rowOf = (id) => document.getElementById(`row-${id}`);
 /** What waits, in the order in which it is read. */
-export const waiting = () => [...document.querySelectorAll('[data-rows]:not([data-rows="settled"]) > li:not([hidden])')];
+export const waiting = () => [...document.querySelectorAll('[data-rows]:not([data-rows="settled"]) .row:not([hidden])')];
 
 function groupOf({ dataset: { group, until, expires, kind } }) {
   if (group === "settled") return group;
@@ -21,9 +21,32 @@ function groupOf({ dataset: { group, until, expires, kind } }) {
 
 const after = ({ dataset: a }, { dataset: b }) => a.expires - b.expires || a.asked - b.asked || (a.id > b.id ? 1 : -1);
 
+/** Where a row goes: to those of the same action, which two of them begin to stand together. */
+function home({ dataset: { alike, id, group } }) {
+  const mate = list(group).querySelector(`[data-alike="${alike}"]:not([data-id="${id}"])`);
+  if (!mate) return list(group);
+  if (!mate.closest("[data-batch]")) {
+    const batch = document.querySelector("[data-batches]").content.firstElementChild.cloneNode(true);
+    for (const part of batch.querySelectorAll("[data-action]")) part.textContent = mate.querySelector(".line").textContent;
+    mate.before(batch);
+    batch.querySelector("ol").append(mate);
+  }
+  return mate.parentElement;
+}
+
+/** Counts what stands together; what is left of it alone stands by itself again. */
+function gather() {
+  for (const batch of document.querySelectorAll(".list [data-batch]")) {
+    const rows = batch.querySelectorAll(".row");
+    batch.querySelector("[data-n]").textContent = rows.length;
+    if (rows.length < 2) batch.replaceWith(...rows);
+    else Object.assign(batch.dataset, { expires: rows[0].dataset.expires, asked: rows[0].dataset.asked, id: rows[0].dataset.id });
+  }
+}
+
 function put(row) {
   row.dataset.group = groupOf(row);
-  const into = list(row.dataset.group);
+  const into = home(row);
   const settled = row.dataset.group === "settled";
   into.closest("[data-section]").hidden = false;
   into.insertBefore(row, (settled ? into.firstChild : [...into.children].find((other) => after(other, row) > 0)) ?? null);
@@ -77,12 +100,18 @@ export function takeRow(fresh, { mine = false } = {}) {
   }
   if (old && (Number(old.dataset.rank) > Number(rank) || old.dataset.facts === facts)) return false;
   const isNew = !old && group !== "settled";
-  if (isNew) fresh.classList.add("new");
+  const box = fresh.querySelector("input");
+  if (isNew) {
+    fresh.classList.add("new");
+    // What comes while others are selected is not among them.
+    if (box) box.checked = false;
+  }
   const focused = old?.contains(document.activeElement);
   if (old) carry(old, fresh);
   still(() => {
-    old?.remove();
     put(fresh);
+    old?.remove();
+    gather();
   });
   if (focused) fresh.firstElementChild.focus({ preventScroll: true });
   // What this person has decided is told once its time is over: that follows from it, and is no news.
@@ -97,6 +126,8 @@ export function takeRow(fresh, { mine = false } = {}) {
 }
 
 function carry(old, fresh) {
+  const [box, before] = [fresh, old].map((row) => row.querySelector("input:enabled"));
+  if (box && before) box.checked = before.checked;
   fresh.classList.toggle("new", old.matches(".new") && fresh.dataset.group !== "settled");
   for (const name of ["found", "drafted"]) if (name in old.dataset) fresh.dataset[name] = "";
   if (old.querySelector("[aria-current]")) fresh.firstElementChild.setAttribute("aria-current", "true");
@@ -110,6 +141,7 @@ export function takeOlder(rows) {
     put(row);
     watch(row);
   }
+  gather();
 }
 
 /** Time moves a row from group to group: its end comes near, or its snooze is over. */
@@ -118,7 +150,7 @@ export function regroup() {
     if (row.dataset.group === groupOf(row)) continue;
     const focus = row.contains(document.activeElement);
     if ("onscreen" in row.dataset) changed();
-    still(() => put(row));
+    still(() => { put(row); gather(); });
     if (focus) row.firstElementChild.focus({ preventScroll: true });
   }
 }
@@ -133,3 +165,4 @@ function find() {
 }
 
 pill?.addEventListener("click", find);
+if (pill) gather();

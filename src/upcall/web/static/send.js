@@ -1,6 +1,7 @@
 // Sends a form without leaving the page. Without this script the same form is sent the plain way.
 import { note, parseAll, sending, take } from "./cards.js";
 import { advance, following, isDesk, open } from "./desk.js";
+import { post } from "./post.js";
 import { takeRow } from "./rows.js";
 import { holds } from "./undo.js";
 import { say } from "./words.js";
@@ -22,18 +23,12 @@ export async function send(event) {
   const filled = new FormData(form, event.submitter);
   if (holds(form)) filled.set("hold", "1");
   // On its way before the card changes: nothing has to be laid out first.
-  const sent = fetch(form.action, {
-    method: "POST",
-    headers: { "X-Upcall-Fragment": "1" },
-    body: new URLSearchParams(filled),
-  });
+  const sent = post(form.action, new URLSearchParams(filled));
   sending(card, true);
   note(card, "");
   try {
-    const reply = await sent;
-    if (reply.status === 401) return location.assign("/sign-in?ended=1");
-    const text = await reply.text();
-    if (!reply.ok) return note(card, text);
+    const { ok, text } = await sent;
+    if (!ok) return note(card, text);
     const found = parseAll(text);
     const fresh = found.querySelector("article");
     const mine = !("lost" in fresh.dataset);

@@ -27,7 +27,7 @@ function line(card) {
 
 function draw() {
   const cards = [...pane.querySelectorAll(":scope > .held[data-mine][hidden]")];
-  const known = [...place.children];
+  const known = [...place.querySelectorAll("[data-of]")];
   for (const old of known) if (!cards.some(({ id }) => id === old.dataset.of)) old.remove();
   for (const card of cards) if (!known.some(({ dataset }) => dataset.of === card.id)) place.append(line(card));
 }

@@ -1,5 +1,6 @@
 """The shapes of what the API is sent."""
 
+from upcall.broker.bulk import MOST_AT_ONCE, VERDICTS
 from upcall.domain.inquiry.asking import LONGEST_LABEL, MOST_LABELS
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.thread.thread import POSTED_BY_AGENTS
@@ -87,6 +88,7 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
         ),
         "EndForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY}),
         "DeclineForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY, "hold": HOLD}),
+        "DecisionForm": _decision_form(limits),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
     }
 
@@ -96,6 +98,28 @@ HOLD = noted(
     "How long `undo` can take it back, at most 60 seconds; the asker is told afterwards. It counts as the first answer from "
     "the start. Not held unless given.",
 )
+
+
+def _decision_form(limits: Limits) -> Schema:
+    return form(
+        {
+            "inquiries": list_of(
+                TEXT,
+                minItems=1,
+                maxItems=MOST_AT_ONCE,
+                description="Ids or refs: exactly these, and no other.",
+            ),
+            "decision": noted(
+                {"enum": list(VERDICTS)}, "`approve` and `deny` are for approvals; none of them makes a rule."
+            ),
+            "note": noted(text(most=limits.reason), "Beside an approval or denial; why it is declined."),
+            "for": noted(DURATION, "How long to snooze."),
+            "hold": HOLD,
+            "key": KEY,
+            "via": TEXT,
+        },
+        required=("inquiries", "decision"),
+    )
 
 
 def _about_the_whole(limits: Limits) -> Schema:

@@ -1,7 +1,7 @@
 """The shapes of what the API replies with."""
 
 from upcall.domain.thread.thread import ItemType
-from upcall.http.errors import STATUSES
+from upcall.web.api.schemas.settling import ERROR, settled
 from upcall.web.api.schemas.words import (
     ANSWERS,
     COUNT,
@@ -99,7 +99,8 @@ def _inquiries() -> dict[str, Schema]:
         "Inquiry": _inquiry(),
         "InquiryList": page_of("Inquiry"),
         **_approvals(),
-        **_settled(),
+        **settled(),
+        **_events(),
     }
 
 
@@ -169,21 +170,8 @@ def _approvals() -> dict[str, Schema]:
     }
 
 
-def _settled() -> dict[str, Schema]:
+def _events() -> dict[str, Schema]:
     return {
-        "Settled": record(
-            {"accepted": FLAG, "inquiry": ref("Inquiry"), "told": or_null(ref("Told"))},
-            description="`accepted` is false when another resolution stands; it is in the inquiry.",
-        ),
-        "Told": record(
-            {
-                "to": {"enum": ["call", "agent", "run", "runner", "gone", "kept"]},
-                "run": INTEGER_OR_NULL,
-                "command": noted(TEXT_OR_NULL, "What a person types to go on with the session."),
-            },
-            description="Where an answer goes: to a call that waits, to an agent that is at work and has to ask again, to a "
-            "session that is brought back as a run, to another machine; or the asker is gone; or only its next call will tell.",
-        ),
         "Event": record(
             {
                 "seq": COUNT,
@@ -375,9 +363,8 @@ def _channels() -> dict[str, Schema]:
 
 
 def _service() -> dict[str, Schema]:
-    error = record({"code": {"enum": [*STATUSES, "http_error"]}, "message": TEXT, "hint": TEXT_OR_NULL})
     return {
-        "Error": record({"error": error}),
+        "Error": record({"error": ERROR}),
         "Health": record({"status": {"enum": ["ok", "stopping"]}, "service": TEXT, "version": TEXT}),
         "Backup": record({"path": TEXT}),
         "Reloaded": record(

@@ -1,0 +1,67 @@
+"""The same action in several repositories: one row that unfolds, one decision about those in it, one way back."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Desk, card, row
+from tests.browser.test_hands import clocked, stop
+
+TIMES = "\u00d7"
+UNDO = "[data-held] form"
+
+
+def applied(desk: Desk, name: str) -> dict[str, Any]:
+    """A command that an agent wants to run in one repository, and others in theirs."""
+    action = {"tool": "Bash", "input": {"command": "terraform apply"}, "cwd": f"/srv/{name}"}
+    asked: dict[str, Any] = desk.owner.post(
+        "/v1/inquiries", {"action": action, "agent": "claude", "workspace": f"/srv/{name}"}
+    )
+    return asked
+
+
+def unfolded(page: Page) -> None:
+    page.locator("[data-batch] summary").click()
+    expect(page.get_by_role("button", name="Approve selected")).to_be_visible()
+
+
+@pytest.mark.promise("desk/1", "desk/18", "desk/19")
+def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: Desk) -> None:
+    desk.ask(kind="approval", question="rm -rf build")
+    first = applied(desk, "shop-api")
+    page = desk.page(clocked(desk))
+    stop(page)
+    expect(page.locator(".list [data-batch]")).to_have_count(0)
+
+    # The second of them makes one row of both, and the first stays where it was.
+    second = applied(desk, "billing")
+    summary = page.locator(".list [data-batch] summary")
+    expect(summary).to_have_text(f"2 {TIMES} terraform apply")
+    expect(row(page, first)).to_be_hidden()
+    unfolded(page)
+    expect(row(page, second)).to_contain_text("billing")
+
+    # What comes while it is unfolded is in the row, and not selected.
+    late = applied(desk, "search")
+    expect(summary).to_have_text(f"3 {TIMES} terraform apply")
+    expect(row(page, late).get_by_role("checkbox", name="Select search")).not_to_be_checked()
+    page.get_by_role("button", name="Approve selected").click()
+    expect(page.locator(UNDO)).to_have_text("Approved: 2 Undo u")
+    assert [desk.show(each)["held"] is not None for each in (first, second, late)] == [True, True, False]
+
+    page.keyboard.press("u")
+    expect(page.locator(UNDO)).to_have_count(0)
+    expect(page.locator("[data-flash]")).to_contain_text("Open again: 2")
+    assert [desk.show(each)["held"] for each in (first, second, late)] == [None] * 3
+
+    # Left alone, the decision is told; the one that remains is a row like any other.
+    row(page, late).get_by_role("checkbox").uncheck()
+    page.get_by_role("button", name="Deny selected").click()
+    expect(row(page, first).locator(".outcome")).to_contain_text("Denied")
+    expect(row(page, second).locator(".outcome")).to_contain_text("Denied")
+    expect(page.locator(".list [data-batch]")).to_have_count(0)
+    expect(row(page, late)).to_be_visible()
+    row(page, late).locator("a").click()
+    expect(card(page, late).get_by_role("button", name="Approve")).to_be_visible()
+    assert [desk.show(each)["state"] for each in (first, second, late)] == ["answered", "answered", "open"]
