@@ -44,6 +44,16 @@ def launched() -> Iterator[Browser]:
 
 
 @contextmanager
+def whole(browser: Browser) -> Iterator[Browser]:
+    """Another one, which shows notifications: the headless shell does not."""
+    complete = browser.browser_type.launch(executable_path=path(), args=_flags())
+    try:
+        yield complete
+    finally:
+        complete.close()
+
+
+@contextmanager
 def at_home(browser: Browser, folder: Path, **variables: str) -> Iterator[BrowserContext]:
     """Another one, with a profile on disk, as a person's own: only such a profile is told when a notification is pressed."""
     context = browser.browser_type.launch_persistent_context(

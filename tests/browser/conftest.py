@@ -17,7 +17,10 @@ from upcall.cli.client import ASKER, Client, inquiry_path
 from upcall.home.files import Home
 from upcall.home.instance import stop_running
 
-expect.set_options(timeout=20_000)
+PATIENCE = 45_000
+"""Milliseconds after which nothing more is expected; a busy machine takes long to begin."""
+
+expect.set_options(timeout=PATIENCE)
 
 CACHE: dict[str, Any] = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
 
@@ -67,7 +70,7 @@ class Desk:
         """A browser profile of its own."""
         options.setdefault("locale", "en-GB")
         context = self._browser.new_context(**options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         context.on("request", lambda request: self.look(request.url))
         self._open.callback(context.close)
         return context

@@ -2,11 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Desk, card, row
+from tests.browser import chromium
+from tests.browser.conftest import Desk, card, opened, row
 
 SEEN = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s});"
 CHANGED = "document.dispatchEvent(new Event('visibilitychange'));"
@@ -64,7 +67,15 @@ def test_title_and_icon_count_what_waits_and_go_back(desk: Desk) -> None:
     assert icon(page) == pictures[0]
 
 
-def test_sound_and_notifications_come_only_to_those_who_ask_for_them(desk: Desk) -> None:
+@pytest.fixture
+def notifying(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
+    """A desk with a browser that shows notifications."""
+    with chromium.whole(browser) as complete, opened(tmp_path, complete) as desk:
+        yield desk
+
+
+def test_sound_and_notifications_come_only_to_those_who_ask_for_them(notifying: Desk) -> None:
+    desk = notifying
     context = desk.context()
     context.grant_permissions(["notifications"], origin=desk.running_url())
     page = desk.page(context)
