@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from upcall.cli.command import Command, parser_of
+from upcall.cli.command import Command, load, parser_of
 from upcall.cli.commands.mcp import HELP as MCP_HELP
-from upcall.cli.table import GROUPS, load
+from upcall.cli.table import GROUPS
 
 PAGE = Path(__file__).with_name("commands.md")
 INTRODUCTION = """\

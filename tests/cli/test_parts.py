@@ -14,11 +14,11 @@ from hypothesis import given, strategies as st
 from tests.cli.conftest import Program
 from upcall import __version__
 from upcall.cli.app import run
-from upcall.cli.command import parser_of
+from upcall.cli.command import load, parser_of
 from upcall.cli.commands.service import launchd_agent, systemd_unit
 from upcall.cli.failures import Unreachable, line
 from upcall.cli.render.inquiries import answer_command
-from upcall.cli.table import commands, load
+from upcall.cli.table import commands
 from upcall.cli.wire import Wire
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidSetting

@@ -13,8 +13,8 @@ import pytest
 
 from docs import diagrams, generate, reference
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, mentioned, rows, upcalls
-from upcall.cli.command import parsed as read, parser_of
-from upcall.cli.table import commands, load
+from upcall.cli.command import load, parsed as read, parser_of
+from upcall.cli.table import commands
 from upcall.config.channels import channel_keys, route_keys
 from upcall.config.presets import NAMES
 from upcall.config.settings import agent_keys, keys as settings

@@ -8,8 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from upcall.cli.command import USAGE, execute
-from upcall.cli.table import GROUPS, HIDDEN, commands, load
+from upcall.cli.command import USAGE, execute, load
+from upcall.cli.table import GROUPS, HIDDEN, commands
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -59,9 +59,9 @@ def _dispatch(argv: list[str]) -> int:
 def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, commands(), n=1)
     from upcall.home.program import program
 
+    close = get_close_matches(name, commands(), n=1)
     hint = f"did you mean `{program()} {close[0]}`?" if close else f"`{program()}` alone lists the commands"
     print(f"upcall: there is no command {name!r}. Next: {hint}", file=sys.stderr)
     return USAGE
@@ -74,6 +74,9 @@ def _state() -> list[str]:
 
 
 def _overview(state: list[str]) -> str:
+    from upcall.home.program import program
+
+    typed = program()
     lines = ["Upcall lets your agents ask you, and go on with your answer.", *state, ""]
     for title, group in GROUPS.items():
         lines.append(f"{title}:")
@@ -81,10 +84,10 @@ def _overview(state: list[str]) -> str:
         lines.append("")
     lines += [
         "Try:",
-        "  upcall demo                                    watch it work",
-        '  upcall ask "Deploy?" -o staging -o production  ask, in one terminal',
-        "  upcall answer                                  answer, in another",
+        f"  {typed} demo                                    watch it work",
+        f'  {typed} ask "Deploy?" -o staging -o production  ask, in one terminal',
+        f"  {typed} answer                                  answer, in another",
         "",
-        "`upcall COMMAND --help` explains each command, with examples.",
+        f"`{typed} COMMAND --help` explains each command, with examples.",
     ]
     return "\n".join(lines)

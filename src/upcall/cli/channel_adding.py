@@ -18,13 +18,14 @@ from tomlkit.exceptions import TOMLKitError
 from upcall.channels import onboarding
 from upcall.channels.catalogue import channel, missing_library
 from upcall.cli.client import Client
-from upcall.cli.failures import CommandFailed
+from upcall.cli.failures import CommandFailed, spelled
 from upcall.cli.render.terminal import is_terminal
 from upcall.config.channels import KINDS, ChannelSettings, PushSettings, installed, read_channels
 from upcall.config.settings import Config, load
 from upcall.domain.channel.showing import Finding
 from upcall.domain.text.display import one_line
 from upcall.home.files import Home, default_home
+from upcall.home.program import program
 
 CHECK_SECONDS = 60.0
 
@@ -161,7 +162,7 @@ def _agreed(findings: Sequence[Finding]) -> bool:
     for finding in findings:
         print(f"{'✓' if finding.ok else '✗'} {one_line(finding.text)}")
         if finding.hint and not finding.ok:
-            print(f"  Next: {one_line(finding.hint)}")
+            print(f"  Next: {one_line(spelled(finding.hint))}")
     if all(finding.ok for finding in findings):
         return True
     return _asked("Write it all the same? [y/N]").lower() in {"y", "yes"}
@@ -266,6 +267,6 @@ def _put_on(home: Home, name: str, place: str) -> int:
         print(f"{name} is off: {one_line(off[name])}", file=sys.stderr)
         return 1
     print(f"{name} is on." if home.running() is not None else f"{name} is on as soon as a daemon runs.")
-    route = "" if place else f" --place {'PLACE'}"
-    print(f"Next: upcall people add YOUR_NAME, then upcall channels test {name}{route}")
+    route = "" if place else " --place PLACE"
+    print(f"Next: {program()} people add YOUR_NAME, then {program()} channels test {name}{route}")
     return 0

@@ -4,7 +4,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+from upcall.cli.table import HIDDEN
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 USAGE = 2
 HELP_COLUMNS = 110
@@ -32,6 +38,15 @@ class Command:
         self.passes_on = passes_on
 
 
+def load(name: str) -> Command:
+    """Import what a command needs and return it."""
+    if name in HIDDEN:
+        hidden: dict[str, Command] = import_module("upcall.cli.commands.completion").LISTS
+        return hidden[name]
+    command: Command = import_module(f"upcall.cli.commands.{name}").COMMAND
+    return command
+
+
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Help as wide as the terminal. Left alone, argparse asks `shutil`, which takes longer than argparse itself."""
 
@@ -45,8 +60,18 @@ class Parser(argparse.ArgumentParser):
     # Python 3.11 has no `override`, and typing_extensions takes longer to import than the rest of a command.
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
         """Print the error and exit."""
-        print(f"upcall: {message}. Next: {self.prog} --help", file=sys.stderr)
+        from upcall.cli.failures import line
+
+        print(line(message, f"{self.prog} --help"), file=sys.stderr)
         raise SystemExit(USAGE)
+
+    # As above.
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:  # type: ignore[explicit-override]
+        """Print the help, with its commands as this installation has to be typed; the usage is no line to copy."""
+        from upcall.cli.failures import spelled
+
+        usage, gap, rest = self.format_help().partition("\n\n")
+        print(usage, spelled(rest), sep=gap, end="", file=file)
 
 
 def parser_of(name: str, summary: str, command: Command) -> Parser:

@@ -1,9 +1,5 @@
 """Every command with its summary. Its module under `commands/` has the same name and is imported when the command runs."""
 
-from importlib import import_module
-
-from upcall.cli.command import Command
-
 GROUPS: dict[str, dict[str, str]] = {
     "for people": {
         "inbox": "open the inbox in your browser",
@@ -59,12 +55,3 @@ HIDDEN = {
 def commands() -> dict[str, str]:
     """Every command that is shown, with its summary."""
     return {name: summary for group in GROUPS.values() for name, summary in group.items()}
-
-
-def load(name: str) -> Command:
-    """Import what a command needs and return it."""
-    if name in HIDDEN:
-        hidden: dict[str, Command] = import_module("upcall.cli.commands.completion").LISTS
-        return hidden[name]
-    command: Command = import_module(f"upcall.cli.commands.{name}").COMMAND
-    return command

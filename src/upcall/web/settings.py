@@ -13,7 +13,7 @@ class WebSettings:
     that one); `allowed_origins` are whole origins (`https://upcall.example`) beside the one that was called.
     `public_url` is the address that people are given; without it, the one that they called. `card_label`
     is the name of a sentence that every open card shows; empty shows none. `undo` is for how many seconds the inbox holds a
-    decision of one key, and several at once.
+    decision of one key, and several at once. `program` is how the reader of a page types our command.
     """
 
     version: str
@@ -22,6 +22,7 @@ class WebSettings:
     allowed_origins: frozenset[str] = frozenset()
     body_limit: int = 6 * MIB
     card_label: str = ""
+    program: str = "upcall"
     undo: float = 4.0
     heartbeat: float = 15.0
     """Seconds after which a silent stream gets a comment, so that nothing on the way takes it for dead."""

@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 from upcall.cli.client import Client
 from upcall.cli.command import Command, print_json, seconds, takes_json
+from upcall.cli.failures import spelled
 from upcall.cli.render.channel_health import Down, fault_lines
 from upcall.cli.render.terminal import paint
 from upcall.domain.text.display import one_line
+from upcall.home.program import program
 
 WAIT_SECONDS = 20.0
 
@@ -21,7 +23,7 @@ def _list(args: Namespace) -> int:
         return 0
     if not listed["items"]:
         print(
-            "No channel is set up, only the inbox. Add one with `upcall channels add slack`, or another vendor."
+            f"No channel is set up, only the inbox. Add one with `{program()} channels add slack`, or another vendor."
         )
     colour = paint()
     for channel in listed["items"]:
@@ -45,14 +47,14 @@ def _test(args: Namespace) -> int:
     for finding in tried["findings"]:
         print(f"{'✓' if finding['ok'] else '✗'} {one_line(finding['text'])}")
         if finding["hint"]:
-            print(f"  Next: {one_line(finding['hint'])}")
+            print(f"  Next: {one_line(spelled(finding['hint']))}")
     if shown:
         print(f"✓ a question is shown in {tried['place']}: answer it there")
     elif asked:
         why = (delivery or {}).get("error") or f"nothing was shown within {args.within:g} seconds"
         print(f"✗ {tried['place']}: {one_line(why)}")
         print(
-            "  Next: the question is kept, and shown as soon as the vendor takes it; `upcall channels list`"
+            f"  Next: the question is kept, and shown as soon as the vendor takes it; `{program()} channels list`"
         )
     elif well:
         print("No route leads to this channel, so no question was sent. Name a place with --place.")

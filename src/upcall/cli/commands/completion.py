@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from upcall.cli.command import Command, parser_of
+from upcall.cli.command import Command, load, parser_of
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = {"mcp": ("--wait", "--help")}
@@ -32,7 +32,7 @@ class Completion(NamedTuple):
 
 def entries() -> list[Completion]:
     """Every command with the words that can follow it."""
-    from upcall.cli.table import commands, load
+    from upcall.cli.table import commands
     from upcall.setup.clients import CLIENTS
 
     found: list[Completion] = []

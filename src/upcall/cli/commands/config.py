@@ -118,7 +118,9 @@ def _tell(changed: dict[str, Any]) -> None:
     for each in changed["off"]:
         print(f"  {each['name']} is off: {one_line(each['problem'])}", file=sys.stderr)
     if changed["restart"]:
-        print(f"  After a restart only: {', '.join(changed['restart'])}. Next: upcall up --replace --detach")
+        print(
+            f"  After a restart only: {', '.join(changed['restart'])}. Next: {program()} up --replace --detach"
+        )
 
 
 def _config(args: Namespace) -> int:

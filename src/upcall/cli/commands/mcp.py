@@ -33,8 +33,7 @@ def run_pipe(argv: Sequence[str]) -> int:
     while words:
         word = words.pop(0)
         if word in {"-h", "--help"}:
-            print(HELP)
-            return 0
+            return _help()
         if word == "--ipc":
             folder = words.pop(0) if words else ""
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib costs more than the rest of this start
@@ -59,6 +58,14 @@ def run_pipe(argv: Sequence[str]) -> int:
     return main(default_home())
 
 
+def _help() -> int:
+    from upcall.cli.failures import spelled
+
+    usage, gap, rest = HELP.partition("\n\n")
+    print(usage, spelled(rest), sep=gap)
+    return 0
+
+
 def _run_in_container(folder: str) -> int:
     from upcall.domain.errors import InvalidSetting
     from upcall.doors.files.pipe import main
@@ -79,5 +86,7 @@ def _is_time(word: str) -> bool:
 
 
 def _refuse(message: str, hint: str) -> int:
-    print(f"upcall: {message}. Next: {hint}", file=sys.stderr)
+    from upcall.cli.failures import line
+
+    print(line(message, hint), file=sys.stderr)
     return USAGE

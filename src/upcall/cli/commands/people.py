@@ -34,7 +34,7 @@ def _explain(name: str, apps: list[dict[str, Any]]) -> None:
     """Say to which app the code goes."""
     if not apps:
         print(
-            "No channel is on that could take it. Next: `upcall channels add slack`, or another vendor, then a new code",
+            f"No channel is on that could take it. Next: `{program()} channels add slack`, or another vendor, then a new code",
             file=sys.stderr,
         )
         return

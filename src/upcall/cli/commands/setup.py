@@ -10,7 +10,7 @@ from pathlib import Path
 from upcall.channels.onboarding import STEPS
 from upcall.channels.slack.app import manifest
 from upcall.cli.command import Command, print_json
-from upcall.cli.failures import CommandFailed, need_lasting_program
+from upcall.cli.failures import CommandFailed, need_lasting_program, spelled
 from upcall.cli.render.terminal import is_terminal, paint
 from upcall.home.program import program
 from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
@@ -60,7 +60,7 @@ def _vendor(kind: str, callback: str) -> int:
         print_json(manifest(callback))
     where = sys.stderr if kind == "slack" else sys.stdout
     for number, step in enumerate((*steps, f"Here: upcall channels add {kind}"), 1):
-        print(f"{number}. {step}", file=where)
+        print(f"{number}. {spelled(step)}", file=where)
     return 0
 
 

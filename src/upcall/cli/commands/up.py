@@ -30,6 +30,7 @@ def _up(args: Namespace) -> int:
 def _detached(args: Namespace, database: str | None) -> int:
     """Start a daemon in the background and return once it answers."""
     from upcall.home.launch import start_daemon
+    from upcall.home.program import program
 
     home = default_home()
     options = {"--host": args.host, "--port": args.port, "--database": database}
@@ -40,7 +41,7 @@ def _detached(args: Namespace, database: str | None) -> int:
         return 0
     running = start_daemon(home, [*words, *(["--replace"] if args.replace else [])])
     print(f"Upcall {running.version} is listening at {running.url}")
-    print("Inbox:       upcall inbox\nAnswer with: upcall answer")
+    print(f"Inbox:       {program()} inbox\nAnswer with: {program()} answer")
     return 0
 
 

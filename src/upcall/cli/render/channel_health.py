@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from upcall.cli.client import Client
-from upcall.cli.failures import DaemonRefused
+from upcall.cli.failures import DaemonRefused, spelled
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
@@ -36,5 +36,5 @@ def fault_lines(down: Down, now: float, paint: Paint, margin: str = "  ") -> lis
     for fault in down.faults:
         told = f"{CANNOT[fault['side']]} for {since(fault['since'], now)} (since {fault['since']}): "
         lines.append(f"{margin}{paint.name(down.name)} {paint.bad(told + one_line(fault['problem']))}")
-        lines.append(f"{margin}  Next: {one_line(fault['hint'])}")
+        lines.append(f"{margin}  Next: {one_line(spelled(fault['hint']))}")
     return lines

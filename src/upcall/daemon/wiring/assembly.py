@@ -32,6 +32,7 @@ from upcall.doors.hooks import HookDoor
 from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
 from upcall.home.files import Home
+from upcall.home.program import NAME, program
 from upcall.ports.store import Store
 from upcall.presets.label_cards import card_label
 from upcall.runs.service import RunService
@@ -161,4 +162,6 @@ def _web_settings(config: Config) -> WebSettings:
         version=__version__,
         card_label=card_label(config),
         undo=config.undo,
+        # Where others reach the pages, a path of this machine helps no reader.
+        program=NAME if config.public_url else program(),
     )

@@ -25,7 +25,6 @@ CLOCK_SLACK = 0.1
 """A file's time may lag a little behind the clock."""
 
 DOWN = "Upcall was put down"
-UP_AGAIN = "start it with `upcall up`"
 
 
 class PutDownError(Exception):
@@ -221,7 +220,7 @@ class LocalPipe:
                 if not isinstance(protocol, int) or protocol < OLDEST_DAEMON:
                     raise UnreachableError(
                         f"the running Upcall ({message.get('version')}) is too old for this `upcall mcp`: restart it "
-                        "with `upcall up --replace`"
+                        f"with `{_typed()} up --replace`"
                     )
                 self._met, self._since, self._is_wanted = True, time.time(), False
                 with self._sending:
@@ -259,23 +258,24 @@ def _taken(inquiry: str) -> bytes:
 
 def _put_down(request: Request) -> Message:
     """The reply to a request after `upcall down`: a call that was under way is parked."""
+    again = f"start it with `{_typed()} up`"
     if request.tool is None:
-        return refused(f"{DOWN}: {UP_AGAIN}")
+        return refused(f"{DOWN}: {again}")
     if request.sent and request.opened is not None:
         name, ref = request.opened
         text = (
             f"No answer yet: {DOWN}. The question stays open as {name} (ref {ref}). Once Upcall is up again "
-            f'(`upcall up`), call wait_for_answer with id "{name}". This is not an answer, and not a yes.'
+            f'(`{_typed()} up`), call wait_for_answer with id "{name}". This is not an answer, and not a yes.'
         )
         return _result(request, text, {"status": "parked", "id": name, "ref": ref})
     if request.sent and request.tool in ("ask_human", "confirm_action", "wait_for_answer"):
         text = (
             f"No answer: {DOWN} before it said under which id the question is kept. Once it is up again "
-            "(`upcall up`), ask again. This is not an answer, and not a yes."
+            f"(`{_typed()} up`), ask again. This is not an answer, and not a yes."
         )
         return _result(request, text, {"status": "parked"})
-    problem = {"code": "put_down", "message": DOWN, "hint": UP_AGAIN}
-    return _result(request, f"Error: {DOWN}. To use it again, {UP_AGAIN}.", {"error": problem}, is_error=True)
+    problem = {"code": "put_down", "message": DOWN, "hint": again}
+    return _result(request, f"Error: {DOWN}. To use it again, {again}.", {"error": problem}, is_error=True)
 
 
 def _result(request: Request, text: str, structured: Message, *, is_error: bool = False) -> Message:
@@ -288,5 +288,13 @@ def _result(request: Request, text: str, structured: Message, *, is_error: bool 
     return {"result": result | ({"resultType": "complete"} if request.modern else {})}
 
 
+def _typed() -> str:
+    """How the person at this machine types our command."""
+    # It loads what a pipe that works never needs.
+    from upcall.home.program import program  # noqa: PLC0415
+
+    return program()
+
+
 def _unreachable(running: Running, problem: OSError) -> str:
-    return f"Upcall (process {running.pid}) does not answer: {problem}. Restart it with `upcall up --replace`"
+    return f"Upcall (process {running.pid}) does not answer: {problem}. Restart it with `{_typed()} up --replace`"

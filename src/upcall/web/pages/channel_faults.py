@@ -18,8 +18,8 @@ class FaultLine:
     hint: str
 
 
-async def fault_lines(dispatch: Dispatch | None, words: Words) -> list[FaultLine]:
-    """One line for each side of a channel that does not work."""
+async def fault_lines(dispatch: Dispatch | None, words: Words, program: str) -> list[FaultLine]:
+    """One line for each side of a channel that does not work; `program` is how our command is typed."""
     if dispatch is None:
         return []
     return [
@@ -31,7 +31,9 @@ async def fault_lines(dispatch: Dispatch | None, words: Words) -> list[FaultLine
             ),
             since=fault.since,
             hint=words.say(
-                "fault.signed_out" if fault.signed_out else "fault.retried", channel=one_line(name, 60)
+                "fault.signed_out" if fault.signed_out else "fault.retried",
+                channel=one_line(name, 60),
+                upcall=program,
             ),
         )
         for name in dispatch.names

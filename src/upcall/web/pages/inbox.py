@@ -83,7 +83,7 @@ class Inbox:
             chosen=chosen,
             offered=offered(everything, chosen),
             push=await self._site.push_key(),
-            faults=await fault_lines(self._dispatch, visit.words),
+            faults=await fault_lines(self._dispatch, visit.words, self._site.settings.program),
             flash=await self._flash(visit),
             key=secrets.token_urlsafe(16),
         )

@@ -50,7 +50,7 @@ class Live:
             if watched is None or now < due:
                 return text
             due = now + LOOK_EVERY
-            lines = await fault_lines(watched, visit.words)
+            lines = await fault_lines(watched, visit.words, self._site.settings.program)
             if lines == told:
                 return text
             told = lines

@@ -19,7 +19,7 @@ from upcall.web.pages.rows import LEFT_MATTERS, row
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
-    def __init__(self, *, card_label: str = "") -> None:
+    def __init__(self, *, card_label: str = "", program: str = "upcall") -> None:
         self._templates = Environment(
             loader=PackageLoader("upcall.web", "templates"),
             autoescape=True,
@@ -33,6 +33,7 @@ class Rendering:
             "other": OTHER,
             "languages": LANGUAGES,
             "card_label": card_label,
+            "upcall": program,
             "left_matters": LEFT_MATTERS,
         }
         self._templates.filters["iso"] = _iso

@@ -63,7 +63,7 @@ class Site:
         # Loading them takes as long as all the rest of a start, and most daemons are started by an agent.
         from upcall.web.pages.rendering import Rendering  # noqa: PLC0415
 
-        return Rendering(card_label=self.settings.card_label)
+        return Rendering(card_label=self.settings.card_label, program=self.settings.program)
 
     def render(self, visit: Visit, template: str, status: int = 200, **values: object) -> Response:
         """A page for a visitor."""
