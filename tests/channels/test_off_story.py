@@ -12,6 +12,8 @@ import pytest
 
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.cli.conftest import Done, Program
+from tests.doors.agent import agent
+from upcall.home.files import Home
 
 SETTINGS = """
 [channels.slack]
@@ -41,6 +43,20 @@ class Office:
     async def __call__(self, *words: str) -> Done:
         return await anyio.to_thread.run_sync(lambda: self.program(*words))
 
+    def agent_asks(self) -> None:
+        """Ask through `upcall mcp`; a person answers in the inbox's stead."""
+        with agent(Home(self.program.home)) as pipe:
+            pipe.initialize()
+            pipe.call(1, "ask_human", {"question": "And the queue?", "options": ["Celery", "RQ"]})
+            self.program.until_awaited()
+            (ref,) = [
+                each["ref"]
+                for each in self.program.json("status")["waiting"]
+                if each["questions"][0]["question"] == "And the queue?"
+            ]
+            assert self.program("answer", ref, "RQ").returncode == 0
+            assert pipe.reply(1)["result"]["structuredContent"]["answers"] == [["RQ"]]
+
     def give_tokens(self) -> None:
         kept = self.program.home / "secrets.toml"
         kept.write_text(f"[channels.slack]\nbot_token = '{BOT_TOKEN}'\napp_token = '{APP_TOKEN}'\n")
@@ -59,6 +75,7 @@ async def test_without_its_tokens_slack_is_off_alone_and_comes_on_by_itself(offi
     asked = await office("ask", "Which cache?", "--timeout", "0")
     assert asked.returncode == 12, asked.stderr
     assert (await office("status")).returncode == 0
+    await anyio.to_thread.run_sync(office.agent_asks)
     for command in (("channels", "list"), ("doctor",), ("config", "check"), ("status",)):
         said = await office(*command)
         assert UNSET in re.sub(r"\s+", " ", said.stdout + said.stderr), command

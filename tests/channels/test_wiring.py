@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -31,7 +32,13 @@ from upcall.domain.channel.routing import Place, Quiet
 from upcall.domain.inquiry.inquiry import Cancelled, Change, Closing, Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.run import resume
+from upcall.ports.channel import HasAccount
 from upcall.testing.examples import an_inquiry
+
+WRITTEN_TO = dict.fromkeys(KINDS, False) | dict.fromkeys(
+    ("slack", "telegram", "whatsapp", "matrix", "discord", "email"), True
+)
+"""Every kind of channel, and whether people write to an app or an account there."""
 
 CONFIG = Config(
     public_url="https://upcall.example/",
@@ -138,6 +145,20 @@ def test_the_printed_manifest_is_for_the_way_that_was_chosen(capsys: pytest.Capt
 def test_every_kind_of_channel_can_be_made() -> None:
     # Web Push is made with those whom it tells.
     assert {*MAKERS, *CALLED, *STAMPED, PushSettings} == set(KINDS.values())
+
+
+@pytest.mark.promise("doorway/12")
+@pytest.mark.parametrize(("kind", "is_written_to"), WRITTEN_TO.items(), ids=list(WRITTEN_TO))
+def test_an_app_is_named_for_each_kind_of_channel_that_people_write_to(
+    kind: str, is_written_to: object
+) -> None:
+    """What the apps are called is for the contract, which asks each vendor; here is that none is forgotten."""
+    made = import_module(f"upcall.channels.{kind}.channel")
+    channels = [
+        each for each in vars(made).values() if isinstance(each, type) and hasattr(each, "capabilities")
+    ]
+    assert channels
+    assert {issubclass(each, HasAccount) for each in channels} == {is_written_to}
 
 
 def test_a_mailbox_is_made_as_the_settings_say() -> None:

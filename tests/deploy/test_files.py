@@ -160,6 +160,14 @@ def test_nothing_is_sent_to_the_builder_but_what_the_image_is_made_of(dockerfile
     assert {line.removeprefix("!") for line in sent if line.startswith("!")} == copied
 
 
+def test_the_overlay_that_is_shown_names_the_latest_release() -> None:
+    (latest, *_) = re.findall(
+        r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    for file in (DEPLOY / "kustomization.yaml", ROOT / "docs/deploying.md"):
+        assert re.findall(r'newTag: "(.*?)"', file.read_text("utf-8")) == [latest], file.name
+
+
 def test_the_base_of_kustomize_makes_what_the_manifests_refer_to() -> None:
     base = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
     assert base["resources"] == ["kubernetes.yaml"]
@@ -204,7 +212,8 @@ def test_an_overlay_names_the_image_and_brings_nginx_its_settings(tmp_path: Path
     assert made.returncode == 0, made.stderr
     found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(made.stdout)}
     daemon = found["StatefulSet", "upcall"]["spec"]["template"]["spec"]["containers"][0]
-    assert daemon["image"] == "registry.example.com/upcall:0.1.0"
+    (tag,) = re.findall(r'newTag: "(.*?)"', shown)
+    assert daemon["image"] == f"registry.example.com/upcall:{tag}"
     assert {each["metadata"]["namespace"] for each in found.values()} == {"upcall"}
     (settings,) = [
         each["configMap"]["name"]

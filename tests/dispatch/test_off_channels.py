@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.dispatch.scripted_channel import ScriptedChannel
-from upcall.broker.broker import Broker
+from tests.postgres_server import PostgresServer
+from upcall.broker.broker import Broker, Reply
 from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.current_routing import CurrentRouting
@@ -20,7 +21,9 @@ from upcall.domain.channel.routing import Place, Route, Routing
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.ports.channel import Callback
+from upcall.stores.postgres.store import PostgresStore
 from upcall.stores.sqlite.store import SqliteStore
+from upcall.testing.channel_house import WEB
 
 WHY = Off(problem="channels.one.bot_token: the variable BOT is not set", hint="set it")
 ROUTES = (
@@ -167,6 +170,36 @@ async def test_on_a_shared_store_a_daemon_without_the_channel_leaves_it_to_one_t
         finally:
             await other.close()
         assert (await house.deliveries(inquiry)) == {"one": None}
+
+
+@pytest.mark.promise("doorway/1", "doorway/4")
+async def test_of_two_daemons_on_postgresql_the_one_with_the_channel_shows_what_is_asked_at_the_other(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    address = postgres.database(tmp_path)
+    without = await PostgresStore.open(address)
+    beside = await PostgresStore.open(address)
+    routing, one = CurrentRouting(ROUTING), ScriptedChannel()
+    asking, showing = (Broker(store, follow_up=routing.consequences) for store in (without, beside))
+    off = Dispatch(asking, People(without, asking.now), [], routing, listening_lease=6.0, off={"one": WHY})
+    on = Dispatch(showing, People(beside, showing.now), [a_post("one", one)], routing, listening_lease=6.0)
+    parts = (asking, showing, off, on)
+    for part in parts:
+        await part.start()
+    try:
+        asked = draft({"question": "Which cache?", "options": ["Redis", "Memcached"]})
+        inquiry = (await asking.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+        await one.until(lambda: one.questions == ["Which cache?"])
+        # Each daemon says of its own what is wrong with it.
+        assert [len(await each.faults("one")) for each in (off, on)] == [1, 0]
+        await asking.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
+        await one.until(lambda: one.outcomes != [None])
+        assert [each["error"] for each in await off.deliveries(inquiry.id)] == [None]
+    finally:
+        for part in reversed(parts):
+            await part.close()
+        await without.close()
+        await beside.close()
 
 
 @pytest.mark.promise("doorway/4")

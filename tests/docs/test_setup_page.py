@@ -1,6 +1,7 @@
 """What `upcall setup` writes is what the pages show, to the letter."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks
+from tests.docs.pages import PAGES, ROOT, blocks
 from upcall.setup.clients import CLIENTS, ServerCommand, UserFolders, files_for
 from upcall.setup.plan import additions
 
@@ -56,6 +57,22 @@ def test_the_entries_on_the_page_about_agents_are_those_that_setup_writes(tmp_pa
     assert len(shown) >= len(CLIENTS)
     for place, entry in shown:
         assert entry in servers, place
+
+
+@pytest.mark.promise("doorway/17")
+def test_every_page_gives_a_call_the_time_that_setup_gives_it(tmp_path: Path) -> None:
+    """Also the pages about other ways to start our server: a shorter one is found out only by waiting a day."""
+    limits = {
+        limit
+        for agent in CLIENTS
+        for text in written(agent, tmp_path).values()
+        for limit in re.findall(r"\btimeout\b.*?(\d+)|\btool_timeout_sec\b.*?(\d+)", text)
+    }
+    assert limits == {("86460000", ""), ("", "86460")}
+    for page in PAGES:
+        for name, entry in servers_on(page.name):
+            assert entry.get("timeout", 86460000) == 86460000, name
+            assert entry.get("tool_timeout_sec", 86460) == 86460, name
 
 
 @pytest.mark.promise("doorway/9")

@@ -25,6 +25,7 @@ import pytest
 from upcall.broker.broker import Reply
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.inquiry import Inquiry, Origin
+from upcall.ports.channel import HasAccount
 from upcall.testing.channel_house import (
     ASKER,
     NAME,
@@ -275,10 +276,12 @@ class ChannelContract:
             assert await house.dispatch.faults(NAME) == []
 
     async def test_it_says_of_itself_whether_it_can_be_used(self, vendor: Vendor, tmp_path: Path) -> None:
-        """A check finds nothing wrong with what works."""
+        """A check finds nothing wrong with what works, and an app that people write to has a name."""
         channel = vendor.channel()
         findings = await channel.check()
+        name = await channel.account() if isinstance(channel, HasAccount) else "none"
         await channel.close()
+        assert name.strip()
         assert findings
         assert [finding for finding in findings if not finding.ok] == []
 
