@@ -1,13 +1,20 @@
 """Each real program, given our door by hand: it asks a person, and gets its answer in every case."""
 
+import base64
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.agents import samples, stories
 from tests.agents.model_server import Model
 from tests.agents.person import Person
-from tests.agents.programs import CLAUDE, CODEX, GEMINI, PROGRAMS, Desk, Program
+from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, PROGRAMS, Desk, Program
 from tests.agents.script import Call, Conversation, Say, Turn, say_back
 from tests.agents.stories import Stage
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4IReFFTEMLQkAXhlQAeZkKhAAAAAASUVORK5CYII="
+"""A small square, all of one colour."""
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 
@@ -88,3 +95,21 @@ def test_a_helper_of_codex_asks_for_the_session_that_it_helps(stage: Stage) -> N
 
     assert work.finish().code == 0, work.report()
     assert any("Memcached" in "".join(heard.prompts) for heard in stage.model.conversations)
+
+
+@pytest.mark.promise("desk/25")
+@every_program
+def test_a_picture_in_an_answer_reaches_the_model_and_where_it_does_not_its_path_does(
+    program: Program, stage: Stage, tmp_path: Path
+) -> None:
+    shot = tmp_path / "shot.png"
+    shot.write_bytes(base64.b64decode(PNG))
+    stage.model.play(stories.ASK, say_back)
+    work = stage.start(program, stories.TASK)
+    question = stage.person.next_question(work)
+    stage.person.answer(question["ref"], "Memcached", "--file", str(shot))
+
+    assert work.finish().code == 0, work.report()
+    sent = json.dumps(stage.model.requests[-1].body)
+    assert (PNG in sent) is (program is not OPENCODE)
+    assert "1-shot.png (image/png" in stage.model.conversations[-1].results[-1]

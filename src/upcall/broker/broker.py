@@ -9,7 +9,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from upcall.broker.answer_files import AnswerFiles
 from upcall.broker.bulk import Bulk
 from upcall.broker.decisions import Answering, declining, snoozing, undoing
 from upcall.broker.expiry import Expiry
@@ -49,7 +51,8 @@ __all__ = ["Broker", "Policy", "Reply", "Settled"]
 class Broker:
     """One per process. Start it with `start` before use and end it with `close`.
 
-    Where other processes use the same store, `installation` is what this one is called among them.
+    Where other processes use the same store, `installation` is what this one is called among them. `copies` is where the
+    files of an answer are written for the agent that waits for it.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class Broker:
         pacing: Pacing | None = None,
         follow_up: FollowUp = nothing_more,
         installation: str = "",
+        copies: Callable[[Inquiry], Path] | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.store = store
         self.policy = policy
+        self.files = AnswerFiles(store, copies)
         self._pacing = pacing or Pacing()
         clock = self._clock = clock or store.now
         self._waiters = Waiters(store)
@@ -143,7 +148,7 @@ class Broker:
 
     async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
         """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes."""
-        return await self._waiters.wait(inquiry, timeout)
+        return await self.files.laid_out(await self._waiters.wait(inquiry, timeout))
 
     async def wait_in_line(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
         """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""

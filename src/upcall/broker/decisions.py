@@ -1,10 +1,10 @@
 """What people do with an inquiry, as rules for a store: answer, decline, undo, snooze. Each is a function of the inquiry alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from upcall.broker.policy import Policy
-from upcall.broker.replies import Reply, read
+from upcall.broker.replies import Reply, completed, read
 from upcall.domain.approval import consent
 from upcall.domain.errors import NotItsTurn
 from upcall.domain.inquiry import lifecycle
@@ -37,7 +37,7 @@ class Answering:
         if change is None:
             return None
         change = consent.consequences(lifecycle.hold(inquiry, change, reply.hold), reply.remember, self.rule)
-        return replace(change, effects=change.effects + reply.effects) if reply.effects else change
+        return completed(change, reply) if reply.effects or reply.files else change
 
 
 def declining(closing: Closing, hold: float) -> Decide:

@@ -7,9 +7,10 @@ from upcall.domain.answer import reading
 from upcall.domain.answer.matching import well_formed
 from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.approval.rules import Remember
-from upcall.domain.errors import InvalidRequest
-from upcall.domain.inquiry.inquiry import Answer, Answered, Closing, Inquiry, Open
+from upcall.domain.errors import EmptyAnswer, InvalidRequest
+from upcall.domain.inquiry.inquiry import Answer, Answered, Change, Closing, Inquiry, Kind, Open
 from upcall.domain.inquiry.limits import Limits
+from upcall.domain.inquiry.uploads import Upload
 from upcall.domain.records import NOTHING, Effects
 from upcall.ports.store import Updated
 
@@ -23,6 +24,8 @@ class Reply:
     choices: Sequence[str] | None = None
     note: str = ""
     """What the person wrote beside their choice."""
+    files: tuple[Upload, ...] = ()
+    """What the person sent with it."""
     via: str = "api"
     key: str | None = None
     force: bool = False
@@ -59,8 +62,27 @@ def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) ->
     note = well_formed(reply.note).strip()
     if len(note) > limits.reason:
         raise InvalidRequest(f"a note has at most {limits.reason} characters, got {len(note)}")
-    answer = _read(inquiry, reply, rules)
-    return replace(answer, note=note) if note else answer
+    try:
+        answer = _read(inquiry, reply, rules)
+    except EmptyAnswer:
+        # A picture may say it all.
+        if not reply.files or len(inquiry.questions) > 1 or inquiry.kind is Kind.APPROVAL:
+            raise
+        answer = reading.take(inquiry, [[", ".join(file.attachment.name for file in reply.files)]])
+    return replace(answer, note=note, files=tuple(file.attachment for file in reply.files))
+
+
+def completed(change: Change, reply: Reply) -> Change:
+    """A step with what is written because of a reply: its effects, and its files unless the step was only a vote."""
+    state = change.inquiry.state
+    if isinstance(state, Open) and state.held is not None:
+        state = state.held.decision
+    filed = isinstance(state, Answered) and bool(state.answer.files)
+    return replace(
+        change,
+        effects=change.effects + reply.effects,
+        blobs=tuple(file.content for file in reply.files) if filed else (),
+    )
 
 
 def _read(inquiry: Inquiry, reply: Reply, rules: ReadingRules) -> Answer:

@@ -2,12 +2,13 @@
 
 import math
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from upcall.domain.approval import rules
 from upcall.domain.inquiry.activity import Activity
-from upcall.domain.inquiry.inquiry import Answered, Inquiry, Open, Option, Question
+from upcall.domain.inquiry.inquiry import Answered, Attachment, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
 
@@ -37,10 +38,7 @@ def document(inquiry: Inquiry) -> Document:
         "state": inquiry.state_name,
         "questions": [_question(question) for question in inquiry.questions],
         "context": inquiry.context,
-        "attachments": [
-            {"name": file.name, "media_type": file.media_type, "size": file.size, "sha256": file.digest}
-            for file in inquiry.attachments
-        ],
+        "attachments": _files(inquiry.attachments),
         "agent": origin.agent,
         "asker": origin.asker,
         "workspace": origin.workspace,
@@ -67,6 +65,13 @@ def document(inquiry: Inquiry) -> Document:
         "delivery": [],
         "resume": None,
     }
+
+
+def _files(files: Sequence[Attachment]) -> list[Document]:
+    return [
+        {"name": file.name, "media_type": file.media_type, "size": file.size, "sha256": file.digest}
+        for file in files
+    ]
 
 
 def _question(question: Question) -> Document:
@@ -132,6 +137,7 @@ def _answer(inquiry: Inquiry) -> Document | None:
                 "answers": [list(values) for values in answer.values],
                 "text": answer.text,
                 "note": answer.note,
+                "files": _files(answer.files),
                 "by": closing.by,
                 "via": closing.via,
                 "at": timestamp(closing.at),

@@ -268,6 +268,16 @@ class NotYourDecision(NotAllowed):
     code = "not_your_decision"
 
 
+class UnusableFile(UpcallError):
+    """A file sent with an answer that is too large, of a type that is not taken, or one too many."""
+
+    code = "unusable_file"
+
+    def __init__(self, name: str, problem: str, *, hint: str | None = None) -> None:
+        hint = hint or "up to 4 files of 5 MiB: pictures, PDF, ZIP or plain text; no SVG and no HTML"
+        super().__init__(f"{name}: {problem}", hint=hint)
+
+
 class NoteUnread(UpcallError):
     """A note beside a yes, to a prompt whose model would not get to read it."""
 

@@ -126,6 +126,16 @@ class Home:
         """The folder for questions of containers without network, unless the settings name another one."""
         return self.path / "ipc"
 
+    @property
+    def answers_folder(self) -> Path:
+        """Copies of the files of answers to sessions that are no runs, each in a folder of its inquiry."""
+        return self.path / "answers"
+
+    def answer_folder(self, inquiry: str, run: int | None) -> Path:
+        """Where the files of an answer are copied to: beside the run that asked, if it is one of this machine."""
+        own = self.path / "runs" / str(run)
+        return (own if run is not None and own.is_dir() else self.path) / "answers" / inquiry
+
     def create(self) -> None:
         """Make the folder, or make it private again.
 

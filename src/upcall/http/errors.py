@@ -39,6 +39,7 @@ STATUSES = {
     "empty_answer": 422,
     "unreadable_answer": 422,
     "note_unread": 422,
+    "unusable_file": 422,
     "not_your_decision": 403,
     "program_missing": 422,
     "package_missing": 422,

@@ -27,16 +27,24 @@ SECURITY = [
 POLICY_VIOLATION = 1008
 ANSWER_LINKS = "/a/"
 """Pages that need no sign-in beside their address. They send no referrer, so browsers call their origin `null`."""
+ANSWERS = "/answer"
+"""How the paths end that take answers, with which people may send files."""
 
 
 class Guard:
     """Wraps the whole application."""
 
     def __init__(
-        self, app: ASGIApp, *, body_limit: int, hosts: Iterable[str] = (), origins: Iterable[str] = ()
+        self,
+        app: ASGIApp,
+        *,
+        body_limit: int,
+        answer_limit: int = 0,
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
     ) -> None:
         self._app = app
-        self._limit = body_limit
+        self._limits = body_limit, max(answer_limit, body_limit)
         self._hosts = LOOPBACK | {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         # Nearly all requests have one of a few names.
@@ -54,7 +62,7 @@ class Guard:
             meter = self._admit(scope, receive, outgoing)
             await self._app(scope, receive if meter is None else meter.receive, outgoing.send)
             if meter is not None and meter.exceeded and not outgoing.started:
-                raise TooLarge(self._limit)
+                raise TooLarge(meter.limit)
         # The last place where an error can become a reply.
         except Exception as error:  # noqa: BLE001
             await _report(error, scope, receive, outgoing)
@@ -78,11 +86,12 @@ class Guard:
             raise _foreign_host(hosts)
         if origins and not (origins == [b"null"] and scope["path"].startswith(ANSWER_LINKS)):
             self._check_origins(origins, hosts[0])
+        limit = self._limits[scope["path"].endswith(ANSWERS)]
         if length is not None and not chunked:
-            self._check_length(length)
+            _check_length(length, limit)
             return None
         if scope["type"] == "http" and (chunked or scope["method"] not in ("GET", "HEAD")):
-            outgoing.meter = _Meter(receive, self._limit)
+            outgoing.meter = _Meter(receive, limit)
             return outgoing.meter
         return None
 
@@ -100,12 +109,13 @@ class Guard:
                     hint="open Upcall's own address, or set `public_url` to the address that people use",
                 )
 
-    def _check_length(self, length: bytes) -> None:
-        if not length.isdigit():
-            raise InvalidRequest(f"Content-Length {length.decode('latin-1')!r} is not a number")
-        # More digits are too large in any case, and slow to convert.
-        if len(length) > 18 or int(length) > self._limit:
-            raise TooLarge(self._limit)
+
+def _check_length(length: bytes, limit: int) -> None:
+    if not length.isdigit():
+        raise InvalidRequest(f"Content-Length {length.decode('latin-1')!r} is not a number")
+    # More digits are too large in any case, and slow to convert.
+    if len(length) > 18 or int(length) > limit:
+        raise TooLarge(limit)
 
 
 class _Outgoing:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from upcall.access.connected import session_name
 from upcall.access.tokens import digest
+from upcall.broker.answer_files import AnswerFiles
 from upcall.domain.errors import RunConflict, UnknownInquiry, UnknownRun
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import Effects, Record
@@ -26,8 +27,9 @@ ADOPTER = "upcall"
 class Adoption:
     """Remembers which run a session has become."""
 
-    def __init__(self, host: RunHost, book: Book) -> None:
+    def __init__(self, host: RunHost, book: Book, files: AnswerFiles) -> None:
         self._host = host
+        self._files = files
         self._book = book
         self._store = book.store
 
@@ -79,7 +81,7 @@ class Adoption:
         known = await self._store.look_up(SESSION, session_name(run.agent, run.session))
         if known is None or known.body["run"] != run.number:
             return None
-        answered = await self._answered(run)
+        answered = await self._files.each_laid_out(await self._answered(run))
         if not answered:
             return None
         words = message(answered, template=self._host.settings.resume_message)

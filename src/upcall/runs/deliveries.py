@@ -39,6 +39,10 @@ class Deliveries:
                 found.append(inquiry)
         return found
 
+    async def with_files(self, told: Sequence[Inquiry]) -> list[Inquiry]:
+        """These questions, with the files of their answers written for the run to read."""
+        return await self._broker.files.each_laid_out(told)
+
     async def waits(self, run: Run) -> bool:
         """Whether a person's word is still to come, or on its way. Asked in this order, no answer slips through."""
         return bool(await self.open(run)) or bool(await self._store.jobs(RESUME, subject(run.number)))

@@ -276,7 +276,7 @@ class ResumeWorker:
                 await self._store.renew(kept, attempt.due)
         now = self._clock()
         await self._store.update(inquiry.id, lambda current: lifecycle.forward(current, run.number, now))
-        undelivered = await self._deliveries.undelivered(run)
+        undelivered = await self._deliveries.with_files(await self._deliveries.undelivered(run))
         if run.deferred and any(each.origin.request_key == run.deferred for each in undelivered):
             # The call itself is waiting for its decision, which its hook gets when it asks again.
             await self._sessions.start(run.number, TurnInput(resumes=True))

@@ -42,7 +42,7 @@ class RunService:
         self._deliveries = Deliveries(broker)
         self._programs = Programs()
         self._supervisor = Supervisor(host, self._book, self._deliveries, self._process_ended)
-        self._adoption = Adoption(host, self._book)
+        self._adoption = Adoption(host, self._book, broker.files)
         self._worker = ResumeWorker(
             self._supervisor,
             self._adoption,

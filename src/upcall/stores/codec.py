@@ -13,7 +13,6 @@ from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.inquiry.activity import Activity, ToolUse
 from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
-    Attachment,
     Inquiry,
     Kind,
     OnExpiry,
@@ -25,7 +24,15 @@ from upcall.domain.inquiry.inquiry import (
 )
 from upcall.domain.thread.thread import ITEM
 from upcall.stores.damage import DAMAGE
-from upcall.stores.state_codec import QUEUED, Json, held_out, state_in, state_out
+from upcall.stores.state_codec import (
+    QUEUED,
+    Json,
+    files_in,
+    files_out,
+    held_out,
+    state_in,
+    state_out,
+)
 
 COLUMNS = "id, ref, state, kind, agent, session, purpose, request_key, asked_at, expires_at, closed_at, run, outcome, body"
 """The columns that `decode` reads, in its order."""
@@ -80,7 +87,7 @@ def body(inquiry: Inquiry) -> str:
     if inquiry.context:
         made["context"] = inquiry.context
     if inquiry.attachments:
-        made["attachments"] = [[a.name, a.media_type, a.size, a.digest] for a in inquiry.attachments]
+        made["attachments"] = files_out(inquiry.attachments)
     if inquiry.on_expiry is not OnExpiry.EXPIRE:
         made["on_expiry"] = inquiry.on_expiry.value
     if inquiry.default is not None:
@@ -223,9 +230,7 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
         asked_at=asked_at,
         expires_at=expires_at,
         context=get("context", ""),
-        attachments=tuple(
-            [Attachment(name=n, media_type=m, size=s, digest=d) for n, m, s, d in get("attachments", ())]
-        ),
+        attachments=files_in(get("attachments", ())),
         on_expiry=OnExpiry(read["on_expiry"]) if "on_expiry" in read else OnExpiry.EXPIRE,
         default=get("default"),
         labels=tuple(get("labels", ())),

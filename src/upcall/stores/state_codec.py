@@ -7,6 +7,7 @@ from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Answer,
     Answered,
+    Attachment,
     Cancelled,
     Closed,
     Closing,
@@ -43,6 +44,8 @@ def state_out(state: State) -> Json:
         made["answer"] = {"values": state.answer.values, "text": state.answer.text}
         if state.answer.note:
             made["answer"]["note"] = state.answer.note
+        if state.answer.files:
+            made["answer"]["files"] = files_out(state.answer.files)
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
         if state.forwarded_at is not None:
@@ -59,6 +62,16 @@ def _open_out(state: Open) -> Json:
     if state.queued is not None:
         made["queued"] = state.queued
     return made
+
+
+def files_out(files: Sequence[Attachment]) -> list[list[object]]:
+    """Files, without their bytes."""
+    return [[file.name, file.media_type, file.size, file.digest] for file in files]
+
+
+def files_in(read: Sequence[Any]) -> tuple[Attachment, ...]:
+    """Files as `files_out` writes them."""
+    return tuple([Attachment(name=n, media_type=m, size=s, digest=d) for n, m, s, d in read])
 
 
 def held_out(held: Held) -> Json:
@@ -101,9 +114,10 @@ def _held_in(read: Json) -> Held:
 def _answered_in(closing: Closing, read: Json) -> Answered:
     given = read["answer"]
     values = tuple([tuple(value) for value in given["values"]])
+    files = files_in(given["files"]) if "files" in given else ()
     return Answered(
         closing=closing,
-        answer=Answer(values=values, text=given["text"], note=given.get("note", "")),
+        answer=Answer(values=values, text=given["text"], note=given.get("note", ""), files=files),
         collected_at=read.get("collected_at"),
         forwarded_at=read.get("forwarded_at"),
         released_at=read.get("released_at"),

@@ -82,6 +82,7 @@ def create_app(
     return Guard(
         router,
         body_limit=settings.body_limit,
+        answer_limit=settings.answer_limit,
         hosts=settings.allowed_hosts,
         origins=settings.allowed_origins,
     )

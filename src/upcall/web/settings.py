@@ -21,6 +21,8 @@ class WebSettings:
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
     body_limit: int = 6 * MIB
+    answer_limit: int = 28 * MIB
+    """The same of an answer: four files of 5 MiB, a third longer in base 64."""
     card_label: str = ""
     program: str = "upcall"
     undo: float = 4.0

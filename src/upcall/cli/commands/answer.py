@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import Any
 
 from upcall.cli.client import PAGE, Client, inquiry_path, run_path
@@ -14,6 +15,7 @@ from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import Inquiry, answer_command, given, resolution, takes_force, votes
 from upcall.cli.render.runs import OVER, Run, ending
 from upcall.cli.replies import reply_values
+from upcall.cli.uploads import uploaded
 from upcall.domain.text.display import one_line
 from upcall.home.program import program
 
@@ -40,6 +42,8 @@ def _answer(args: Namespace) -> int:
     }
     if args.note:
         body["note"] = args.note
+    if args.files:
+        body["files"] = [uploaded(Path(name)) for name in args.files]
     if args.always:
         body["remember"] = {"as": args.always} | ({"for": args.span} if args.span else {})
     reply = client.post(inquiry_path(name, "answer"), body)
@@ -110,6 +114,14 @@ def _arguments(parser: ArgumentParser) -> None:
         help="a number, an option or your own words; - reads standard input; without it, a prompt asks you",
     )
     parser.add_argument("--note", metavar="TEXT", help="words beside the choice; the agent is told both")
+    parser.add_argument(
+        "--file",
+        dest="files",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a picture or file for the agent, up to 4 of 5 MiB: PNG, JPEG, GIF, WebP, PDF, ZIP or plain text",
+    )
     parser.add_argument("--force", action="store_true", help="answer a question that has expired")
     parser.add_argument(
         "--always",
@@ -247,6 +259,7 @@ COMMAND = Command(
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
   upcall answer a7 Redis --note "but only for sessions"   a choice, and words beside it
+  upcall answer a7 "like this" --file sketch.png   words and a picture
   upcall answer a7 "Redis" --force       a question that has expired
   upcall answer a7 approve --always prefix --for 7d   and every command with the same beginning, for a week
   upcall answer 42 "Redis"               the question of run 42

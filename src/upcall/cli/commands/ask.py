@@ -11,6 +11,7 @@ from upcall.cli.command import Command, seconds
 from upcall.cli.commands.wait import EXIT_CODES, finish, wait_options
 from upcall.cli.failures import CommandFailed, DaemonRefused
 from upcall.cli.render.inquiries import answer_command
+from upcall.cli.uploads import content_of, upload, uploaded
 
 USAGE = 2
 LONGEST_FOLDER = 1000
@@ -104,7 +105,7 @@ def _body(args: Namespace) -> dict[str, Any]:
         "session": args.session,
         "kind": "approval" if args.approval else None,
         "context": context,
-        "attachments": [*(_attachment(Path(name)) for name in args.attach), *attached] or None,
+        "attachments": [*(uploaded(Path(name)) for name in args.attach), *attached] or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -137,32 +138,13 @@ def _given(args: Namespace) -> tuple[str | None, list[dict[str, str]]]:
         return text, []
     beginning = text.encode()[:SHOWN_OF_LONG].decode("utf-8", "ignore")
     note = f"[the first {SHOWN_OF_LONG // 1024} KiB; all of it is attached as {PIPED}]"
-    return f"{beginning}\n{note}", [_uploaded(PIPED, content or b"")]
+    return f"{beginning}\n{note}", [upload(PIPED, content or b"")]
 
 
 def _context(word: str | None) -> str | None:
     if word is None or not word.startswith("@"):
         return word
-    return _content(Path(word[1:])).decode("utf-8", "replace")
-
-
-def _attachment(path: Path) -> dict[str, str]:
-    return _uploaded(path.name, _content(path))
-
-
-def _uploaded(name: str, content: bytes) -> dict[str, str]:
-    import base64
-    import mimetypes
-
-    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return {"name": name, "media_type": guessed, "data": base64.b64encode(content).decode()}
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise _misuse(f"cannot read {str(path)!r}: {problem.strerror}", "name a file that exists") from None
+    return content_of(Path(word[1:])).decode("utf-8", "replace")
 
 
 def _folder() -> str | None:

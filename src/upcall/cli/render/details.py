@@ -1,6 +1,7 @@
 """One inquiry with everything that belongs to it, as `upcall show` prints it."""
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from upcall.cli.render.activity import activity_facts, activity_lines
@@ -24,15 +25,20 @@ def detail_lines(inquiry: Inquiry, now: float, paint: Paint, width: int | None) 
     title = "PENDING QUESTION" if inquiry["state"] == "open" else "QUESTION"
     lines += ["", paint.bold(f"{title} (asked {since(inquiry['asked_at'], now)} ago):")]
     lines += question_lines(inquiry, paint, room)
-    if inquiry["attachments"]:
-        lines += ["", "  Attached:"]
-        lines += [f"    {one_line(file['name'])} ({file['size']} bytes)" for file in inquiry["attachments"]]
+    lines += _files("Attached", inquiry["attachments"])
     if inquiry["state"] == "open":
         return [*lines, "", f"  Answer with: {paint.name(answer_command(inquiry))}", *_always(inquiry, paint)]
     lines += ["", *_end(inquiry, now, paint, room)]
+    # An older daemon knows of none.
+    lines += _files("Sent with the answer", (inquiry["answer"] or {}).get("files", []))
     if takes_force(inquiry):
         lines += ["", f"  Answer late with: {paint.name(answer_command(inquiry) + ' --force')}"]
     return lines
+
+
+def _files(title: str, files: Sequence[Mapping[str, object]]) -> list[str]:
+    lines = [f"    {one_line(str(file['name']))} ({file['size']} bytes)" for file in files]
+    return ["", f"  {title}:", *lines] if lines else []
 
 
 def _always(inquiry: Inquiry, paint: Paint) -> list[str]:

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from upcall import __version__
 from upcall.access.tokens import Access
+from upcall.broker.answer_files import forget_copies
 from upcall.broker.broker import Broker
 from upcall.broker.retention import Retention
 from upcall.config.settings import Config
@@ -88,7 +89,7 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         shared = is_postgres(config.database)
         access = await leaving.enter_async_context(loaded_access(home, store, shared=shared))
         agent_token, notified = home.read_secret(home.agent_token_file), notification_places(config, home)
-        broker = new_broker(store, config, agent_token if shared else "", follow_up(routing, notified))
+        broker = new_broker(home, store, config, agent_token if shared else "", follow_up(routing, notified))
         await _started(leaving, broker)
         desk_for = partial(desk, broker, access)
         tools = agent_tools(broker, config, desk_for, runner_name(home))
@@ -100,7 +101,7 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         await runs.open()
         leaving.push_async_callback(runs.close)
         if kept:
-            await leaving.enter_async_context(_retention(store, kept, runs))
+            await leaving.enter_async_context(_retention(home, store, kept, runs))
         links, pushed = AnswerLinks(broker, access), subscriptions(store, access)
         maker = channel_maker(config, url, links, pushed)
         told = notification_posts(config, url, links, home)
@@ -143,9 +144,10 @@ async def _started(leaving: AsyncExitStack, part: Broker | FileDoor | PipeServer
 
 
 @asynccontextmanager
-async def _retention(store: Store, days: int, runs: RunService) -> AsyncIterator[None]:
+async def _retention(home: Home, store: Store, days: int, runs: RunService) -> AsyncIterator[None]:
     """Forget what is over and older than these days."""
-    retention = Retention(store, days * DAY, runs.prune, partial(forget, store))
+    copies = partial(forget_copies, home.answers_folder)
+    retention = Retention(store, days * DAY, runs.prune, partial(forget, store), copies)
     await retention.start()
     try:
         yield

@@ -11,10 +11,11 @@ from upcall.domain.consequences import FollowUp
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.inquiry import OnExpiry
 from upcall.domain.inquiry.refs import REF_REST_DAYS
+from upcall.home.files import Home
 from upcall.ports.store import Store
 
 
-def new_broker(store: Store, config: Config, shared_by: str, consequences: FollowUp) -> Broker:
+def new_broker(home: Home, store: Store, config: Config, shared_by: str, consequences: FollowUp) -> Broker:
     """The broker. `shared_by` is a secret that tells this home from others on the same database; empty on its own database."""
     return Broker(
         store,
@@ -22,6 +23,7 @@ def new_broker(store: Store, config: Config, shared_by: str, consequences: Follo
         pacing=Pacing(**asdict(config.rates), attachment_bytes=config.caps.attachment_bytes),
         follow_up=consequences,
         installation=digest(shared_by)[:16] if shared_by else "",
+        copies=lambda inquiry: home.answer_folder(inquiry.id, inquiry.origin.run),
     )
 
 

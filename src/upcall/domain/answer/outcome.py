@@ -1,5 +1,6 @@
 """What an asker is told: a status that a program can branch on and a text that a model understands by itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from upcall.domain.answer.reading import NEGATIVE
@@ -7,6 +8,7 @@ from upcall.domain.inquiry.inquiry import (
     DENY,
     Answer,
     Answered,
+    Attachment,
     Cancelled,
     Closing,
     Expired,
@@ -22,6 +24,7 @@ from upcall.domain.text.times import LONG_WAIT
 
 PARKED = "parked"
 NOTE = "their note"
+FILES = "their files, on the machine of Upcall"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class Outcome:
     """How asking ended, or that it has not yet: only `answered` carries answers.
 
     What could not be asked has no id, and `again` says that the same can be asked later. `note` is what the person wrote
-    beside their choice, `waited` how many seconds they took.
+    beside their choice, `files` what they sent with it, `waited` how many seconds they took.
     """
 
     status: str
@@ -39,16 +42,19 @@ class Outcome:
     answers: tuple[tuple[str, ...], ...] | None = None
     again: bool = False
     note: str = ""
+    files: tuple[Attachment, ...] = ()
     waited: float | None = None
 
     @property
     def worded(self) -> tuple[tuple[str, ...], ...] | None:
-        """The answers with the note after the last of them, for a program that takes answers and nothing else."""
-        if not self.note or not self.answers:
+        """The answers with note and files after the last of them, for a program that takes answers and nothing else."""
+        more = [f"{NOTE}: {self.note}"] if self.note else []
+        more += [f"{FILES}: {', '.join(paths)}"] if (paths := _paths(self.files)) else []
+        if not more or not self.answers:
             return self.answers
         *before, last = self.answers
         *values, value = last
-        return (*before, (*values, f"{value} ({NOTE}: {self.note})"))
+        return (*before, (*values, f"{value} ({'; '.join(more)})"))
 
 
 def outcome(inquiry: Inquiry) -> Outcome:
@@ -58,8 +64,9 @@ def outcome(inquiry: Inquiry) -> Outcome:
             return _outcome(inquiry, PARKED, _parked(inquiry))
         case Answered(answer=answer, closing=closing):
             text = _denial(inquiry, answer) or answer_text(inquiry) + _noted(inquiry, answer)
-            text += _waited(inquiry, closing, "answered") + _masked(inquiry)
-            return _settled(_outcome(inquiry, "answered", text, answer.values), inquiry, closing, answer.note)
+            text += _waited(inquiry, closing, "answered") + _masked(inquiry) + _filed(answer)
+            told = _outcome(inquiry, "answered", text, answer.values)
+            return _settled(replace(told, files=answer.files), inquiry, closing, answer.note)
         case Rejected(closing=closing):
             why = f" Their reason: {closing.reason}" if closing.reason else ""
             told = _outcome(
@@ -105,6 +112,16 @@ def _noted(inquiry: Inquiry, answer: Answer) -> str:
     if inquiry.kind is not Kind.APPROVAL:
         return said
     return f"{said}\n(The approval is of exactly what was shown; the note is for what you do besides.)"
+
+
+def _filed(answer: Answer) -> str:
+    """Where the files are. It comes last: without the copies, the text is the beginning of the same text with them."""
+    paths = _paths(answer.files)
+    return f"\n{FILES.capitalize()}:\n" + "\n".join(paths) if paths else ""
+
+
+def _paths(files: Sequence[Attachment]) -> list[str]:
+    return [f"{file.path} ({file.media_type}, {file.size} bytes)" for file in files if file.path]
 
 
 def _waited(inquiry: Inquiry, closing: Closing, done: str) -> str:

@@ -27,7 +27,7 @@ def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -
     """
     if inquiry.kind is not Kind.APPROVAL or given.values != ((APPROVE,),):
         return
-    if given.note and inquiry.origin.purpose == "permission":
+    if (given.note or given.files) and inquiry.origin.purpose == "permission":
         raise NoteUnread(
             "this prompt of the agent's program takes a yes or a no, so its model would not read the note",
             hint="approve without a note, or deny with it: a denial is told with its words",

@@ -57,12 +57,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file shown beside an inquiry; its bytes live in the store."""
+    """A file shown beside an inquiry, or sent with its answer; its bytes live in the store.
+
+    `path` is where a copy was written for the agent, and is not kept.
+    """
 
     name: str
     media_type: str
     size: int
     digest: str
+    path: str = ""
+
+
+ANSWER_FILES = 1000
+"""The position in the store of the first file of an answer; those of the question have smaller ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +130,12 @@ class Closing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was answered: for each question a list of strings, the raw words, and a note beside the choice."""
+    """What was answered: for each question a list of strings, the raw words, a note beside the choice, and files."""
 
     values: tuple[tuple[str, ...], ...]
     text: str
     note: str = ""
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,8 +291,12 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One atomic step: the new inquiry, its event, and the effects that are written with it."""
+    """One atomic step: the new inquiry, its event, and the effects that are written with it.
+
+    `blobs` are the bytes of the answer's files, in order.
+    """
 
     inquiry: Inquiry
     happening: Happening
     effects: Effects = NOTHING
+    blobs: tuple[bytes, ...] = ()

@@ -303,7 +303,8 @@ def _said(inquiry: Inquiry, state: Closed) -> dict[str, object]:
     if inquiry.secret:
         return {"secret": True}
     said: dict[str, object] = {"answers": [list(each) for each in state.answer.values]}
-    return said | ({"note": note} if (note := state.answer.note) else {})
+    said |= {"note": note} if (note := state.answer.note) else {}
+    return said | ({"files": [file.name for file in files]} if (files := state.answer.files) else {})
 
 
 def _release(inquiry: Inquiry, held: Held, now: float) -> Change:

@@ -39,6 +39,11 @@ def uploads(sent: object, limits: Limits) -> tuple[Upload, ...]:
     return tuple(_upload(item, f"attachments[{number}]", limits) for number, item in enumerate(items))
 
 
+def last_part(name: str) -> str:
+    """A name that is only ever shown, never opened: what looks like a path is cut down to its last part."""
+    return name.replace("\\", "/").rsplit("/", 1)[-1] or "file"
+
+
 def _upload(sent: object, path: str, limits: Limits) -> Upload:
     if not isinstance(sent, Mapping):
         raise InvalidInquiry(path, "an object", hint=EXAMPLE)
@@ -55,8 +60,7 @@ def _upload(sent: object, path: str, limits: Limits) -> Upload:
     if len(content) > limits.attachment_bytes:
         raise InvalidInquiry(f"{path}.data", f"at most {limits.attachment_bytes} bytes, got {len(content)}")
     attachment = Attachment(
-        # A name is only ever shown, never opened: what looks like a path is cut down to its last part.
-        name=name.replace("\\", "/").rsplit("/", 1)[-1] or "file",
+        name=last_part(name),
         media_type=str(fields.get("media_type") or "application/octet-stream")[:100],
         size=len(content),
         digest=hashlib.sha256(content).hexdigest(),

@@ -208,6 +208,8 @@ def _answered(inquiry: Inquiry, answer: Answer, words: Mapping[str, str]) -> str
     shown = "; ".join(", ".join(values) for values in answer.values)
     if answer.note:
         shown = f"{shown} — {answer.note}"
+    if answer.files:
+        shown = f"{shown} [{', '.join(file.name for file in answer.files)}]"
     return words["answered"].format(answer=one_line(shown, _LONGEST_ANSWER_SHOWN))
 
 

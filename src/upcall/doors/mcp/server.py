@@ -24,6 +24,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ImageContent,
     JSONRPCMessage,
     ListToolsResult,
     PaginatedRequestParams,
@@ -253,8 +254,14 @@ class McpDoor:
                     connection, ctx.request_id, told.collectable, asker.caller, good_for=good_for
                 )
         return CallToolResult(
-            content=[TextContent(type="text", text=told.text)],
-            structured_content=wire.structured(told) if told.structured else None,
+            content=[
+                TextContent(type="text", text=told.text),
+                *(
+                    ImageContent(type="image", data=each.data, mime_type=each.media_type)
+                    for each in told.pictures
+                ),
+            ],
+            structured_content=wire.structured(told) if wire.has_structure(told) else None,
             is_error=told.is_error,
         )
 

@@ -37,6 +37,7 @@ from upcall.doors.mcp.definitions import (
     permission_tool,
 )
 from upcall.doors.mcp.evidence import HandedAnswers
+from upcall.doors.mcp.pictures import Picture, pictures
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
@@ -55,6 +56,7 @@ class ToolResult:
     structured: Fields
     is_error: bool = False
     collectable: str | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +254,8 @@ class Tools:
                 hint="stop and report that no human could be asked",
             )
         if not (inquiry.is_open and blocked_to_the_end):
-            return result(inquiry)
+            shown = await pictures(inquiry, asker.origin.client, self._broker.files)
+            return replace(result(inquiry), pictures=shown)
         if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
             # The supervisor reads the log, and ends the run.
             data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}

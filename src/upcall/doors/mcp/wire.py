@@ -100,10 +100,16 @@ def structured(result: ToolResult) -> Message:
     return result.structured if result.is_error else {**result.structured, "message": result.text}
 
 
+def has_structure(result: ToolResult) -> bool:
+    """Whether a result has data. One with pictures has none: beside data, Claude Code shows its model no content."""
+    return bool(result.structured) and not result.pictures
+
+
 def called(result: ToolResult, *, modern: bool) -> Message:
     """The result of `tools/call`."""
-    told: Message = {"content": [{"type": "text", "text": result.text}], "isError": result.is_error}
-    if result.structured:
+    content = [{"type": "text", "text": result.text}, *(picture.document() for picture in result.pictures)]
+    told: Message = {"content": content, "isError": result.is_error}
+    if has_structure(result):
         told["structuredContent"] = structured(result)
     return told | _envelope() if modern else told
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry import lifecycle
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import ANSWER_FILES, Inquiry
 from upcall.domain.records import Happening
 from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Updated
@@ -59,7 +59,7 @@ class _Step(NamedTuple):
     """An inquiry after a decision, and what is to be written of that; None if nothing is."""
 
     row: Row
-    written: tuple[Happening, str, Prepared] | None = None
+    written: tuple[Happening, str, Prepared, tuple[bytes, ...]] | None = None
 
 
 class Group:
@@ -157,18 +157,19 @@ class Group:
         step = decide(row.inquiry)
         if step is None:
             return _Step(row)
-        written = step.happening, codec.dumps(step.happening.data), prepared(step.effects)
+        written = step.happening, codec.dumps(step.happening.data), prepared(step.effects), step.blobs
         return _Step(Row(row.number, step.inquiry, row.size), written)
 
     def _apply(self, step: _Step) -> Updated:
         row = step.row
         if step.written is None:
             return Updated(inquiry=row.inquiry, applied=False)
-        happening, data, effects = step.written
+        happening, data, effects, blobs = step.written
         if row.number in self.added:
             self.added[row.number] = row.inquiry, self.added[row.number][1]
         else:
             self.changed[row.number] = row.inquiry
+        self.blobs += [(row.inquiry.id, at, content) for at, content in enumerate(blobs, ANSWER_FILES)]
         self._found.put(row)
         self._append(happening, data, row.inquiry, row.size)
         self._write(effects)

@@ -74,7 +74,11 @@ _UPDATE = """
         AS new (number, state, expires_at, closed_at, outcome)
     WHERE old.number = new.number
 """
-_ATTACH = "INSERT INTO upcall.attachment (inquiry, position, content) VALUES (%s, %s, %s)"
+# An answer that was undone may have left files where the next one has its own.
+_ATTACH = """
+    INSERT INTO upcall.attachment (inquiry, position, content) VALUES (%s, %s, %s)
+    ON CONFLICT (inquiry, position) DO UPDATE SET content = EXCLUDED.content
+"""
 _APPEND = """
     INSERT INTO upcall.event (seq, type, inquiry, at, data)
     SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::float8[], %s::text[])

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import ANSWER_FILES, Inquiry
 from upcall.domain.thread.thread import ITEM
 from upcall.stores import codec
 from upcall.stores.tail import Logged
@@ -31,7 +31,8 @@ _UPDATE = """
 """
 _APPEND = "INSERT INTO event (seq, type, inquiry, at, data) VALUES {rows}"
 _LIST = "INSERT INTO thread_item (seq, thread) VALUES (?, ?)"
-_ATTACH = "INSERT INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
+# An answer that was undone may have left files where the next one has its own.
+_ATTACH = "INSERT OR REPLACE INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
 
 
 class Kept(NamedTuple):
@@ -64,9 +65,10 @@ class Staged:
         self._new.append((kept.number, *row))
         self._files += [(inquiry.id, position, content) for position, content in enumerate(blobs)]
 
-    def change(self, kept: Kept, columns: Row) -> None:
-        """Stage the new state of an inquiry; of several steps the last one counts."""
+    def change(self, kept: Kept, columns: Row, blobs: Sequence[bytes] = ()) -> None:
+        """Stage the new state of an inquiry, with the files of its answer; of several steps the last one counts."""
         self._by_id[kept.inquiry.id] = kept
+        self._files += [(kept.inquiry.id, at, content) for at, content in enumerate(blobs, ANSWER_FILES)]
         self._changed[kept.number] = (kept.number, *columns)
 
     def get(self, name: str) -> Kept | None:

@@ -79,6 +79,7 @@ class _Step(NamedTuple):
 
     kept: Kept
     written: tuple[codec.StateColumns, ledger.Prepared, Happening, str] | None = None
+    blobs: tuple[bytes, ...] = ()
 
 
 class Writes:
@@ -157,14 +158,14 @@ class Writes:
         columns = codec.state_columns(step.inquiry)
         kept = Kept(kept.number, step.inquiry, kept.size + len(columns.text or ""))
         written = (columns, ledger.prepared(step.effects), step.happening, codec.dumps(step.happening.data))
-        return _Step(kept, written)
+        return _Step(kept, written, step.blobs)
 
     def _apply(self, step: _Step, log: list[Logged]) -> Updated:
         kept = step.kept
         if step.written is None:
             return Updated(inquiry=kept.inquiry, applied=False)
         columns, prepared, happening, data = step.written
-        self._staged.change(kept, columns)
+        self._staged.change(kept, columns, step.blobs)
         self._recent.remember(kept)
         log.append(self._numbered(happening, data, kept.inquiry, kept.size))
         self._write(prepared, log)

@@ -3,6 +3,7 @@
 from typing import cast
 
 from upcall.broker.broker import Reply
+from upcall.domain.answer.files import files_in
 from upcall.domain.approval.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.text.forms import kind_of
@@ -24,7 +25,8 @@ def reply_in(body: Body) -> Reply:
         InvalidRequest: if it holds none, or more than one.
     """
     given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
-    if len(given) != 1:
+    # A picture may say it all.
+    if len(given) != 1 and not (body.get("files") and not given):
         problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
         raise InvalidRequest(problem, hint=f"send {ANSWER_EXAMPLE}")
     text = body.get("text")
@@ -42,6 +44,7 @@ def reply_in(body: Body) -> Reply:
         force=fields.flag(body, "force"),
         remember=_remember(body.get("remember")),
         note=fields.text(body, "note", most=LONGEST_NOTE) or "",
+        files=files_in(body.get("files")),
         hold=hold_in(body),
     )
 

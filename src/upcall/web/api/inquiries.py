@@ -1,7 +1,7 @@
 """Inquiries over HTTP: ask, list, read, answer, reject, cancel, snooze, extend, collect."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
@@ -13,9 +13,9 @@ from upcall.broker.threads import Threads
 from upcall.domain.approval.actions import action_in, approval
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
 from upcall.domain.inquiry.asking import Draft, draft
-from upcall.domain.inquiry.inquiry import Kind, Origin
+from upcall.domain.inquiry.inquiry import Answered, Attachment, Inquiry, Kind, Origin
 from upcall.domain.inquiry.limits import weight
-from upcall.domain.roles import Caller, Role
+from upcall.domain.roles import Caller, Role, require_person
 from upcall.http.errors import NotFound
 from upcall.ports.store import Added, Query
 from upcall.ports.unhurried import LIGHT, unhurried
@@ -82,27 +82,21 @@ class InquiryHandlers:
         """Download an attachment."""
         # Never as a page of ours: a browser that opened it would run it with the rights of the inbox.
         inquiry = await self._broker.get(call.name, call.caller)
-        number = call.params["number"]
-        index = (
-            int(number)
-            if number.isascii() and number.isdigit() and len(number) < 4
-            else len(inquiry.attachments)
-        )
-        if index >= len(inquiry.attachments):
-            raise NotFound(
-                f"inquiry {inquiry.ref!r} has no attachment {number[:40]!r}",
-                hint=f"it has {len(inquiry.attachments)}, counted from 0",
-            )
-        file = inquiry.attachments[index]
-        headers = {
-            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
-            "Content-Security-Policy": "default-src 'none'; sandbox",
-        }
+        index = _place(inquiry, call.params["number"], inquiry.attachments, "attachment")
         content = await self._broker.store.attachment(inquiry.id, index)
-        return Response(content, headers=headers, media_type=_served_as(file.media_type))
+        return _download(inquiry.attachments[index], content)
+
+    async def answer_file(self, call: Call) -> Response:
+        """Download a file of the answer."""
+        inquiry = await self._broker.get(call.name, call.caller)
+        files = inquiry.state.answer.files if isinstance(inquiry.state, Answered) else ()
+        index = _place(inquiry, call.params["number"], files, "file in its answer")
+        return _download(files[index], await self._broker.files.content(inquiry, index))
 
     async def answer(self, call: Call) -> Response:
         """Answer."""
+        # What an agent sends is not read: with files, it may be much.
+        require_person(call.caller, "answer")
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
         settled = await self._broker.receive(call.name, reply_in(body), call.caller)
@@ -213,6 +207,27 @@ def _words(sent: str) -> str:
     if len(sent) > LONGEST_SEARCH:
         raise InvalidRequest(f"q: at most {LONGEST_SEARCH} characters, got {len(sent)}", hint="?q=redis")
     return sent
+
+
+def _place(inquiry: Inquiry, number: str, files: Sequence[Attachment], what: str) -> int:
+    """Which of these files is meant.
+
+    Raises:
+        NotFound: if it is none of them.
+    """
+    if number.isascii() and number.isdigit() and len(number) < 4 and int(number) < len(files):
+        return int(number)
+    raise NotFound(
+        f"inquiry {inquiry.ref!r} has no {what} {number[:40]!r}", hint=f"it has {len(files)}, counted from 0"
+    )
+
+
+def _download(file: Attachment, content: bytes) -> Response:
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+    }
+    return Response(content, headers=headers, media_type=_served_as(file.media_type))
 
 
 def _served_as(media_type: str) -> str:

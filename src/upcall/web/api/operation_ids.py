@@ -14,6 +14,7 @@ OPERATION_IDS = {
     "POST /v1/inquiries/{name}/snooze": "snoozeInquiry",
     "POST /v1/inquiries/{name}/extend": "extendInquiry",
     "GET /v1/inquiries/{name}/attachments/{number}": "getAttachment",
+    "GET /v1/inquiries/{name}/files/{number}": "getAnswerFile",
     "POST /v1/inquiries/{name}/links": "createAnswerLink",
     "POST /v1/answer-agent": "answerAgent",
     "GET /v1/events": "listEvents",

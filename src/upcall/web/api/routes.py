@@ -177,6 +177,13 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             parameters=(path("number", COUNT),),
         ),
         Endpoint(
+            f"GET {INQUIRY}/files/{{number}}",
+            InquiryHandlers.answer_file,
+            AGENTS,
+            FILE,
+            parameters=(path("number", COUNT),),
+        ),
+        Endpoint(
             f"POST {INQUIRY}/links",
             AnswerLinkHandlers.create,
             people("make answer links"),

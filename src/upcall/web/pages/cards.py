@@ -10,6 +10,7 @@ from markupsafe import Markup
 from upcall.domain.inquiry.inquiry import (
     DENY,
     Answered,
+    Attachment,
     Cancelled,
     Expired,
     Failed,
@@ -82,6 +83,7 @@ class ResolutionLine:
     tone: str
     reason: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
+    files: tuple["File", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,8 @@ class Card:
     """What was decided and for which asker, while that can be undone."""
     note: str = ""
     """What was written beside a choice and could not be taken yet."""
+    brings: bool = False
+    """Whether files can be sent with the answer."""
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -170,10 +174,7 @@ def card(
     texts: Mapping[int, str] = NO_TEXTS,
     shown: tuple[float, str] | None = None,
 ) -> Card:
-    """The card of an inquiry as it stands now.
-
-    `texts` are those of its attachments that can be read here; `shown` is since when and where people have seen it.
-    """
+    """The card of an inquiry now; `texts` are of its attachments, `shown` is since when and where people have seen it."""
     origin, first, approval = inquiry.origin, inquiry.questions[0], inquiry.kind is Kind.APPROVAL
     asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
     return Card(
@@ -212,11 +213,18 @@ def card(
         key=secrets.token_urlsafe(16),
         held=held_line(inquiry, words),
         note="".join((given or {}).get("note", [])),
+        brings=_takes_files(inquiry),
         change=change,
         problem=problem,
         said=said,
         lost=lost,
     )
+
+
+def _takes_files(inquiry: Inquiry) -> bool:
+    """Whether files can be sent with the answer: a prompt of the agent's program takes a yes or a no, and nothing else."""
+    permission = inquiry.kind is Kind.APPROVAL and inquiry.origin.purpose == "permission"
+    return not inquiry.secret and not permission
 
 
 def _votes(inquiry: Inquiry, words: Words) -> str:
@@ -263,14 +271,18 @@ def _command(inquiry: Inquiry) -> Markup | None:
 def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
     for number, file in enumerate(inquiry.attachments):
         text = texts.get(number)
-        yield File(
-            number=number,
-            name=one_line(file.name, 80),
-            size=file.size,
-            is_image=file.media_type.lower() in IMAGES,
-            # It may be what is agreed to, so nothing in it hides.
-            text=None if text is None else preformatted(escaped(text)),
-        )
+        # It may be what is agreed to, so nothing in it hides.
+        yield _file(number, file, None if text is None else preformatted(escaped(text)))
+
+
+def _file(number: int, file: Attachment, text: Markup | None = None) -> File:
+    return File(
+        number=number,
+        name=one_line(file.name, 80),
+        size=file.size,
+        is_image=file.media_type.lower() in IMAGES,
+        text=text,
+    )
 
 
 def _fields(inquiry: Inquiry, given: Given) -> Iterator[Field]:
@@ -329,6 +341,7 @@ def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
                 sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
                 tone="denied" if denied else "answered",
                 reason=visible(answer.note),
+                files=tuple(_file(number, file) for number, file in enumerate(answer.files)),
                 pairs=pairs if several else (),
             )
         case Rejected(closing=closing) | Cancelled(closing=closing):

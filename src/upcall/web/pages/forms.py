@@ -1,8 +1,9 @@
 """What a browser's form says about an inquiry. It reads fields; what they mean as an answer, the domain decides."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from upcall.broker.broker import Reply
+from upcall.domain.answer.files import answer_file, few
 from upcall.domain.answer.matching import is_blank
 from upcall.domain.approval.rules import Remember, way_named
 from upcall.domain.errors import InvalidRequest
@@ -30,11 +31,14 @@ def value(form: Form, name: str) -> str:
     return next(iter(form.get(name, ())), "")
 
 
-def reply(inquiry: Inquiry, form: Form, *, undo: float = 0.0) -> Reply:
+def reply(
+    inquiry: Inquiry, form: Form, files: Sequence[tuple[str, bytes]] = (), *, undo: float = 0.0
+) -> Reply:
     """The reply that a filled-in form stands for; one that was decided with a key can be undone for some seconds.
 
     Raises:
         UnusableForm: if it contradicts itself.
+        UnusableFile: if a file cannot be taken.
     """
     remember: Remember | None = None
     if inquiry.kind is Kind.APPROVAL:
@@ -56,6 +60,7 @@ def reply(inquiry: Inquiry, form: Form, *, undo: float = 0.0) -> Reply:
         force=value(form, "force") == "1",
         remember=remember,
         note=value(form, "note").replace("\r\n", "\n"),
+        files=few([answer_file(name, content) for name, content in files]),
         # A rule is made at once.
         hold=0.0 if remember is not None else held(form, undo),
     )

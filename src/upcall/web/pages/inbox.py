@@ -15,6 +15,7 @@ from upcall.domain.errors import (
     NoteUnread,
     UnknownInquiry,
     UnreadableAnswer,
+    UnusableFile,
 )
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.store import Query
@@ -122,7 +123,9 @@ class Inbox:
         return await self._do(
             visit,
             lambda visit, inquiry: self._broker.receive(
-                inquiry.id, forms.reply(inquiry, visit.form, undo=self._site.settings.undo), visit.caller
+                inquiry.id,
+                forms.reply(inquiry, visit.form, visit.uploads, undo=self._site.settings.undo),
+                visit.caller,
             ),
         )
 
@@ -165,7 +168,14 @@ class Inbox:
         awaited = self._broker.is_awaited(inquiry)
         try:
             settled = await act(visit, inquiry)
-        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed, NoteUnread) as error:
+        except (
+            EmptyAnswer,
+            UnreadableAnswer,
+            InvalidRequest,
+            NotAllowed,
+            NoteUnread,
+            UnusableFile,
+        ) as error:
             # Nothing that was typed is lost: it comes back with a sentence.
             if visit.wants_fragment:
                 return self._site.explain(visit, error)

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from upcall.domain.answer.files import ACCEPTED
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
 from upcall.web.pages.cards import Additions, card, held_line, resolution
@@ -31,6 +32,7 @@ class Rendering:
         self._templates.globals |= {
             "spans": tuple(SPANS),
             "other": OTHER,
+            "taken": ACCEPTED,
             "languages": LANGUAGES,
             "card_label": card_label,
             "upcall": program,

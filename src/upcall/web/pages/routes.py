@@ -40,6 +40,9 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
     async def attachment(visit: Visit) -> Response:
         return await inquiries.attachment(Call(visit.scope, visit.receive, visit.caller, visit.params))
 
+    async def answer_file(visit: Visit) -> Response:
+        return await inquiries.answer_file(Call(visit.scope, visit.receive, visit.caller, visit.params))
+
     return [
         Page(site, {"GET": inbox.inbox}).at("/"),
         Page(site, {"GET": live.stream}).at("/inbox/stream"),
@@ -55,6 +58,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
         Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
         Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),
+        Page(site, {"GET": answer_file}).at("/i/{name}/files/{number}"),
         # The address itself is the secret: the browser sends it in no Referer, not even to us.
         Page(site, {"GET": answering.show, "POST": answering.answer}, public=True, untold=True).at(
             "/a/{token}"

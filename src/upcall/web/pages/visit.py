@@ -15,6 +15,7 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.roles import Caller
 from upcall.http.body import read_body
 from upcall.http.errors import ForeignOrigin
+from upcall.web.multipart import read_parts
 from upcall.web.pages.locales import LANGUAGES, Words, chosen
 
 LANGUAGE_COOKIE = "upcall-language"
@@ -51,6 +52,8 @@ class Visit:
     words: Words = field(init=False)
     session: BrowserSession | None = None
     form: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
+    uploads: list[tuple[str, bytes]] = field(default_factory=list[tuple[str, bytes]])
+    """The files that came with the form, by name, as they were sent."""
     _query: Mapping[str, list[str]] = field(init=False)
     _cookies: Mapping[str, str] = field(init=False)
 
@@ -111,7 +114,10 @@ class Visit:
             )
         raw = await read_body(self.receive, most=most)
         try:
-            self.form = parse_qs(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            if self.header(b"content-type").startswith("multipart/form-data"):
+                self.form, self.uploads = await read_parts(self.scope, raw)
+            else:
+                self.form = parse_qs(raw.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError:
             raise InvalidRequest("this is not a form of Upcall") from None
         sent = next(iter(self.form.get("token", ())), "")

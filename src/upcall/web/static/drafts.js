@@ -9,7 +9,7 @@ function read(form) {
 export const hasDraft = (card) => {
   const form = card.querySelector("[data-answer]");
   const reason = card.querySelector("textarea[name=reason]");
-  return Boolean(form && read(form).length) || Boolean(reason?.value);
+  return Boolean(form && (read(form).length || form.elements.file?.files.length)) || Boolean(reason?.value);
 };
 
 export const draftText = (card) =>

@@ -3,6 +3,7 @@ import { show } from "./badge.js";
 import { parseAll, take, tidy, warn } from "./cards.js";
 import { greet, isDesk } from "./desk.js";
 import { keep, restore } from "./drafts.js";
+import "./files.js";
 import "./filters.js";
 import { changed, isTyping } from "./hands.js";
 import { guard, press } from "./keys.js";

@@ -22,8 +22,10 @@ export async function send(event) {
   if (card.getAttribute("aria-busy") === "true") return;
   const filled = new FormData(form, event.submitter);
   if (holds(form)) filled.set("hold", "1");
+  const brings = filled.getAll("file").some(({ size }) => size);
+  if (!brings) filled.delete("file");
   // On its way before the card changes: nothing has to be laid out first.
-  const sent = post(form.action, new URLSearchParams(filled));
+  const sent = post(form.action, brings ? filled : new URLSearchParams(filled));
   sending(card, true);
   note(card, "");
   try {

@@ -76,6 +76,7 @@ CHANGED: Mapping[str, Schema] = {
                 "answers": [["Redis"]],
                 "text": "Redis",
                 "note": "",
+                "files": [],
                 "by": "ana",
                 "via": "api",
                 "at": ANSWERED_AT,

@@ -1,6 +1,7 @@
 """The shapes of what the API is sent."""
 
 from upcall.broker.bulk import MOST_AT_ONCE, VERDICTS
+from upcall.domain.answer.files import MOST_FILES
 from upcall.domain.inquiry.asking import LONGEST_LABEL, MOST_LABELS
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.thread.thread import POSTED_BY_AGENTS
@@ -71,6 +72,9 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
         "AttachmentForm": form(
             {"name": TEXT, "media_type": TEXT, "data": {"type": "string", "contentEncoding": "base64"}},
             required=("name", "data"),
+        ),
+        "AnswerFileForm": form(
+            {"name": TEXT, "data": {"type": "string", "contentEncoding": "base64"}}, required=("name", "data")
         ),
         "Ask": form({**question, **_about_the_whole(limits)}),
         "ActionForm": form(
@@ -160,11 +164,12 @@ def _answer_form() -> Schema:
                 description="Make a rule of the approval of an action, for 30 days unless said otherwise.",
             ),
             "note": noted(TEXT, "Words beside the choice; the model is told both."),
+            "files": list_of(ref("AnswerFileForm"), maxItems=MOST_FILES),
             "hold": HOLD,
             "via": TEXT,
         },
         # Said in words: generators of clients do not understand alternatives among the fields of one object.
-        description="Exactly one of `answers`, `text` and `choices`.",
+        description="Exactly one of `answers`, `text` and `choices`; none beside files that say it all.",
     )
 
 

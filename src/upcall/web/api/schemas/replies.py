@@ -66,6 +66,7 @@ def _inquiries() -> dict[str, Schema]:
                 "answers": ANSWERS,
                 "text": noted(TEXT, "The raw words."),
                 "note": noted(TEXT, "What was written beside the choice."),
+                "files": list_of(ref("Attachment")),
                 "by": TEXT,
                 "via": TEXT,
                 "at": MOMENT,
