@@ -51,7 +51,9 @@ REMARKS = {
         "not run: opens the agent on your terminal; tests/cli/test_run_stories.py takes a session over"
     ],
     "cancel": ['a7: asked "Merge it?"', "42: asking_run"],
-    "channels": ["not run: takes a workspace of Slack; tests/channels/test_slack.py plays both sides"],
+    "channels": [
+        "run by: tests/channels/test_pages.py::test_the_steps_of_the_pages_lead_to_questions_that_are_shown"
+    ],
     "doctor": [
         "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program"
     ],

@@ -1,7 +1,9 @@
 """How a person who reads the manuals gives each program our door: flags and files, and nothing of Upcall's own."""
 
 import json
+import re
 import sys
+from pathlib import Path
 
 from tests.agents.programs import CLAUDE, CODEX, GEMINI, OPENCODE, Desk, Program
 from tests.agents.work import Work
@@ -9,6 +11,7 @@ from upcall.home.files import Home
 
 PIPE = ("-m", "upcall", "mcp", "--wait", "block")
 DAY_MS = 86_400_000
+PAGE = Path(__file__).parents[2] / "docs/agents.md"
 
 
 def start(
@@ -55,9 +58,11 @@ def _gemini(home: Home, session: str) -> list[str]:
 def _around(program: Program, desk: Desk, home: Home) -> dict[str, str]:
     """What a program is not told on its command line: its file is written, its variables are returned."""
     if program is OPENCODE:
-        command = [sys.executable, *PIPE]
-        server = {"type": "local", "command": command, "environment": _variables(home), "timeout": DAY_MS}
-        return {"OPENCODE_CONFIG_CONTENT": json.dumps({"mcp": {"upcall": server}})}
+        # What our page shows, with this Upcall in place of the one that its reader has.
+        (shown,) = re.findall(r"OPENCODE_CONFIG_CONTENT='(.*?)'", PAGE.read_text("utf-8"))
+        content = json.loads(shown)
+        content["mcp"]["upcall"] |= {"command": [sys.executable, *PIPE], "environment": _variables(home)}
+        return {"OPENCODE_CONFIG_CONTENT": json.dumps(content)}
     if program is GEMINI:
         server = {"command": sys.executable, "args": PIPE, "env": _variables(home)}
         servers = {"upcall": server | {"trust": True, "timeout": DAY_MS}}

@@ -9,11 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.channels.fake_discord import TOKEN, FakeDiscord
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
-from tests.channels.fake_telegram import TOKEN, FakeTelegram
 from tests.cli.conftest import Program
 from tests.cli.test_terminal import Terminal
 from upcall.channels.onboarding import ASKED, PLACES, STEPS
+from upcall.cli.failures import spelled
 from upcall.config.channels import KINDS
 
 Said = Sequence[tuple[str, str]]
@@ -101,10 +102,10 @@ async def test_a_token_that_the_vendor_refuses_is_written_only_if_the_person_say
 
 
 @pytest.mark.promise("doorway/5")
-async def test_a_bot_of_telegram_is_added_under_a_name_of_its_own(upcall: Program) -> None:
-    async with FakeTelegram().served() as telegram:
-        settings(upcall, f'[channels.phone]\nkind = "telegram"\napi_url = "{telegram.url}"\n')
-        said = [("AAE…): ", TOKEN), ("empty for later: ", "")]
+async def test_a_bot_of_discord_is_added_under_a_name_of_its_own(upcall: Program) -> None:
+    async with FakeDiscord().served() as discord:
+        settings(upcall, f'[channels.phone]\nkind = "discord"\napi_url = "{discord.url}"\n')
+        said = [("Token of the bot: ", TOKEN), ("empty for later: ", "")]
         code, seen = await in_terminal(upcall, ("channels", "add", "phone"), said)
         assert code == 0, seen
     assert "phone is on as soon as a daemon runs." in seen
@@ -176,7 +177,7 @@ def test_setup_says_for_every_vendor_what_to_do_there_and_what_comes_next(tmp_pa
     done = Program(tmp_path / "home")("setup", kind)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
-    assert all(step in said for step in STEPS[kind])
+    assert all(spelled(step) in said for step in STEPS[kind])
     assert f"upcall channels add {kind}" in said
 
 

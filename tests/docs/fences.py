@@ -11,7 +11,7 @@ A comment has one remark on each line, `key: value`:
 * `except`: a command of the block that is not run, ` -- `, and the reason
 * `run by`: the test that does, as `tests/folder/test_file.py::test_name`
 * `before`: a line of shell that makes the situation
-* `have`: agents' programs that the reader has installed before
+* `have`: agents' programs that the reader has installed before; `version of` those that are only to tell it
 * `file`: the block is a file of this name, written before what follows
 * `answer`: a person answers with these words all that is asked meanwhile
 * `types`: a person types these words at the terminal of each command; otherwise the commands have no terminal

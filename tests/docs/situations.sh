@@ -6,14 +6,30 @@ curl() { command curl --fail-with-body "$@"; }
 api() {
   local role=$1 path=$2 body=${3-}
   local home=${UPCALL_HOME:-$HOME/.local/share/upcall}
-  upcall status > /dev/null
+  [ -e "$home/run.json" ] || upcall status > /dev/null
   curl -s "http://127.0.0.1:$(cat "$home/port")$path" -H "Authorization: Bearer $(cat "$home/$role.token")" ${body:+-d "$body"}
 }
 
 # The ref of an open question that no call waits for.
 asked() {
-  upcall ask "$@" --timeout 0 --json > ~/asked.json
-  [ $? = 12 ] && jq -r .ref ~/asked.json
+  local question=$1 options=() multi=false approval=false ttl=
+  shift
+  while [ $# != 0 ]; do
+    case $1 in
+      -o) options+=("$2"); shift ;;
+      --ttl) ttl=$2; shift ;;
+      --multi) multi=true ;;
+      --approval) approval=true ;;
+      *) return 1 ;;
+    esac
+    shift
+  done
+  api agent /v1/inquiries "$(
+    jq -n --arg question "$question" --arg ttl "$ttl" --argjson multi $multi --argjson approval $approval '
+      {question: $question} + if $ARGS.positional == [] then {} else {options: $ARGS.positional, multiSelect: $multi} end
+      + if $approval then {kind: "approval"} else {} end + if $ttl == "" then {} else {ttl: $ttl} end
+    ' --args "${options[@]}"
+  )" | jq -r .ref
 }
 
 asked_two() { api agent /v1/inquiries '{"questions": [{"question": "Is it live?"}, {"question": "Where?"}]}' | jq -r .ref; }
@@ -42,13 +58,23 @@ rule() {
 
 # The numbers of runs: one that asks, one that is over, one that has failed.
 asking_run() {
-  local run after=0 events
+  local run
   run=$(upcall run claude "Add a cache to the API") || return
-  until [ "$(api owner "/v1/runs/$run" | jq -r .state)" = waiting_input ]; do
-    events=$(api owner "/v1/events?after=$after&wait=20") || return
-    after=$(echo "$events" | jq -r "[.items[].seq, $after] | max")
+  until_it_asks "$run" && echo "$run"
+}
+
+until_it_asks() {
+  local after=0
+  until [ "$(api owner "/v1/runs/$1" | jq -r .state)" = waiting_input ]; do
+    after=$(api owner "/v1/events?after=$after&wait=20" | jq -r .next_after) || return
   done
-  echo "$run"
+}
+
+# The number of the latest run, once its question is answered and it is over.
+ended_run() {
+  local run
+  run=$(api owner "/v1/runs?limit=1" | jq -r '.items[0].number')
+  until_it_asks "$run" && upcall answer "$run" Redis > /dev/null && upcall log "$run" -f > /dev/null && echo "$run"
 }
 
 finished_run() {

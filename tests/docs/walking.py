@@ -17,6 +17,7 @@ import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.request import Request, urlopen
@@ -25,6 +26,9 @@ from tests.agents.programs import PROGRAMS, Desk, need, node_folder
 from tests.conftest import require
 from tests.docs.fences import Fence
 from tests.postgres_server import PostgresServer
+from upcall.cli.client import LATEST
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
 
 EVERYDAY = (
     *(
@@ -96,6 +100,7 @@ class Walk:
         self._keyboard, self._screen = pty.openpty()
         self._folder = folder
         self.home = self._desk.home
+        self._data = self.home / ".local/share/upcall"
         environment = self._desk.environment | {"PATH": str(self._bin), "USER": "ana", "LOGNAME": "ana"}
         self._environment = environment
         self._shell = subprocess.Popen(
@@ -114,9 +119,7 @@ class Walk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(
-            [self._bin / "upcall", "down"], env=self._environment, check=False, capture_output=True
-        )
+        self._stop()
         with suppress(ProcessLookupError):
             os.killpg(self._shell.pid, signal.SIGKILL)
         self._shell.wait()
@@ -126,6 +129,10 @@ class Walk:
         self._shell.stdout.close()
         os.close(self._keyboard)
         os.close(self._screen)
+
+    def _stop(self) -> None:
+        if self._data.is_dir():
+            stop_running(Home(self._data))
 
     def _script(self, name: str, line: str) -> None:
         file = self._bin / name
@@ -143,6 +150,9 @@ class Walk:
         if names == "scripted-agent":
             self._scripted_agent()
             return
+        if names.startswith("version of "):
+            self._versions(names.removeprefix("version of ").split())
+            return
         if names == "python3":
             self._script("python3", f'exec {shlex.quote(sys.executable)} "$@"')
             return
@@ -156,21 +166,30 @@ class Walk:
                 (self._bin / program.name).unlink(missing_ok=True)
                 (self._bin / program.name).symlink_to(program.file)
 
+    def _versions(self, names: list[str]) -> None:
+        """Put programs on the path of which the page wants to know the version, and nothing else: some take seconds to say it."""
+        for program in PROGRAMS:
+            if program.name in names:
+                self._script(program.name, f'[ "$*" = --version ] && echo {program.version}')
+
     def _scripted_agent(self) -> None:
         """Let runs of `claude` and `codex` start a script that asks: it is as fast as a page with many runs needs it."""
         self._script(
             "bot",
-            '[ "$1" = --version ] && exit\necho "session: s1"\nexec upcall ask "Which cache?" -o Redis -o Memcached',
+            '[ "$1" = --version ] && exit\necho "session: s1"\n'
+            'url=http://127.0.0.1:$(cat "$UPCALL_HOME/port")/v1/inquiries auth="Authorization: Bearer $UPCALL_TOKEN"\n'
+            'question=\'{"question": "Which cache?", "options": ["Redis", "Memcached"]}\'\n'
+            'asked=$(curl -sf "$url" -H "$auth" -d "$question" | jq -r .id)\n'
+            'exec curl -sf "$url/$asked/wait?timeout=300" -H "$auth"',
         )
         settings = "".join(
             f'[agents.{name}]\nadapter = "command"\nstart = ["bot"]\nresume = ["echo", "{{message}}"]\n'
             'session_pattern = "session: (\\\\S+)"\n'
             for name in ("claude", "codex")
         )
-        folder = self.home / ".local/share/upcall"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "upcall.toml").write_text(settings)
-        self.run("upcall down; upcall status")
+        self._data.mkdir(parents=True, exist_ok=True)
+        (self._data / "upcall.toml").write_text(settings)
+        self._stop()
 
     def run(self, line: str, typed: str = "") -> Done:
         """Run a line in the shell, where its variables stay; with what a person types at a terminal, or without one."""
@@ -280,28 +299,32 @@ class Walk:
         try:
             yield
         finally:
+            # It is not waited for: it looks for what is asked, and answers nothing any more.
             gone.set()
-            person.join(PATIENCE)
 
     def _answering(self, words: list[str], gone: threading.Event) -> None:
         # What is open from before was asked for something else.
-        answered = {inquiry["id"] for inquiry in self._open()}
-        while not gone.wait(0.05):
-            for inquiry in self._open():
-                if inquiry["id"] not in answered:
+        after = self._events(LATEST)[1]
+        while not gone.is_set():
+            events, after = self._events(after, wait=20)
+            for event in events:
+                if event["type"] == "asked" and not gone.is_set():
                     answer = words.pop(0) if len(words) > 1 else words[0]
-                    answered.add(inquiry["id"])
-                    self._request(f"/v1/inquiries/{inquiry['id']}/answer", {"text": answer})
+                    self._request(f"/v1/inquiries/{event['inquiry']}/answer", {"text": answer})
+            if not events:
+                gone.wait(0.05)
 
-    def _open(self) -> list[dict[str, Any]]:
+    def _events(self, after: int, wait: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """What has happened since, and up to which event that is; with `wait`, once there is something."""
         try:
-            found: list[dict[str, Any]] = self._request("/v1/inquiries?state=open")["items"]
-        except OSError:
-            return []  # no daemon is up yet
-        return found
+            found = self._request(f"/v1/events?after={after}&wait={wait}")
+        except (OSError, HTTPException):
+            # No daemon is up yet, or it is being replaced.
+            return [], 0 if after == LATEST else after
+        return found["items"], found["next_after"]
 
     def _request(self, path: str, body: object = None) -> Any:
-        folder = self.home / ".local/share/upcall"
+        folder = self._data
         url = json.loads((folder / "run.json").read_text())["url"]
         headers = {
             "Authorization": f"Bearer {(folder / 'owner.token').read_text().strip()}",

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from upcall.agents.catalogue import UnknownProgram
 from upcall.setup import json_editing
 from upcall.setup.edits import Edit, JsonDialect, JsonEntry, JsonItem, MarkedLines, ProseDialect
 from upcall.setup.errors import MalformedError
@@ -80,6 +79,9 @@ def files_for(name: str, place: UserFolders, door: ServerCommand, *, prompt: boo
         UnknownProgram: if we know no such program.
     """
     if name not in CLIENTS:
+        # It loads every way to drive an agent, which only a wrong name needs here.
+        from upcall.agents.catalogue import UnknownProgram  # noqa: PLC0415
+
         raise UnknownProgram(name, CLIENTS)
     needs = CLIENTS[name](place, door)
     lines = PlannedFile(path=needs.memory, dialect=ProseDialect(), edits=[MarkedLines(ASKING)])
