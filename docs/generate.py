@@ -57,6 +57,7 @@ REMARKS = {
     "doctor": [
         "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program"
     ],
+    "correct": ["a7: answered_in_thread"],
     "extend": ['a7: asked "Merge it?"'],
     "log": ["42: finished_run"],
     "mcp": [

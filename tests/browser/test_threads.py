@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import CACHE, Desk, card
 from tests.browser.test_hands import LONG, clocked, stop
 from tests.browser.test_looks import PHONE, overflow
+from upcall.cli.client import inquiry_path
 
 
 def begun(desk: Desk) -> None:
@@ -202,3 +203,18 @@ def test_it_fits_a_phone(desk: Desk) -> None:
     assert json.loads(
         page.evaluate("JSON.stringify(getComputedStyle(document.querySelector('.composer')).position)")
     ) == ("sticky")
+
+
+@pytest.mark.promise("desk/3")
+def test_an_answer_is_corrected_and_the_agent_reads_it_in_its_next_turn(desk: Desk) -> None:
+    asked = desk.ask(**CACHE, thread="shop")
+    desk.owner.post(inquiry_path(asked["id"], "answer"), {"text": "Redis"})
+    page = desk.page(path=f"/i/{asked['id']}")
+    mine = card(page, asked)
+    mine.get_by_text("Correct it").click()
+    mine.locator("textarea[name=text]").fill("Memcached, after all")
+    mine.get_by_role("button", name="Tell the agent").click()
+    expect(page.locator("[data-flash]")).to_contain_text("is in the thread, for the agent's next turn")
+    desk.agent.post(inquiry_path(asked["id"], "collect"), {})
+    (left,) = desk.agent.post("/v1/threads/shop/turn", {})["items"]
+    assert "> Redis\nThe correction: Memcached, after all" in left["content"][0]["text"]

@@ -252,3 +252,18 @@ def test_an_unreachable_daemon_elsewhere_is_one_line(shared: Program) -> None:
     assert done.stderr.startswith(
         "upcall: cannot reach Upcall at http://127.0.0.1:9: connection refused. Next: "
     )
+
+
+@pytest.mark.promise("desk/3")
+def test_a_correction_that_the_agent_cannot_be_told_says_what_to_do(shared: Program) -> None:
+    ref = shared.parked("Which cache?", "-o", "Redis", "-o", "Memcached")
+    early = shared("correct", ref, "Memcached, after all")
+    assert (early.returncode != 0, f"{ref} has no answer that could be corrected" in early.stderr) == (
+        True,
+        True,
+    )
+    shared("answer", ref, "Redis")
+    refused = shared("correct", ref, "Memcached,", "after", "all")
+    assert refused.returncode != 0
+    assert "cannot be told" in refused.stderr
+    assert "tell it where it works" in refused.stderr

@@ -52,6 +52,13 @@ expired() {
   [ $? = 11 ] && echo "$ref"
 }
 
+# An answered question of an agent that reads messages.
+answered_in_thread() {
+  local ref
+  ref=$(api agent /v1/inquiries '{"question": "Which cache?", "thread": "shop"}' | jq -r .ref)
+  upcall answer "$ref" Redis > /dev/null && echo "$ref"
+}
+
 rule() {
   upcall rules add --agent claude --prefix "npm test" --directory /home/ana/project --for 7d --json | jq -r .id
 }

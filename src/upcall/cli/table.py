@@ -9,6 +9,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "answer": "answer a question; without arguments, pick one from a list",
         "reject": "decline to answer, with a reason for the agent",
         "snooze": "pause the reminders of a question; it stays open",
+        "correct": "tell the agent that an answer was wrong, and what is right",
         "extend": "give a question more time before it expires",
     },
     "agents at work": {

@@ -284,6 +284,18 @@ class NoteUnread(UpcallError):
     code = "note_unread"
 
 
+class NotAnswered(UpcallError):
+    """There is no answer that could be corrected."""
+
+    code = "not_answered"
+
+
+class CannotTell(UpcallError):
+    """The agent that asked takes no messages, so it cannot be told."""
+
+    code = "cannot_tell"
+
+
 class KeyConflict(UpcallError):
     """The same request key came with other content."""
 

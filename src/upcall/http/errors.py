@@ -29,6 +29,8 @@ STATUSES = {
     "run_conflict": 409,
     "prompt_pending": 409,
     "not_its_turn": 409,
+    "not_answered": 409,
+    "cannot_tell": 409,
     "question_not_alone": 409,
     "no_approval_needed": 409,
     "link_expired": 410,

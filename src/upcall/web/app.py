@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Lifespan
 
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker
+from upcall.broker.corrections import Corrections
 from upcall.broker.threads import Threads
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
@@ -19,6 +20,7 @@ from upcall.telemetry.inquiries import InquiryMetrics
 from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.corrections import CorrectionHandlers
 from upcall.web.api.daemon import DaemonHandlers
 from upcall.web.api.decisions import DecisionHandlers
 from upcall.web.api.documents import Documents
@@ -102,6 +104,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     handlers = (
         InquiryHandlers(broker, documents, threads),
         DecisionHandlers(broker, documents),
+        CorrectionHandlers(Corrections(broker, threads, runs), documents),
         live,
         AgentQuestionHandlers(broker, live, documents),
         AnswerLinkHandlers(broker, backend.links, settings),

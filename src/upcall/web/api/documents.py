@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from upcall.broker.broker import Settled
+from upcall.broker.corrections import Corrected
 from upcall.domain.document import document
 from upcall.domain.errors import UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -75,6 +76,13 @@ class Documents:
         return Json(
             b'{"accepted":%b,"inquiry":%b,"told":%b}'
             % (encode(settled.accepted), await self._text(settled.inquiry), encode(told))
+        )
+
+    async def corrected(self, told: Corrected) -> Json:
+        """An inquiry whose answer was corrected, and how its agent hears of that."""
+        return Json(
+            b'{"inquiry":%b,"to":%b,"run":%b}'
+            % (await self._text(told.inquiry), encode(told.to), encode(told.run))
         )
 
     async def decided(self, names: Sequence[str], done: Sequence[Settled | UpcallError]) -> Json:

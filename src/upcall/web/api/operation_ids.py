@@ -10,6 +10,7 @@ OPERATION_IDS = {
     "GET /v1/inquiries": "listInquiries",
     "POST /v1/inquiries/{name}/reject": "rejectInquiry",
     "POST /v1/inquiries/{name}/undo": "undoDecision",
+    "POST /v1/inquiries/{name}/correct": "correctAnswer",
     "POST /v1/decisions": "decideInquiries",
     "POST /v1/inquiries/{name}/snooze": "snoozeInquiry",
     "POST /v1/inquiries/{name}/extend": "extendInquiry",

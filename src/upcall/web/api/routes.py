@@ -10,6 +10,7 @@ from functools import partial
 from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
+from upcall.web.api.corrections import CorrectionHandlers
 from upcall.web.api.daemon import DaemonHandlers
 from upcall.web.api.decisions import DecisionHandlers
 from upcall.web.api.endpoint import (
@@ -162,6 +163,13 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
             _end("not now", "DeclineForm"),
         ),
         Endpoint(f"POST {INQUIRY}/undo", InquiryHandlers.undo, people("undo"), OK("Settled")),
+        Endpoint(
+            f"POST {INQUIRY}/correct",
+            CorrectionHandlers.correct,
+            people("correct"),
+            OK("Corrected"),
+            takes("CorrectionForm", {"text": "Memcached, after all"}),
+        ),
         Endpoint("POST /v1/decisions", DecisionHandlers.decide, people("decide"), OK("Decided"), DECISION),
         Endpoint(
             f"POST {INQUIRY}/snooze", InquiryHandlers.snooze, people("snooze"), OK("Settled"), _span("1h")

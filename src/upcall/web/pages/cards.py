@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
+from upcall.domain.answer import correction
 from upcall.domain.inquiry.inquiry import (
     DENY,
     Answered,
@@ -143,6 +144,9 @@ class Card:
     """What was written beside a choice and could not be taken yet."""
     brings: bool = False
     """Whether files can be sent with the answer."""
+    corrigible: bool = False
+    """Whether its agent may be told that the answer was wrong."""
+    correction: str = ""
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -214,6 +218,8 @@ def card(
         held=held_line(inquiry, words),
         note="".join((given or {}).get("note", [])),
         brings=_takes_files(inquiry),
+        corrigible=correction.has_way(inquiry),
+        correction="".join((given or {}).get("text", [])),
         change=change,
         problem=problem,
         said=said,

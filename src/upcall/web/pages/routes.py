@@ -3,6 +3,7 @@
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from upcall.broker.corrections import Corrections
 from upcall.broker.threads import Threads
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.ports.runs import Runs
@@ -14,6 +15,7 @@ from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.arriving import Arriving
 from upcall.web.pages.batches import Batches
+from upcall.web.pages.correcting import Correcting
 from upcall.web.pages.finding import Finding
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
@@ -35,6 +37,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
     site, recipients = Site(broker, backend.access, backend.settings, pushed, dispatch), Recipients(runs)
     inbox, live, sign_in = Inbox(site, recipients, dispatch), Live(site, dispatch), SignIn(site)
     inquiries = InquiryHandlers(broker, Documents(), Threads(broker))
+    correcting = Correcting(site, Corrections(broker, Threads(broker), runs))
     answering = Answering(site, backend.links, inquiries, recipients)
 
     async def attachment(visit: Visit) -> Response:
@@ -55,6 +58,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
         Page(site, {"POST": inbox.undo}).at("/i/{name}/undo"),
+        Page(site, {"POST": correcting.correct}).at("/i/{name}/correct"),
         Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
         Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
         Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),

@@ -33,6 +33,15 @@ def settled() -> dict[str, Schema]:
             description="Where an answer goes: to a call that waits, to an agent that is at work and has to ask again, to a "
             "session that is brought back as a run, to another machine; or the asker is gone; or only its next call will tell.",
         ),
+        "Corrected": record(
+            {
+                "inquiry": ref("Inquiry"),
+                "to": {"enum": ["live", "queued", "resumed", "thread", "repeated"]},
+                "run": INTEGER_OR_NULL,
+            },
+            description="How the agent hears of it: at once, when its turn is over, by resuming its session, in its thread; or "
+            "the same request has told it before.",
+        ),
         "Decided": record({"items": list_of(ref("DecidedOne"))}),
         "DecidedOne": record(
             {
