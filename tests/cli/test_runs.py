@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import heeding_ctrl_c
 from tests.cli.office import Office, an_office, line_with, rest_of
+from upcall.cli.client import PAGE
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import RunState
 
@@ -134,6 +135,18 @@ def test_a_finished_run_takes_no_answer_and_says_what_to_do_instead(office: Offi
     assert done.returncode == 1
     assert "run 1 has no open question; it failed: exit_code 3" in done.stderr
     assert "upcall say 1" in done.stderr
+
+
+def test_what_a_run_asked_in_vain_is_found_behind_all_that_others_asked_later(office: Office) -> None:
+    number, other = office.begin(), office.begin()
+    asked = office.ask(number, question="Which?", ttl="60s")
+    for later in range(PAGE + 1):
+        office.house.clock.now += 1
+        office.ask(other, question=f"Which colour has number {later}?", ttl="60s")
+    office.house.clock.now += 61
+    office.move(number, **FAILED | {"reason": "input_timeout"})
+    assert office.upcall("answer", "--force", number, "this").returncode == 0
+    assert office.upcall.json("show", asked["ref"])["answer"]["text"] == "this"
 
 
 def test_what_a_run_asked_in_vain_is_answered_by_force(office: Office) -> None:

@@ -186,9 +186,8 @@ def _asks_nothing(run: Run, expired: Inquiry | None) -> CommandFailed:
 def _last_expired(client: Client, run: Run) -> Inquiry | None:
     found: list[Inquiry] = []
     for state in ("expired", "failed"):
-        found += client.get("/v1/inquiries", state=state, agent=run["agent"], limit=PAGE)["items"]
-    mine = [inquiry for inquiry in found if inquiry["run"] == run["number"] and takes_force(inquiry)]
-    return max(mine, key=lambda inquiry: str(inquiry["asked_at"]), default=None)
+        found += client.get("/v1/inquiries", state=state, run=run["number"], limit=PAGE)["items"]
+    return max(filter(takes_force, found), key=lambda inquiry: str(inquiry["asked_at"]), default=None)
 
 
 def settled(reply: dict[str, Any], args: Namespace, sentence: str) -> int:
