@@ -76,7 +76,11 @@ REMARKS = {
         "answer: Redis",
     ],
     "say": ["42: asking_run", "42: finished_run"],
-    "setup": ["have: gemini", "before: codex mcp remove upcall && claude mcp remove upcall", "types: y"],
+    "setup": [
+        "have: version of gemini",
+        "before: codex mcp remove upcall && claude mcp remove upcall",
+        "types: y",
+    ],
     "show": ["have: scripted-agent", 'a7: asked "Merge it?"', "42: finished_run"],
     "snooze": ['a7: asked "Merge it?"'],
     "up": ["endless: http://127.0.0.1:"],

@@ -16,7 +16,7 @@ from upcall.cli.picker.keys import (
     UP,
     keys,
 )
-from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, PickerAction, Send
+from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, PickerAction, Send, Undo
 from upcall.cli.render.terminal import Paint
 
 NOW = 1_900_000_000.0
@@ -176,7 +176,28 @@ def test_tab_shows_the_actions_and_takes_one_letter() -> None:
     assert pressed(picker, ESCAPE, ENTER, TAB, "e") == Extend(inquiry)
     pressed(picker, *"Va", TAB)
     assert "y take the recommended" in shown(picker)
-    assert pressed(picker, "y") == Send(inquiry, [["Valkey"]])
+    assert pressed(picker, "y") == Send(inquiry, [["Valkey"]], quick=True)
+
+
+@pytest.mark.promise("desk/1")
+def test_what_was_decided_with_one_key_is_undone_behind_tab_as_long_as_that_can_be() -> None:
+    clock = [0.0]
+    decided, other = an_inquiry("a7"), an_inquiry("b8")
+    picker = Picker([other], lambda: clock[0])
+    picker.hold(decided, 4)
+    # A word that begins with that letter undoes nothing.
+    assert pressed(picker, "u") is None
+    assert pressed(picker, TAB, "u") == Undo(decided)
+    picker.hold(decided, 4)
+    picker.refresh([])
+    assert shown(picker).startswith("Nothing is waiting.")
+    pressed(picker, TAB)
+    assert shown(picker).endswith("u undo #a7 · Esc back")
+    assert pressed(picker, "r") is None
+    clock[0] += 4
+    assert pressed(picker, "u") is None
+    assert pressed(picker, ESCAPE, TAB) is None
+    assert "undo" not in shown(picker)
 
 
 @pytest.mark.promise("trust/88")

@@ -120,6 +120,25 @@ def test_tab_opens_the_actions_of_the_question_under_the_cursor(home: Program) -
     assert home.json("show", ref)["state"] == "rejected"
 
 
+@pytest.mark.promise("desk/1")
+def test_what_is_taken_as_recommended_can_be_undone_and_then_decided_otherwise(home: Program) -> None:
+    agent = Client(ASKER, Home(home.home))
+    options = [{"label": "Redis"}, {"label": "Valkey", "recommended": True}]
+    ref = agent.post("/v1/inquiries", {"question": "Which cache?", "options": options})["ref"]
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("2. Valkey")
+        terminal.type("\ty")
+        terminal.until("Tab, then u, takes it back.")
+        terminal.type("\tu")
+        terminal.until(f"Undone: {ref} waits again.")
+        terminal.type("1\r")
+        terminal.until(f"Answered {ref}: Redis.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    agent.hang_up()
+    assert home.json("show", ref)["answer"]["text"] == "Redis"
+
+
 @pytest.mark.promise("trust/89")
 def test_the_picker_has_every_question_that_waits(home: Program) -> None:
     client = Client(ASKER, Home(home.home))

@@ -30,6 +30,14 @@ async def test_a_held_answer_is_undone_and_the_asker_never_sees_it(house: House)
     assert log[-1]["data"]["answers"] == [["Redis"]]
 
 
+async def test_a_client_holds_for_as_long_as_the_setting_says(house: House) -> None:
+    asked, other = await house.asked(), await house.asked(**CHOICE, request_key="other")
+    held = (await house.post("ana", f"{asked['ref']}/answer", text="Redis", hold=True)).json()
+    assert held["inquiry"]["held"]["until"] == "2027-01-15T08:00:04.000Z"
+    at_once = (await house.post("ana", f"{other['ref']}/answer", text="Redis", hold=False)).json()
+    assert (at_once["inquiry"]["state"], at_once["inquiry"]["held"]) == ("answered", None)
+
+
 @pytest.mark.promise("desk/2")
 async def test_a_refusal_is_held_and_told_after_it(house: House) -> None:
     asked = await house.asked()
@@ -39,7 +47,7 @@ async def test_a_refusal_is_held_and_told_after_it(house: House) -> None:
     assert (late["accepted"], late["inquiry"]["state"]) == (False, "rejected")
 
 
-@pytest.mark.parametrize("hold", [61, True, "soon", -1])
+@pytest.mark.parametrize("hold", [61, [], "soon", -1])
 async def test_a_hold_that_is_none_is_refused_and_nothing_is_answered(house: House, hold: object) -> None:
     asked = await house.asked()
     refused = await house.post("ana", f"{asked['ref']}/answer", text="Redis", hold=hold)

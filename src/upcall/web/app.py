@@ -102,8 +102,8 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     threads = Threads(broker)
     live = EventHandlers(broker, access, settings, documents)
     handlers = (
-        InquiryHandlers(broker, documents, threads),
-        DecisionHandlers(broker, documents),
+        InquiryHandlers(broker, documents, threads, undo=settings.undo),
+        DecisionHandlers(broker, documents, undo=settings.undo),
         CorrectionHandlers(Corrections(broker, threads, runs), documents),
         live,
         AgentQuestionHandlers(broker, live, documents),

@@ -41,6 +41,7 @@ In a question
 
 Tab, then a letter (no word that you type does any of these)
   y            take the recommended option
+  u            undo what you decided last, before the agent is told
   a            remember an approval: the next wider rule
   r            reject, with a reason if you like
   e            24 hours more time"""

@@ -30,11 +30,15 @@ CALM_SECONDS = 0.8
 
 
 class Send(NamedTuple):
-    """Answer an inquiry: for each question a list of values, and as which rule an approval is remembered, if it is."""
+    """Answer an inquiry: for each question a list of values, and as which rule an approval is remembered, if it is.
+
+    A `quick` one was chosen and sent with one key, and can be undone for some seconds.
+    """
 
     inquiry: Inquiry
     answers: list[list[str]]
     remember: str = ""
+    quick: bool = False
 
 
 class Decline(NamedTuple):
@@ -50,11 +54,17 @@ class Extend(NamedTuple):
     inquiry: Inquiry
 
 
+class Undo(NamedTuple):
+    """Take back what was decided about an inquiry just now."""
+
+    inquiry: Inquiry
+
+
 class Leave(NamedTuple):
     """Close the picker."""
 
 
-PickerAction = Send | Decline | Extend | Leave
+PickerAction = Send | Decline | Extend | Undo | Leave
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,6 +92,7 @@ class Picker:
         """What is being searched for, while it is typed."""
         self.sought = ""
         self.note = ""
+        self._decided: tuple[Inquiry, float] | None = None
         self._clock = clock
         self._calm_at = clock()
 
@@ -123,10 +134,23 @@ class Picker:
                 return True
         return False
 
+    def hold(self, inquiry: Inquiry, seconds: float) -> None:
+        """Offer to undo what this person has just decided, until its asker is told."""
+        self._decided = (inquiry, self._clock() + seconds)
+
+    @property
+    def undoable(self) -> Inquiry | None:
+        """The inquiry that was decided last, as long as that can be undone."""
+        return self._decided[0] if self._decided is not None and self._clock() < self._decided[1] else None
+
     @property
     def actions(self) -> dict[str, str]:
         """The letters that act after Tab, and what each does."""
         found = {}
+        if self.undoable is not None:
+            found["u"] = f"undo #{self.undoable['ref']}"
+        if self.choosing is None and self._selected() is None:
+            return found
         if self.choosing is not None and self.choosing.recommended is not None:
             found["y"] = "take the recommended"
         if self.choosing is not None and self.choosing.ways:
@@ -172,7 +196,9 @@ class Picker:
         return None
 
     def _press_selected(self, inquiry: Inquiry | None, key: str) -> None:
-        if inquiry is None:
+        if key == TAB and self.undoable is not None:
+            self.acting = True
+        elif inquiry is None:
             self.note = "Choose a question with ↑↓ first." if self.inquiries else ""
         elif is_text(key):
             self.note = "Enter opens the question; words are typed there."
@@ -199,10 +225,13 @@ class Picker:
 
     def _press_acting(self, key: str) -> PickerAction | None:
         inquiry = self.choosing.inquiry if self.choosing else self._selected()
-        if key in {ESCAPE, TAB} or inquiry is None:
+        if key in {ESCAPE, TAB} or not self.actions:
             self.acting = False
             return None
-        if key not in self.actions:
+        if key == "u" and (decided := self.undoable) is not None:
+            self.acting, self._decided = False, None
+            return Undo(decided)
+        if inquiry is None or key not in self.actions:
             self.note = "No action has that key; Esc goes back."
             return None
         # Going through the rules takes the same key several times.
@@ -215,7 +244,8 @@ class Picker:
             self.choosing.remember_more()
         elif self.choosing is not None and self.choosing.recommended is not None:
             self.choosing.recommend(self.choosing.recommended)
-            return self._accept(self.choosing)
+            sent = self._accept(self.choosing)
+            return sent._replace(quick=True) if isinstance(sent, Send) else sent
         return None
 
     def _press_question(self, choosing: Choosing, key: str) -> PickerAction | None:

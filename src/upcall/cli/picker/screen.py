@@ -16,7 +16,7 @@ from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.failures import CommandFailed, line
 from upcall.cli.picker.drawing import Size, outcome, screen
 from upcall.cli.picker.keys import keys
-from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, Send
+from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, Send, Undo
 from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import given, resolution
 from upcall.cli.render.terminal import paint
@@ -67,11 +67,11 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> Non
                 if isinstance(deed, Leave):
                     return
                 if deed is not None:
-                    picker.note = _do(client, deed)
-                    told.append(picker.note)
-                    picker.refresh(
-                        _waiting(client), done="" if isinstance(deed, Extend) else deed.inquiry["id"]
-                    )
+                    told.append(_do(client, picker, deed))
+                    still_waits = isinstance(deed, Extend | Undo)
+                    picker.refresh(_waiting(client), done="" if still_waits else deed.inquiry["id"])
+                    if isinstance(deed, Undo):
+                        picker.open(deed.inquiry["id"])
                     # Keys typed ahead were meant for the question that is settled now, and not for the next one.
                     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
                     unread = b""
@@ -88,29 +88,61 @@ def _take_in(client: Client, picker: Picker) -> None:
         picker.closed.how = resolution(client.get(inquiry_path(picker.closed.inquiry["id"])), time.time())
 
 
-def _do(client: Client, deed: Send | Decline | Extend) -> str:
-    name = deed.inquiry["id"]
-    body: dict[str, Any] = {"via": "terminal", "key": os.urandom(16).hex()}
+def _do(client: Client, picker: Picker, deed: Send | Decline | Extend | Undo) -> str:
+    """What came of it: the picker's note, and the sentence that stays when the screen has gone."""
     try:
-        if isinstance(deed, Send):
-            kept = {"remember": {"as": deed.remember}} if deed.remember else {}
-            reply = client.post(inquiry_path(name, "answer"), body | {"answers": deed.answers} | kept)
-            done = f"Answered {deed.inquiry['ref']}: {given(reply['inquiry'])}. {fate(reply)}"
-            done += f" It is remembered: see `{program()} rules list`." if deed.remember else ""
-        elif isinstance(deed, Decline):
-            reply = client.post(inquiry_path(name, "reject"), body | {"reason": deed.reason or None})
-            done = f"Rejected {deed.inquiry['ref']}. {fate(reply)}"
-        else:
-            reply = client.post(inquiry_path(name, "extend"), {"for": "24h"})
-            left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
-            done = f"Extended {deed.inquiry['ref']}: it expires in {left}."
+        sentence = (
+            _decide(client, picker, deed) if isinstance(deed, Send | Decline) else _change(client, deed)
+        )
     except UpcallError as error:
-        return line(error.message, error.hint)
+        sentence = line(error.message, error.hint)
+    undo = (
+        " Tab, then u, takes it back." if picker.undoable is not None and not isinstance(deed, Extend) else ""
+    )
+    picker.note = sentence + undo
+    return sentence
+
+
+def _change(client: Client, deed: Extend | Undo) -> str:
+    name, ref = deed.inquiry["id"], deed.inquiry["ref"]
+    if isinstance(deed, Undo):
+        reply = client.post(inquiry_path(name, "undo"), {})
+        done = f"Undone: {ref} waits again."
+    else:
+        reply = client.post(inquiry_path(name, "extend"), {"for": "24h"})
+        left = span(moment(reply["inquiry"]["expires_at"]) - time.time() + 0.5)
+        done = f"Extended {ref}: it expires in {left}."
+    return outcome(reply, reply["inquiry"], done, time.time())
+
+
+def _decide(client: Client, picker: Picker, deed: Send | Decline) -> str:
+    inquiry = deed.inquiry
+    body: dict[str, Any] = {"via": "terminal", "key": os.urandom(16).hex()}
+    if isinstance(deed, Send):
+        more: dict[str, Any] = {"hold": True} if deed.quick else {}
+        more |= {"remember": {"as": deed.remember}} if deed.remember else {}
+        reply = client.post(inquiry_path(inquiry["id"], "answer"), body | {"answers": deed.answers} | more)
+        done = f"Answered {inquiry['ref']}: {given(inquiry | {'answer': {'answers': deed.answers}})}."
+    else:
+        reply = client.post(inquiry_path(inquiry["id"], "reject"), body | {"reason": deed.reason or None})
+        done = f"Rejected {inquiry['ref']}."
+    if reply["accepted"] and (held := reply["inquiry"].get("held")):
+        seconds = moment(held["until"]) - time.time()
+        picker.hold(inquiry, seconds)
+        done += f" The agent is told in {span(seconds + 0.5)}."
+    else:
+        done += f" {fate(reply)}"
+    done += (
+        f" It is remembered: see `{program()} rules list`."
+        if isinstance(deed, Send) and deed.remember
+        else ""
+    )
     return outcome(reply, reply["inquiry"], done, time.time())
 
 
 def _waiting(client: Client) -> list[dict[str, Any]]:
-    return client.every("/v1/inquiries", state="open")
+    """What waits for a decision. What a person has decided and can still undo does not."""
+    return [each for each in client.every("/v1/inquiries", state="open") if not each.get("held")]
 
 
 def _draw(picker: Picker) -> None:

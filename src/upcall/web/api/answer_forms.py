@@ -18,8 +18,8 @@ LONGEST_HOLD = 60.0
 """Seconds; an agent waits all the while."""
 
 
-def reply_in(body: Body) -> Reply:
-    """The reply that a body holds.
+def reply_in(body: Body, undo: float) -> Reply:
+    """The reply that a body holds; `undo` is the setting of that name.
 
     Raises:
         InvalidRequest: if it holds none, or more than one.
@@ -45,18 +45,20 @@ def reply_in(body: Body) -> Reply:
         remember=_remember(body.get("remember")),
         note=fields.text(body, "note", most=LONGEST_NOTE) or "",
         files=files_in(body.get("files")),
-        hold=hold_in(body),
+        hold=hold_in(body, undo),
     )
 
 
-def hold_in(body: Body) -> float:
-    """For how many seconds a decision can be undone before the asker is told; 0 unless it is said.
+def hold_in(body: Body, undo: float) -> float:
+    """For how many seconds a decision can be undone before the asker is told; 0 unless it is said, `undo` for true.
 
     Raises:
         InvalidRequest: if it is no duration, or too long.
     """
     sent = body.get("hold")
-    if sent is None or (sent == 0 and not isinstance(sent, bool)):
+    if isinstance(sent, bool):
+        return undo if sent else 0.0
+    if sent is None or sent == 0:
         return 0.0
     span = fields.seconds(sent, "hold")
     if span > LONGEST_HOLD:

@@ -17,14 +17,15 @@ EXAMPLE = '{"inquiries": ["a7", "c4"], "decision": "approve"}'
 class DecisionHandlers:
     """The handler of `/v1/decisions`."""
 
-    def __init__(self, broker: Broker, documents: Documents) -> None:
+    def __init__(self, broker: Broker, documents: Documents, *, undo: float) -> None:
         self._broker = broker
         self._documents = documents
+        self._undo = undo
 
     async def decide(self, call: Call) -> Response:
         """Decide about several at once."""
         body = await call.body()
-        names, decision = _names(body), _decision(body)
+        names, decision = _names(body), _decision(body, self._undo)
         return await self._documents.decided(
             names, await self._broker.bulk.decide(names, decision, call.caller)
         )
@@ -39,7 +40,7 @@ def _names(body: Body) -> list[str]:
     return names
 
 
-def _decision(body: Body) -> Decision:
+def _decision(body: Body, undo: float) -> Decision:
     named = fields.required_text(body, "decision", example=EXAMPLE)
     verdict = BY_NAME.get(named)
     if verdict is None:
@@ -55,7 +56,7 @@ def _decision(body: Body) -> Decision:
         verdict=verdict,
         words=fields.text(body, "note", most=LONGEST_NOTE) or "",
         seconds=seconds,
-        hold=hold_in(body),
+        hold=hold_in(body, undo),
         via=fields.via(body),
         key=fields.text(body, "key"),
     )

@@ -35,10 +35,11 @@ _TEXT = re.compile(r"text/[a-z0-9.+-]+|application/json")
 class InquiryHandlers:
     """The handlers of everything under `/v1/inquiries` that answers at once."""
 
-    def __init__(self, broker: Broker, documents: Documents, threads: Threads) -> None:
+    def __init__(self, broker: Broker, documents: Documents, threads: Threads, *, undo: float) -> None:
         self._broker = broker
         self._documents = documents
         self._threads = threads
+        self._undo = undo
 
     async def ask(self, call: Call) -> Response:
         """Ask a question."""
@@ -99,14 +100,14 @@ class InquiryHandlers:
         require_person(call.caller, "answer")
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        settled = await self._broker.receive(call.name, reply_in(body), call.caller)
+        settled = await self._broker.receive(call.name, reply_in(body, self._undo), call.caller)
         return await self._documents.settled(settled, awaited=awaited)
 
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        reject = partial(self._broker.reject, hold=hold_in(body))
+        reject = partial(self._broker.reject, hold=hold_in(body, self._undo))
         return await self._end(call, body, reject, awaited=awaited)
 
     async def undo(self, call: Call) -> Response:

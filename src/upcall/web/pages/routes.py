@@ -36,7 +36,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
     broker, runs, dispatch, pushed = backend.broker, backend.runs, backend.dispatch, backend.pushed
     site, recipients = Site(broker, backend.access, backend.settings, pushed, dispatch), Recipients(runs)
     inbox, live, sign_in = Inbox(site, recipients, dispatch), Live(site, dispatch), SignIn(site)
-    inquiries = InquiryHandlers(broker, Documents(), Threads(broker))
+    inquiries = InquiryHandlers(broker, Documents(), Threads(broker), undo=backend.settings.undo)
     correcting = Correcting(site, Corrections(broker, Threads(broker), runs))
     answering = Answering(site, backend.links, inquiries, recipients)
 

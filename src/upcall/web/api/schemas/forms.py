@@ -99,9 +99,9 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
 
 
 HOLD = noted(
-    DURATION,
-    "How long `undo` can take it back, at most 60 seconds; the asker is told afterwards. It counts as the first answer from "
-    "the start. Not held unless given.",
+    {"anyOf": [DURATION, FLAG]},
+    "How long `undo` can take it back, at most 60 seconds, or true for as long as the setting `undo` says; the asker is told "
+    "afterwards. It counts as the first answer from the start. Not held unless given.",
 )
 
 
