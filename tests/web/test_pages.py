@@ -261,6 +261,16 @@ async def test_every_row_is_a_link_to_a_page_where_its_question_is_answered(
     assert await state(live, second) == ("answered", [["so"]])
 
 
+@pytest.mark.promise("desk/11")
+async def test_a_row_has_the_words_of_a_question_and_an_action_as_it_runs(live: House, ana: Visitor) -> None:
+    await live.asked(question="**Which** cache? `Redis <1>` is there.\n\nMore below.")
+    action = {"tool": "Bash", "input": {"command": "rm *.log `cat list`"}, "cwd": "/srv"}
+    await live.asked(kind="approval", action=action)
+    page = await ana.looks()
+    assert ">Which cache? Redis &lt;1&gt; is there.<" in page
+    assert ">rm *.log `cat list`<" in page
+
+
 async def test_a_filter_works_without_scripts(live: House, ana: Visitor) -> None:
     await live.asked(question="About cats?")
     await live.asked(question="About dogs?")

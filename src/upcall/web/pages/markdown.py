@@ -33,6 +33,7 @@ _DIFF = re.compile(r"^(?:@@ .*@@|diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # A blank line, or a line that begins a list, a fence, a heading, a quotation or a table.
 _NO_PARAGRAPH = re.compile(r"(?:\A|\n)[ \t]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~|#{1,6}[ \t]|>|\|)")
+_EMPHASIS = re.compile(r"[`*_\[]")
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
@@ -53,6 +54,11 @@ def as_heading(text: str) -> tuple[Markup, Markup | None]:
         head, _, rest = shown.partition("\n")
         return escape(head), rendered(rest) if rest.strip() else None
     return _inline(head.strip()), rendered(rest) if rest.strip() else None
+
+
+def as_line(text: str) -> str:
+    """The heading of a question as plain words, for a list: without the marks of what is bold or code."""
+    return as_heading(text)[0].striptags() if _EMPHASIS.search(text) else text
 
 
 @lru_cache(maxsize=256)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from upcall.domain.approval.likeness import LONGEST_LINE, likeness
-from upcall.domain.inquiry.inquiry import Inquiry, Open
+from upcall.domain.inquiry.inquiry import Inquiry, Kind, Open
 from upcall.domain.text.display import one_line
 from upcall.web.pages.cards import held_line, rank, resolution
 from upcall.web.pages.colours import hue
 from upcall.web.pages.locales import Words
+from upcall.web.pages.markdown import as_line
 from upcall.web.pages.ordering import group
 
 LEFT_MATTERS = 3600.0
@@ -58,7 +59,8 @@ def row(inquiry: Inquiry, words: Words, now: float) -> Row:
         hue=hue(origin.asker),
         comes_from=origin.workspace or "",
         name=one_line((origin.workspace or "").rstrip("/").rpartition("/")[2], 60) or asker,
-        text=one_line(first.text, LONGEST_LINE),
+        # An action is never shown otherwise than as it runs.
+        text=one_line(first.text if inquiry.kind is Kind.APPROVAL else as_line(first.text), LONGEST_LINE),
         more=len(inquiry.questions) - 1,
         asked_at=inquiry.asked_at,
         expires_at=inquiry.expires_at,
