@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from tests.cli.conftest import Program
 from upcall import __version__
 from upcall.cli.app import run
+from upcall.cli.channel_adding import PassingStamps
 from upcall.cli.command import load, parser_of
 from upcall.cli.commands.service import launchd_agent, systemd_unit
 from upcall.cli.failures import Unreachable, line
@@ -260,3 +261,26 @@ def test_a_home_that_is_another_users_and_open_to_others_is_refused_with_a_way_o
         Home(tmp_path / "volume").create()
     assert str(tmp_path / "volume" / "home") in str(refused.value.hint)
     Home(tmp_path / "volume" / "home").create()
+
+
+def test_completion_offers_what_it_can_where_settings_or_daemon_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UPCALL_HOME", str(tmp_path))
+    (tmp_path / "upcall.toml").write_text("ttl = 'soon'\n")
+    assert run(["agents"]) == 0
+    assert capsys.readouterr().out.split() == ["claude", "codex", "gemini", "opencode"]
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("UPCALL_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("UPCALL_TOKEN", "upcall_agent_x")
+    assert run(["refs"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+async def test_a_check_knows_its_own_stamps_and_no_others() -> None:
+    stamps, others = PassingStamps(), PassingStamps()
+    stamp = await stamps.stamp("reply", "a7")
+    assert await stamps.has_stamped("reply", "a7", stamp)
+    assert not await stamps.has_stamped("reply", "b5", stamp)
+    assert not await others.has_stamped("reply", "a7", stamp)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from upcall.cli.command import Command, load, parser_of
+from upcall.domain.errors import UpcallError
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = {"mcp": ("--wait", "--help")}
@@ -212,9 +213,8 @@ def _known(path: str) -> Any:
         return None
     try:
         return client.get(path)
-    # Completion that fails offers nothing.
-    except Exception:  # noqa: BLE001
-        return None
+    except (UpcallError, OSError):
+        return None  # completion offers nothing then
 
 
 def _agents(args: Namespace) -> int:
@@ -224,8 +224,8 @@ def _agents(args: Namespace) -> int:
 
     try:
         names = agent_names(load(default_home()).agents)
-    # Settings that cannot be read leave the agents that are built in.
-    except Exception:  # noqa: BLE001
+    except (UpcallError, OSError):
+        # Settings that cannot be read leave the agents that are built in.
         names = agent_names({})
     sys.stdout.writelines(f"{name}\n" for name in names)
     return 0
