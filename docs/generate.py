@@ -32,9 +32,11 @@ REMARKS = {
         'a7: asked "Which checks?" -o lint -o tests -o types --multi',
         "a7: asked_two",
         'a7: asked "Which cache?" -o Redis -o Memcached',
+        'a7: asked "Which layout?"',
         'a7: expired "Which cache?" -o Redis -o Memcached',
         "a7: acting",
         "42: asking_run",
+        "before: a_picture > sketch.png",
     ],
     "ask": [
         'before: echo "DROP TABLE users;" > migration.sql',
@@ -55,7 +57,9 @@ REMARKS = {
         "run by: tests/channels/test_pages.py::test_the_steps_of_the_pages_lead_to_questions_that_are_shown"
     ],
     "doctor": [
-        "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program"
+        "except: upcall doctor -- the walk through setup.md does",
+        "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program",
+        "except: upcall doctor --json -- the walk through setup.md does",
     ],
     "correct": ["a7: answered_in_thread"],
     "extend": ['a7: asked "Merge it?"'],

@@ -229,6 +229,10 @@ def test_the_newest_section_of_the_changelog_is_this_version() -> None:
 @pytest.mark.promise("doorway/20")
 @pytest.mark.thorough
 def test_the_source_archive_passes_tests_of_its_own(published: list[Path], tmp_path: Path) -> None:
+    """Those that need nothing beside the archive: what `deploy/` holds, every setting, the picture of the README, and its prose.
+
+    All the others run the same files from the same archive's project; that every file of it is in the archive is tested above.
+    """
     with tarfile.open(published[1]) as archive:
         archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
