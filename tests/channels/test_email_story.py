@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from tests.channels.mail_server import PASSWORD, Dovecot
+from tests.channels.page_steps import Reader
 from tests.channels.post_office import PostOffice, opened
 from tests.cli.conftest import Done, Program
 from tests.web.visitor import forms
@@ -110,3 +111,24 @@ async def test_a_person_joins_answers_by_reply_and_then_behind_a_link(office: Of
     assert (asked[1].returncode, asked[1].stdout) == (0, "now\n")
     done = json.loads((await office("status", "--json")).stdout)["done"]
     assert {(each["answer"]["by"], each["answer"]["via"]) for each in done} == {("ana", "mail")}
+
+
+@pytest.mark.promise("doorway/24", "doorway/36")
+async def test_the_steps_of_the_page_lead_to_a_letter_with_a_question(office: Office) -> None:
+    post, settings = office.post, office.program.home / "upcall.toml"
+    settings.unlink()
+    (office.program.home / "upcall.env").write_text(f"UPCALL_MAIL_PASSWORD={PASSWORD}\n")
+    (office.program.home / "upcall.env").chmod(0o600)
+    username = post.own.partition("@")[0]
+    instead = {
+        "upcall@example.org": post.own,
+        'smtp_host = "smtp.example.org"': f'smtp_host = "127.0.0.1"\nsmtp_port = {post.port}\nsmtp_security = "none"',
+        'imap_host = "imap.example.org"': f'imap_host = "127.0.0.1"\nimap_port = {post.dovecot.imap}\n'
+        f'imap_security = "none"\nusername = "{username}"',
+        "mail:ana@example.org": "mail:ana@example.test",
+    }
+    name = "tests/channels/test_email_story.py::test_the_steps_of_the_page_lead_to_a_letter_with_a_question"
+    reader = Reader(office.program, name, instead, {})
+    await reader.follow("channel-email.md")
+    assert reader.shown == ["mail"]
+    await post.until(lambda: len(post.messages()) == 1)

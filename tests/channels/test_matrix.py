@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio
 import pytest
 from typing_extensions import override
 
 from tests.channels.matrix_house import MatrixHouse
+from tests.channels.page_steps import Reader
 from tests.channels.synapse import Synapse
+from tests.cli.conftest import Program
 from tests.domain.test_degrading import an_inquiry
 from upcall.broker.broker import Reply
 from upcall.channels.matrix import api as matrix_api
@@ -291,3 +294,22 @@ async def test_a_person_is_told_although_the_homeserver_was_busy(matrix: MatrixH
         matrix.be_busy(5)
         await matrix.write(matrix.stranger, "hello")
         await matrix.until(lambda: bool(matrix.told(matrix.stranger)))
+
+
+@pytest.mark.promise("doorway/24", "doorway/36")
+async def test_the_steps_of_the_page_lead_to_a_question_in_the_room(
+    matrix: MatrixHouse, tmp_path: Path
+) -> None:
+    program = Program(tmp_path / "home")
+    program.home.mkdir(mode=0o700)
+    (program.home / "upcall.env").write_text(f"MATRIX_TOKEN={matrix.bot_token}\n")
+    (program.home / "upcall.env").chmod(0o600)
+    instead = {"https://matrix.example.org": matrix.url, "!abcdefghij:example.org": matrix.place}
+    name = "tests/channels/test_matrix.py::test_the_steps_of_the_page_lead_to_a_question_in_the_room"
+    reader = Reader(program, name, instead, {})
+    try:
+        await reader.follow("channel-matrix.md")
+        await matrix.until(lambda: len(matrix.messages()) == 1)
+    finally:
+        await anyio.to_thread.run_sync(lambda: program("down"))
+    assert reader.shown == ["matrix"]
