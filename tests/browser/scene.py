@@ -79,6 +79,7 @@ class Scene:
             "/threads",
             "/threads/shop",
             "/rules",
+            "/channels",
             "/sessions",
             "/offline",
             "/help",

@@ -79,3 +79,17 @@ def test_another_language_is_picked_from_the_menu(desk: Desk) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "de")
     inquiry = desk.ask()
     expect(card(page, inquiry)).to_contain_text("Antwort senden")
+
+
+@pytest.mark.promise("desk/21")
+def test_a_person_joins_by_the_code_that_the_page_of_channels_draws(desk: Desk) -> None:
+    page = desk.page()
+    page.get_by_label("Account and language").click()
+    page.get_by_role("link", name="Channels and people").click()
+    expect(page.get_by_text("No channel is set up")).to_be_visible()
+    page.get_by_label("Name of a person").fill("ben")
+    page.get_by_role("button", name="Add a person").click()
+    expect(page.get_by_role("img", name="QR code of the join code")).to_have_js_property(
+        "complete", value=True
+    )
+    assert [each["name"] for each in desk.owner.get("/v1/people")["items"]] == ["ben"]

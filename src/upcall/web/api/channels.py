@@ -5,6 +5,7 @@ from starlette.responses import Response
 from upcall.broker.broker import Broker
 from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import CODE_SECONDS, People, Person
+from upcall.dispatch.trial import tried
 from upcall.domain.document import timestamp
 from upcall.domain.errors import InvalidRequest, UnknownChannel
 from upcall.http.body import Json
@@ -74,15 +75,12 @@ class ChannelHandlers:
         place = fields.text(body, "place")
         if self._dispatch is None:
             raise UnknownChannel(call.name)
-        findings = await self._dispatch.check(call.name)
-        place = place or next(iter(self._dispatch.places(call.name)), None)
-        inquiry = None
-        if place is not None and all(finding.ok for finding in findings):
-            inquiry = (await self._dispatch.ask_itself(call.name, place, call.caller.name)).id
+        trial = await tried(self._dispatch, call.name, call.caller.name, place)
         found = [
-            {"ok": finding.ok, "text": finding.text, "hint": finding.hint or None} for finding in findings
+            {"ok": finding.ok, "text": finding.text, "hint": finding.hint or None}
+            for finding in trial.findings
         ]
-        return Json({"findings": found, "place": place, "inquiry": inquiry})
+        return Json({"findings": found, "place": trial.place, "inquiry": trial.inquiry})
 
 
 async def _channel(dispatch: Dispatch, name: str) -> dict[str, object]:

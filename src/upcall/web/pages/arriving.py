@@ -28,7 +28,7 @@ class Arriving:
         host = urlsplit(base).hostname or ""
         code = ""
         if host not in LOOPBACK:
-            code = _drawn(f"{base}{sign_in_path(await self._site.access.codes.issue(visit.caller))}")
+            code = drawn(f"{base}{sign_in_path(await self._site.access.codes.issue(visit.caller))}")
         count = await self._site.broker.store.count_open()
         return self._site.render(visit, "phone.html", code=code, host=host, count=count)
 
@@ -43,12 +43,12 @@ class Arriving:
         return visit.redirect("/")
 
 
-def _drawn(url: str) -> str:
-    """An address as a picture for a page."""
+def drawn(text: str) -> str:
+    """A text as a QR code for a page."""
     # Most daemons never draw one.
     import segno  # noqa: PLC0415
 
-    drawn: str = segno.make(url, error="l", micro=False).svg_data_uri(
+    drawn: str = segno.make(text, error="l", micro=False).svg_data_uri(
         scale=6, border=4, dark="#000", light="#fff"
     )
     return drawn

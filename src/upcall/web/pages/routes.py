@@ -5,6 +5,7 @@ from starlette.routing import BaseRoute
 
 from upcall.broker.corrections import Corrections
 from upcall.broker.threads import Threads
+from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.ports.runs import Runs
 from upcall.web.api.documents import Documents
@@ -15,6 +16,7 @@ from upcall.web.pages import assets
 from upcall.web.pages.answering import Answering
 from upcall.web.pages.arriving import Arriving
 from upcall.web.pages.batches import Batches
+from upcall.web.pages.channels import ChannelPages
 from upcall.web.pages.correcting import Correcting
 from upcall.web.pages.finding import Finding
 from upcall.web.pages.inbox import Inbox
@@ -73,6 +75,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         *_run_routes(site, runs, live),
         *_push_routes(site, pushed),
         *_rule_routes(site),
+        *_channel_routes(site, dispatch),
         *_arriving_routes(site),
         Page(site, {"POST": Batches(site).decide}).at("/decide"),
         Page(site, {"POST": Shown(site).take}).at("/inbox/shown"),
@@ -100,6 +103,15 @@ def _arriving_routes(site: Site) -> list[BaseRoute]:
     return [
         Page(site, {"POST": arriving.phone}).at("/phone"),
         Page(site, {"POST": arriving.test}).at("/inbox/test"),
+    ]
+
+
+def _channel_routes(site: Site, dispatch: Dispatch | None) -> list[BaseRoute]:
+    pages = ChannelPages(site, dispatch)
+    return [
+        Page(site, {"GET": pages.all}).at("/channels"),
+        Page(site, {"POST": pages.join}).at("/people"),
+        Page(site, {"POST": pages.test}).at("/channels/{name}/test"),
     ]
 
 
