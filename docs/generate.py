@@ -56,6 +56,10 @@ REMARKS = {
     "channels": [
         "run by: tests/channels/test_pages.py::test_the_steps_of_the_pages_lead_to_questions_that_are_shown"
     ],
+    "demo": [
+        "run by: tests/cli/test_demo.py::test_a_person_answers_in_their_own_way",
+        "run by: tests/cli/test_demo.py::test_a_scripted_human_sees_the_demo_through",
+    ],
     "doctor": [
         "except: upcall doctor -- the walk through setup.md does",
         "except: upcall doctor claude --ask -- tests/agents/test_setup.py has the doctor ask with the real program",

@@ -90,6 +90,8 @@ def test_the_source_archive_holds_every_file_of_the_project(published: list[Path
     assert set(listed.stdout.splitlines()) - held == set()
 
 
+# It fetches every dependency first, which takes as long as the network and the disk do.
+@pytest.mark.timeout(600)
 def test_uvx_runs_the_demonstration(index: str, stranger: dict[str, str]) -> None:
     run = [
         str(TOOLS / "uv"),
