@@ -95,6 +95,28 @@ def test_a_page_that_slept_past_the_end_of_the_log_is_asked_for_anew(desk: Desk)
     expect(page.locator("article")).to_have_count(2)
 
 
+@pytest.mark.promise("desk/32")
+def test_drafts_survive_a_new_sign_in_in_another_tab_until_a_sign_out(desk: Desk) -> None:
+    inquiry = desk.ask(question="Why?")
+    context = desk.context()
+    page = desk.page(context)
+    asked = card(page, inquiry)
+    asked.locator("textarea[name=t0]").fill("because it")
+    asked.get_by_text("Decline", exact=True).click()
+    asked.locator("textarea[name=reason]").fill("not now")
+    context.clear_cookies()
+    page.close()
+
+    again = desk.page(context)
+    expect(card(again, inquiry).locator("textarea[name=t0]")).to_have_value("because it")
+    expect(card(again, inquiry).locator("textarea[name=reason]")).to_have_value("not now")
+    expect(card(again, inquiry).locator("textarea[name=reason]")).to_be_visible()
+    again.get_by_label("Account and language").click()
+    again.get_by_role("button", name="Sign out").click()
+    expect(again).to_have_url(re.compile("/sign-in"))
+    assert again.evaluate("Object.keys(localStorage).filter((name) => name.startsWith('draft:'))") == []
+
+
 def test_a_draft_survives_updates_a_reconnect_and_a_reload(desk: Desk) -> None:
     inquiry = desk.ask(question="Why?")
     page = desk.page()

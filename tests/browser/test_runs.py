@@ -56,6 +56,9 @@ def test_a_run_is_watched_answered_and_seen_to_its_end(agents: Desk, tmp_path: P
     expect(facts.first).to_have_text("2")
     # Half a sentence for the agent stays while everything else moves on.
     page.locator("#say").fill("and a test")
+    # A message that is half written survives a reload.
+    page.reload()
+    expect(page.locator("#say")).to_have_value("and a test")
     page.get_by_text("Redis").click()
     page.get_by_role("button", name="Send answer").click()
     expect(page.locator(".log")).to_contain_text("I use Redis")

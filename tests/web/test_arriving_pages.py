@@ -84,7 +84,7 @@ async def test_the_sign_in_page_says_that_the_session_ended_and_words_are_kept(
         assert moved.headers["location"] == "/sign-in?ended=1"
         page = await client.get(moved.headers["location"])
         assert "has ended" not in (await client.get("/sign-in")).text
-    assert "Your session has ended. What you have written is kept in this tab." in page.text
+    assert "Your session has ended. What you have written is kept in this browser." in page.text
 
 
 @pytest.mark.promise("arriving/6")

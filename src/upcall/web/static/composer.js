@@ -1,5 +1,6 @@
 // The field below a thread. An earlier part of a thread has none: words answer nothing that is not in sight.
 import { parseAll } from "./cards.js";
+import { recall, remember } from "./drafts.js";
 import { CALM, isTyping } from "./hands.js";
 import { post } from "./post.js";
 import { drawnAt } from "./shown.js";
@@ -9,13 +10,6 @@ const form = document.querySelector("[data-compose]");
 const field = form?.elements.text;
 const list = document.querySelector("[data-items]");
 const key = `draft:thread:${form?.dataset.thread}`;
-
-function remember(text) {
-  try {
-    if (text) sessionStorage.setItem(key, text);
-    else sessionStorage.removeItem(key);
-  } catch { /* a browser that keeps nothing */ }
-}
 
 function note(text) {
   const line = form.querySelector("[data-note]");
@@ -44,7 +38,7 @@ async function submit(event) {
     if (!ok) return note(text);
     field.value = "";
     begun = false;
-    remember("");
+    remember(key);
     // The next message is another one.
     form.elements.key.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
     return compose(text);
@@ -80,12 +74,10 @@ export function compose(html) {
 }
 
 function begin() {
-  try {
-    field.value ||= sessionStorage.getItem(key) ?? "";
-  } catch { /* see above */ }
+  field.value ||= recall(key) ?? "";
   form.addEventListener("submit", submit);
   field.addEventListener("input", ({ timeStamp }) => {
-    remember(field.value);
+    remember(key, field.value);
     // Words begun right after another question came were meant for what stood there before.
     if (!begun) hasty = timeStamp - changedAt < CALM;
     begun = field.value !== "";

@@ -1,48 +1,59 @@
-// What was half filled in survives a reload: it is kept in the tab's own storage, by question.
-const key = (form) => `draft:${form.closest("article").dataset.id}`;
+// What was half filled in survives a reload and a new sign-in, also in another tab: this browser keeps it for a week.
+const WEEK = 7 * 86_400_000;
+const FIELDS = /^([qt]\d+|note|reason)$/;
+const key = (card) => `draft:${card.dataset.id}`;
 
-function read(form) {
-  const filled = [...new FormData(form)].filter(([name]) => /^([qt]\d+|note)$/.test(name));
-  return filled.filter(([, value]) => value !== "");
-}
+const read = (form) => [...new FormData(form)].filter(([name, value]) => FIELDS.test(name) && value);
+const forms = (card) => [...card.querySelectorAll("form")];
 
-export const hasDraft = (card) => {
-  const form = card.querySelector("[data-answer]");
-  const reason = card.querySelector("textarea[name=reason]");
-  return Boolean(form && (read(form).length || form.elements.file?.files.length)) || Boolean(reason?.value);
-};
+export const hasDraft = (card) => forms(card).some((form) => read(form).length || form.elements.file?.files.length);
 
 export const draftText = (card) =>
   [...card.querySelectorAll("form:not([data-secret]) textarea")].map((field) => field.value.trim()).filter(Boolean).join("\n");
 
-export function keep(form) {
-  // What is meant to be kept out of lists is kept out of storage, too.
-  if ("secret" in form.dataset) return;
-  const filled = read(form);
+/** Keeps a value under a name, or forgets it if there is none. */
+export function remember(name, value) {
   try {
-    if (filled.length) sessionStorage.setItem(key(form), JSON.stringify(filled));
-    else sessionStorage.removeItem(key(form));
+    if (value?.length) localStorage.setItem(name, JSON.stringify({ at: Date.now(), value }));
+    else localStorage.removeItem(name);
   } catch { /* a browser that keeps nothing */ }
 }
 
-export function forget(card) {
+export function recall(name) {
   try {
-    sessionStorage.removeItem(`draft:${card.dataset.id}`);
+    return JSON.parse(localStorage.getItem(name))?.value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Forgets what is too old to be sent any more; at a sign-out, everything. */
+function tidy(oldest) {
+  try {
+    for (const name of Object.keys(localStorage)) {
+      if (name.startsWith("draft:") && !(JSON.parse(localStorage.getItem(name)).at > oldest)) localStorage.removeItem(name);
+    }
   } catch { /* see above */ }
 }
 
+tidy(Date.now() - WEEK);
+addEventListener("submit", ({ target }) => { if (target.matches("[action='/sign-out']")) tidy(Infinity); });
+
+// What is meant to be kept out of lists is kept out of storage, too.
+export const keep = (card) => {
+  if (!card.querySelector("[data-secret]")) remember(key(card), forms(card).flatMap(read));
+};
+
+export const forget = (card) => remember(key(card));
+
 export function restore(card) {
-  const form = card.querySelector("[data-answer]");
-  if (!form) return;
-  let filled = [];
-  try {
-    filled = JSON.parse(sessionStorage.getItem(key(form)) ?? "[]");
-  } catch { /* see above */ }
-  for (const [name, value] of filled) {
-    for (const field of form.elements) {
+  if (!card.querySelector("[data-answer]")) return;
+  for (const [name, value] of recall(key(card)) ?? []) {
+    for (const field of forms(card).flatMap(({ elements }) => [...elements])) {
       if (field.name !== name) continue;
       if (field.type === "radio" || field.type === "checkbox") field.checked ||= field.value === value;
       else field.value = value;
+      if (name === "reason") field.closest("details").open = true;
     }
   }
 }

@@ -20,8 +20,8 @@ const TWICE = 5_000;
 
 function typed({ target }) {
   if (target.matches("[data-search]")) return tidy();
-  const form = target.closest("[data-answer]");
-  if (!form) return undefined;
+  const card = target.form?.closest("article");
+  if (!card) return undefined;
   // Writing one's own words is choosing them.
   if (target.matches("[data-own]") && target.value) {
     target.closest(".option").querySelector("[data-other]").checked = true;
@@ -29,7 +29,7 @@ function typed({ target }) {
   if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
   flash("");
   warn();
-  return keep(form);
+  return keep(card);
 }
 
 function arrived(news) {

@@ -1,4 +1,6 @@
 // Keys of every page: g and a letter to go to another, ? for the list of all keys.
+import "./drafts.js";
+
 const SEQUENCE = 1_500;
 const PLACES = { i: "/", r: "/runs", h: "/history" };
 let going = -SEQUENCE;

@@ -1,6 +1,7 @@
 // Runs as they go: rows of the list, or one run with its questions and the end of its log.
 import { show } from "./badge.js";
 import { parseAll as parse } from "./cards.js";
+import { recall, remember } from "./drafts.js";
 import { changed } from "./hands.js";
 import { live } from "./inbox.js";
 import { writeLog } from "./log.js";
@@ -34,6 +35,16 @@ function write(html) {
   writeLog(log, html);
 }
 
+/** The message to a run is kept until it is sent. */
+function keepMessage(field) {
+  const key = `draft:${location.pathname}`;
+  field.value ||= recall(key) ?? "";
+  field.addEventListener("input", () => remember(key, field.value));
+  field.form.addEventListener("submit", () => remember(key));
+}
+
+const message = document.getElementById("say");
+if (message) keepMessage(message);
 if (log) log.scrollTop = log.scrollHeight;
 const hear = live();
 follow((news) => {
