@@ -69,12 +69,14 @@ def test_in_a_pane_the_decision_stands_at_the_lower_edge(desk: Desk) -> None:
 
 @pytest.mark.promise("desk/40")
 def test_at_360_pixels_tables_scroll_and_code_keeps_its_indentation(desk: Desk) -> None:
-    inquiry = desk.ask(question="Which?", context=f"{WIDE}\n{CODE}")
+    inquiry = desk.ask(question="Which `cache`?", context=f"{WIDE}\n{CODE}")
     page = desk.page(path=f"/i/{inquiry['id']}", viewport={"width": 360, "height": 800})
     asked = card(page, inquiry)
     scrolls = "each => each.scrollWidth > each.clientWidth"
     assert asked.locator("table").evaluate(scrolls)
     assert asked.locator("pre").evaluate(scrolls)
+    # A name in code does not turn the words around it, in either direction of writing.
+    expect(asked.locator(".question code")).to_have_css("unicode-bidi", "isolate")
     assert page.evaluate("document.documentElement.scrollWidth <= 360")
 
 

@@ -59,9 +59,12 @@ def test_a_run_is_watched_answered_and_seen_to_its_end(agents: Desk, tmp_path: P
     # A message that is half written survives a reload.
     page.reload()
     expect(page.locator("#say")).to_have_value("and a test")
+    later = page.get_by_text("the agent hears this only after its answer")
+    expect(later).to_be_visible()
     page.get_by_text("Redis").click()
     page.get_by_role("button", name="Send answer").click()
     expect(page.locator(".log")).to_contain_text("I use Redis")
+    expect(later).to_be_hidden()
     expect(page.locator("[data-run-head]")).to_contain_text("completed")
     expect(facts.nth(0)).to_have_text("3")
     expect(facts.nth(1)).to_have_text("$0.31")
