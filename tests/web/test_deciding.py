@@ -123,3 +123,25 @@ async def test_a_note_is_written_beside_a_choice_on_the_page(live: House, ana: V
     await ana.sends(await ana.form("/", "/answer"), ("q0", "0"), ("note", "but only for sessions"))
     answer = (await live.as_("builder").get(f"/v1/inquiries/{asked['id']}")).json()["answer"]
     assert (answer["answers"], answer["note"]) == ([["Redis"]], "but only for sessions")
+
+
+@pytest.mark.parametrize(
+    ("action", "heading"),
+    [
+        (ACTION, "Run a command in shop?"),
+        ({"tool": "Bash", "input": {"command": "a | b"}, "cwd": "/srv/shop/"}, "Run a command in shop?"),
+        (
+            {"tool": "Edit", "input": {"file_path": "/srv/shop/a", "new_string": "b"}, "cwd": "/srv/shop"},
+            "Change files in shop?",
+        ),
+        ({"tool": "WebFetch", "input": {"url": "x"}, "cwd": "/srv/shop"}, "Use WebFetch in shop?"),
+        ({"tool": "Bash", "input": {"command": "make"}, "cwd": "/"}, "Allow this?"),
+    ],
+)
+async def test_the_heading_of_an_approval_names_the_action(
+    house: House, action: dict[str, object], heading: str
+) -> None:
+    asked = await house.asked(action=action)
+    ana = Visitor(house)
+    await ana.signs_in()
+    assert f"<bdi>{heading}</bdi></h2>" in await ana.looks(f"/i/{asked['id']}")

@@ -74,6 +74,8 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
     assert asked - known == set()
     families = (
         "help.",
+        "card.approve.",
+        "channels.state.",
         "span.",
         "remember.",
         "trail.",

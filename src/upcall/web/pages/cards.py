@@ -24,6 +24,7 @@ from upcall.domain.inquiry.inquiry import (
 from upcall.domain.inquiry.lifecycle import POLICY, takes_force
 from upcall.domain.text.display import escaped, one_line, visible
 from upcall.web.pages.activities import ActivityView, activity_view, lines_in
+from upcall.web.pages.approval_words import approval_heading
 from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
@@ -123,11 +124,11 @@ class Card:
     asked_at: float
     expires_at: float
     snoozed_until: float | None
-    title: str
     activity: ActivityView | None
     context: Markup | None
     fold: bool
     command: Markup | None
+    heading: str
     fields: tuple[Field, ...]
     files: tuple[File, ...]
     redacted: int
@@ -179,7 +180,7 @@ def card(
     shown: tuple[float, str] | None = None,
 ) -> Card:
     """The card of an inquiry now; `texts` are of its attachments, `shown` is since when and where people have seen it."""
-    origin, first, approval = inquiry.origin, inquiry.questions[0], inquiry.kind is Kind.APPROVAL
+    origin, approval = inquiry.origin, inquiry.kind is Kind.APPROVAL
     asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
     return Card(
         id=inquiry.id,
@@ -200,11 +201,11 @@ def card(
         asked_at=inquiry.asked_at,
         expires_at=inquiry.expires_at,
         snoozed_until=inquiry.state.snoozed_until if isinstance(inquiry.state, Open) else None,
-        title=one_line(first.header or first.text, 80),
         activity=activity_view(inquiry.activity),
         context=_context(inquiry, approval=approval),
         fold=not approval and lines_in(inquiry.context) > LONG_CONTEXT,
         command=_command(inquiry),
+        heading=approval_heading(inquiry, words),
         fields=tuple(_fields(inquiry, given or {})),
         files=tuple(_files(inquiry, texts)),
         redacted=inquiry.redacted,
