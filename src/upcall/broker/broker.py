@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from upcall.broker.answer_files import AnswerFiles
+from upcall.broker.asking_back import AskingBack
 from upcall.broker.bulk import Bulk
 from upcall.broker.decisions import Answering, declining, snoozing, undoing
 from upcall.broker.expiry import Expiry
@@ -22,7 +23,7 @@ from upcall.broker.policy import DEFAULTS, Policy
 from upcall.broker.repeats import Repeats, Scope
 from upcall.broker.replies import Reply, Settled, settled
 from upcall.broker.thread_queue import ThreadQueue
-from upcall.broker.waiting import Waiters
+from upcall.broker.waiting import Waiters, is_asked, is_heard
 from upcall.domain.approval import consent
 from upcall.domain.consequences import FollowUp, both, nothing_more
 from upcall.domain.errors import KeyConflict, NotAllowed, UnknownInquiry, UpcallError
@@ -89,6 +90,7 @@ class Broker:
             permission=policy.permission,
         )
         self.bulk = Bulk(policy, clock, self._asker, self._update_all)
+        self.back = AskingBack(store, self._update, self._waiters, policy, clock)
         self._ids = Ids()
         self.closing = asyncio.Event()
 
@@ -146,13 +148,18 @@ class Broker:
             return replace(added, inquiry=await self.store.get(added.inquiry.id))
         return added
 
-    async def wait(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
-        """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes."""
+    async def wait(self, inquiry: Inquiry, timeout: float | None = None, *, hears: bool = False) -> Inquiry:
+        """The inquiry once it is settled, or as it stands after `timeout` seconds or when the broker closes.
+
+        A call that `hears` returns as well when a person asks back.
+        """
+        if hears:
+            return await self.files.laid_out(await self._waiters.wait(inquiry, timeout, is_heard))
         return await self.files.laid_out(await self._waiters.wait(inquiry, timeout))
 
     async def wait_in_line(self, inquiry: Inquiry, timeout: float | None = None) -> Inquiry:
         """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""
-        return await self._waiters.wait(inquiry, timeout, in_line=True)
+        return await self._waiters.wait(inquiry, timeout, is_asked)
 
     def is_awaited(self, inquiry: Inquiry) -> bool:
         """Whether a call waits for an inquiry at this daemon."""

@@ -2,13 +2,18 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from upcall.domain.errors import StorageError
+from upcall.domain.inquiry.asking_back import is_pending
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.following import Follower
 from upcall.ports.store import Event, Store
 
 log = logging.getLogger("upcall.waiting")
+
+Awaited = Callable[[Inquiry], bool]
+"""Whether a call that waits for an inquiry returns with it as it is."""
 
 
 class Waiters:
@@ -16,8 +21,8 @@ class Waiters:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # By inquiry: each with whether it only waits for the inquiry's turn.
-        self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], bool]] = {}
+        # By inquiry: each with what it waits for.
+        self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], Awaited]] = {}
         self._following = Follower("following the log for those who wait", store, self._heed, log)
         self._closed = False
 
@@ -39,23 +44,29 @@ class Waiters:
     def __len__(self) -> int:
         return sum(len(waiting) for waiting in self._waiting.values())
 
-    async def wait(self, inquiry: Inquiry, timeout: float | None, *, in_line: bool = False) -> Inquiry:
+    def hears(self, inquiry: str) -> bool:
+        """Whether a call that waits for an inquiry returns when a person asks back."""
+        return any(over is is_heard for over in self._waiting.get(inquiry, {}).values())
+
+    async def wait(
+        self, inquiry: Inquiry, timeout: float | None, over: Awaited = lambda inquiry: not inquiry.is_open
+    ) -> Inquiry:
         """The inquiry once it is settled, or as it stands after `timeout` seconds or at the end of it all.
 
-        With `in_line`, no longer than until it is its turn in its thread.
+        `over` tells when else there is nothing more to wait for.
         """
-        if _is_over(inquiry, in_line=in_line):
+        if over(inquiry):
             return inquiry
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Inquiry | None] = loop.create_future()
         waiting = self._waiting.setdefault(inquiry.id, {})
-        waiting[waiter] = in_line
+        waiting[waiter] = over
         # A timer in the loop's own heap, and no task, for each waiter.
         timer = None if timeout is None else loop.call_later(max(timeout, 0), _release, waiter, None)
         try:
             # It may have been settled after it was read and before it was waited for.
             current = await self._store.get(inquiry.id)
-            if _is_over(current, in_line=in_line) or self._closed:
+            if over(current) or self._closed:
                 return current
             return await waiter or await self._store.get(inquiry.id)
         except StorageError:
@@ -88,13 +99,19 @@ class Waiters:
             for waiter in waiting:
                 _release(waiter, None)
             return
-        for waiter, in_line in waiting.items():
-            if _is_over(inquiry, in_line=in_line):
+        for waiter, over in waiting.items():
+            if over(inquiry):
                 _release(waiter, inquiry)
 
 
-def _is_over(inquiry: Inquiry, *, in_line: bool) -> bool:
-    return not inquiry.is_open or (in_line and not inquiry.is_queued)
+def is_asked(inquiry: Inquiry) -> bool:
+    """Whether it is the turn of an inquiry in its thread, or it is settled."""
+    return not inquiry.is_open or not inquiry.is_queued
+
+
+def is_heard(inquiry: Inquiry) -> bool:
+    """Whether there is something to tell the asker: the end of an inquiry, or what a person has asked back."""
+    return not inquiry.is_open or is_pending(inquiry)
 
 
 def _release(waiter: asyncio.Future[Inquiry | None], inquiry: Inquiry | None) -> None:

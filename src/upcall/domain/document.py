@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from upcall.domain.approval import rules
 from upcall.domain.inquiry.activity import Activity
-from upcall.domain.inquiry.inquiry import Answered, Attachment, Inquiry, Open, Option, Question
+from upcall.domain.inquiry.inquiry import Answered, AskedBack, Attachment, Inquiry, Open, Option, Question
 
 Document = dict[str, object]
 
@@ -52,6 +52,7 @@ def document(inquiry: Inquiry) -> Document:
         "queued": inquiry.is_queued,
         "snoozed_until": _snoozed(inquiry),
         "held": _held(inquiry),
+        "asked_back": [_asked_back(each) for each in inquiry.asked_back],
         "on_expiry": inquiry.on_expiry.value,
         "default": inquiry.default,
         "labels": list(inquiry.labels),
@@ -72,6 +73,16 @@ def _files(files: Sequence[Attachment]) -> list[Document]:
         {"name": file.name, "media_type": file.media_type, "size": file.size, "sha256": file.digest}
         for file in files
     ]
+
+
+def _asked_back(back: AskedBack) -> Document:
+    return {
+        "by": back.by,
+        "at": timestamp(back.at),
+        "text": back.words,
+        "told": back.told,
+        "reply": back.reply or None,
+    }
 
 
 def _question(question: Question) -> Document:

@@ -7,6 +7,7 @@ from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Answer,
     Answered,
+    AskedBack,
     Attachment,
     Cancelled,
     Closed,
@@ -61,6 +62,8 @@ def _open_out(state: Open) -> Json:
         made["votes"] = [_closing_out(vote) for vote in state.votes]
     if state.queued is not None:
         made["queued"] = state.queued
+    if state.back:
+        made["back"] = [[each.by, each.at, each.words, each.told, each.reply] for each in state.back]
     return made
 
 
@@ -100,7 +103,12 @@ def _open_in(read: Json) -> Open:
         votes=_votes_in(read),
         queued=read.get("queued"),
         held=_held_in(read["held"]) if "held" in read else None,
+        back=_back_in(read["back"]) if "back" in read else (),
     )
+
+
+def _back_in(read: Sequence[Any]) -> tuple[AskedBack, ...]:
+    return tuple([AskedBack(by=b, at=a, words=w, told=t, reply=r) for b, a, w, t, r in read])
 
 
 def _held_in(read: Json) -> Held:

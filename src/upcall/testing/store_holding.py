@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from upcall.domain.inquiry import lifecycle
+from upcall.domain.inquiry import asking_back, lifecycle
 from upcall.domain.inquiry.inquiry import ANSWER_FILES, Change, Inquiry
-from upcall.ports.store import Decide, Store
+from upcall.ports.store import Decide, Query, Store
 from upcall.testing.examples import HOUR, NOW, an_inquiry, answering
 from upcall.testing.store_harness import StoreHarness
 
@@ -20,7 +20,26 @@ def _holding(*blobs: bytes) -> Decide:
     return hold
 
 
-class HoldingContract(StoreHarness):
+class AskedBackContract(StoreHarness):
+    """What people ask the asker of an open inquiry."""
+
+    async def test_what_was_asked_back_is_kept_while_the_inquiry_is_open(self, store: Store) -> None:
+        """With whether the asker was told, and its reply."""
+        added = (await store.add(an_inquiry())).inquiry
+
+        def ask(inquiry: Inquiry) -> Change | None:
+            return asking_back.ask_back(inquiry, "Why?", by="ana", via="web", now=NOW)
+
+        asked = (await store.update(added.id, ask)).inquiry
+        assert (await store.get(added.id), (await store.find(Query(state="open"))).items) == (asked, (asked,))
+        heard = await store.update(added.id, lambda it: asking_back.hear(it, NOW))
+        replied = await store.update(added.id, lambda it: asking_back.reply(it, "Because.", NOW))
+        kept = (await store.get(added.id)).asked_back
+        assert (heard.applied, kept) == (True, replied.inquiry.asked_back)
+        assert [(each.words, each.told, each.reply) for each in kept] == [("Why?", True, "Because.")]
+
+
+class HoldingContract(AskedBackContract):
     """Holding a decision, undoing it, and telling it."""
 
     async def test_a_held_decision_is_due_at_its_end_and_keeps_the_deadline(self, store: Store) -> None:

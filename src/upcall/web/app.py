@@ -104,7 +104,7 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     handlers = (
         InquiryHandlers(broker, documents, threads, undo=settings.undo),
         DecisionHandlers(broker, documents, undo=settings.undo),
-        CorrectionHandlers(Corrections(broker, threads, runs), documents),
+        CorrectionHandlers(broker, Corrections(broker, threads, runs), documents),
         live,
         AgentQuestionHandlers(broker, live, documents),
         AnswerLinkHandlers(broker, backend.links, settings),

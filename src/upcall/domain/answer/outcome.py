@@ -61,7 +61,7 @@ def outcome(inquiry: Inquiry) -> Outcome:
     """The outcome of an inquiry as it stands; one that is still open is *parked*."""
     match inquiry.state:
         case Open():
-            return _outcome(inquiry, PARKED, _parked(inquiry))
+            return _outcome(inquiry, PARKED, _asked_back(inquiry) or _parked(inquiry))
         case Answered(answer=answer, closing=closing):
             text = _denial(inquiry, answer) or answer_text(inquiry) + _noted(inquiry, answer)
             text += _waited(inquiry, closing, "answered") + _masked(inquiry) + _filed(answer)
@@ -147,6 +147,21 @@ def _parked(inquiry: Inquiry) -> str:
         f"No answer yet.{consent} The question stays open as {inquiry.id} (ref {inquiry.ref}) and the user can "
         f'still answer it. Call wait_for_answer with id "{inquiry.id}" to go on waiting. If you end your turn '
         "instead, say that you are waiting for this answer." + _masked(inquiry)
+    )
+
+
+def _asked_back(inquiry: Inquiry) -> str:
+    """What people want to know before they answer, as long as the asker has not said anything to it."""
+    words = [each.words for each in inquiry.asked_back if not each.reply]
+    if not words:
+        return ""
+    consent = " and not a yes" if inquiry.kind is Kind.APPROVAL else ""
+    asked = "\n".join(words)
+    return (
+        f"The person asks: {asked}\nThis is not an answer{consent}. The question stays open as {inquiry.id} (ref "
+        f'{inquiry.ref}). Call wait_for_answer with id "{inquiry.id}" and what they want to know as `reply`: they read it '
+        "beside the question, and the call goes on waiting. If it changes what you have to ask, ask again instead."
+        + _masked(inquiry)
     )
 
 

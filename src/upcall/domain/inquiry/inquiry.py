@@ -139,18 +139,30 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBack:
+    """Words of a person to the asker; `told` when a call has returned with them, with the asker's `reply` if there is one."""
+
+    by: str
+    at: float
+    words: str
+    told: bool = False
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
     """Waiting for a person; a snoozed one is open and quiet until then.
 
     `votes` are those who have approved so far, where it takes several. One that is still waiting for its turn in a
     thread has `queued`: its time to live in seconds, which starts at its turn. One that a person has decided and can
-    still undo has the decision in `held`.
+    still undo has the decision in `held`. What people have asked the asker meanwhile is in `back`.
     """
 
     snoozed_until: float | None = None
     votes: tuple[Closing, ...] = ()
     queued: float | None = None
     held: "Held | None" = None
+    back: tuple[AskedBack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +274,11 @@ class Inquiry:
     def held(self) -> Held | None:
         """The decision that can still be undone, of which the asker knows nothing yet."""
         return self.state.held if isinstance(self.state, Open) else None
+
+    @property
+    def asked_back(self) -> tuple[AskedBack, ...]:
+        """What people have asked the asker, while it is open."""
+        return self.state.back if isinstance(self.state, Open) else ()
 
     @property
     def is_approved(self) -> bool:

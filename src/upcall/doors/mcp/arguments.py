@@ -32,6 +32,11 @@ def name_in(fields: Fields) -> str:
     return _text(fields, "id", WAIT_EXAMPLE, 100)
 
 
+def reply_in(fields: Fields, limits: Limits) -> str:
+    """What `wait_for_answer` says to the person who has asked back."""
+    return _text(fields, "reply", WAIT_EXAMPLE, limits.question, optional=True)
+
+
 def message_in(fields: Fields, limits: Limits) -> str:
     """What `notify_human` shall say."""
     return _text(fields, "message", NOTIFY_EXAMPLE, limits.question)

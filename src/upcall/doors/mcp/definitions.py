@@ -207,6 +207,10 @@ def _wait() -> Definition:
             "type": "object",
             "properties": {
                 "id": {"type": "string", "description": "The id, or the short ref, of the parked question."},
+                "reply": {
+                    "type": "string",
+                    "description": "What you say to a person who has asked back; shown beside the question.",
+                },
                 **_agent_id(),
             },
             "required": ["id"],

@@ -17,6 +17,7 @@ from upcall.broker.threads import Threads
 from upcall.domain.answer.outcome import outcome
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.asking_back import is_pending
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Kind, Origin, Rejected
 from upcall.domain.inquiry.limits import weight
 from upcall.domain.records import Effects, Happening
@@ -24,7 +25,7 @@ from upcall.domain.roles import Caller
 from upcall.domain.run.resume import RESUME
 from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
-from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in
+from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in, reply_in
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import (
     ASK,
@@ -222,6 +223,8 @@ class Tools:
             raise UnknownInquiry(name)
         if inquiry.kind is Kind.APPROVAL:
             self._check_approval(inquiry, name, asker)
+        if said := reply_in(fields, self._broker.policy.limits):
+            return await self._broker.back.reply(inquiry, redact(said).text)
         return inquiry
 
     async def _notify(self, fields: Fields, asker: Asker) -> ToolResult:
@@ -240,9 +243,12 @@ class Tools:
         leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
         try:
             patience = await self._after_line(inquiry, asker)
-            inquiry = await self._broker.wait(inquiry, patience)
+            inquiry = await self._broker.wait(inquiry, patience, hears=True)
         finally:
             leave()
+        if is_pending(inquiry):
+            await self._broker.back.hear(inquiry)
+            return result(inquiry)
         if inquiry.is_approved:
             await self._use(inquiry, asker, named=named)
         policy = self._broker.policy
@@ -315,6 +321,8 @@ def result(inquiry: Inquiry) -> ToolResult:
     structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
+    if inquiry.asked_back:
+        structured["asked_back"] = [each.words for each in inquiry.asked_back]
     if told.note:
         structured["note"] = told.note
     if told.waited is not None:

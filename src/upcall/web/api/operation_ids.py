@@ -11,6 +11,7 @@ OPERATION_IDS = {
     "POST /v1/inquiries/{name}/reject": "rejectInquiry",
     "POST /v1/inquiries/{name}/undo": "undoDecision",
     "POST /v1/inquiries/{name}/correct": "correctAnswer",
+    "POST /v1/inquiries/{name}/ask-back": "askBack",
     "POST /v1/decisions": "decideInquiries",
     "POST /v1/inquiries/{name}/snooze": "snoozeInquiry",
     "POST /v1/inquiries/{name}/extend": "extendInquiry",

@@ -164,6 +164,13 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         ),
         Endpoint(f"POST {INQUIRY}/undo", InquiryHandlers.undo, people("undo"), OK("Settled")),
         Endpoint(
+            f"POST {INQUIRY}/ask-back",
+            CorrectionHandlers.ask_back,
+            people("ask back"),
+            OK("Settled"),
+            takes("AskBackForm", {"text": "Which version?"}),
+        ),
+        Endpoint(
             f"POST {INQUIRY}/correct",
             CorrectionHandlers.correct,
             people("correct"),

@@ -9,19 +9,14 @@ from markupsafe import Markup
 
 from upcall.domain.answer import correction
 from upcall.domain.inquiry.inquiry import (
-    DENY,
     Answered,
-    Attachment,
-    Cancelled,
-    Expired,
-    Failed,
+    AskedBack,
     Inquiry,
     Kind,
     Open,
     Question,
-    Rejected,
 )
-from upcall.domain.inquiry.lifecycle import POLICY, takes_force
+from upcall.domain.inquiry.lifecycle import takes_force
 from upcall.domain.text.display import escaped, one_line, visible
 from upcall.web.pages.activities import ActivityView, activity_view, lines_in
 from upcall.web.pages.approval_words import approval_heading
@@ -29,12 +24,12 @@ from upcall.web.pages.colours import hue
 from upcall.web.pages.forms import OTHER
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import as_heading, preformatted, rendered
+from upcall.web.pages.outcomes import File, ResolutionLine, held_line, resolution, shown_file
 from upcall.web.pages.rule_words import ways_in_words
 
 LONG_CONTEXT = 12
 """Lines after which a context is folded, unless it has to be agreed to."""
 
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NO_TEXTS: Mapping[int, str] = {}
 
 Given = Mapping[str, list[str]]
@@ -75,28 +70,6 @@ class TrailStep:
     name: str
     at: float | None
     by: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolutionLine:
-    """How it ended, in a sentence, and whether that is good news."""
-
-    sentence: str
-    tone: str
-    reason: str = ""
-    pairs: tuple[tuple[str, str], ...] = ()
-    files: tuple["File", ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
-    """Something attached."""
-
-    number: int
-    name: str
-    size: int
-    is_image: bool
-    text: Markup | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +115,13 @@ class Card:
     held: str = ""
     """What was decided and for which asker, while that can be undone."""
     note: str = ""
-    """What was written beside a choice and could not be taken yet."""
+    """What was written beside a choice, or to the agent, and could not be taken yet."""
     brings: bool = False
     """Whether files can be sent with the answer."""
+    back: tuple[AskedBack, ...] | None = None
+    """What people have asked its agent; None where no words can go to it."""
     corrigible: bool = False
     """Whether its agent may be told that the answer was wrong."""
-    correction: str = ""
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -217,10 +191,10 @@ def card(
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
         held=held_line(inquiry, words),
-        note="".join((given or {}).get("note", [])),
+        note="".join((given or {}).get("note") or (given or {}).get("text", [])),
         brings=_takes_files(inquiry),
+        back=inquiry.asked_back if origin.purpose != "permission" else None,
         corrigible=correction.has_way(inquiry),
-        correction="".join((given or {}).get("text", [])),
         change=change,
         problem=problem,
         said=said,
@@ -279,17 +253,7 @@ def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
     for number, file in enumerate(inquiry.attachments):
         text = texts.get(number)
         # It may be what is agreed to, so nothing in it hides.
-        yield _file(number, file, None if text is None else preformatted(escaped(text)))
-
-
-def _file(number: int, file: Attachment, text: Markup | None = None) -> File:
-    return File(
-        number=number,
-        name=one_line(file.name, 80),
-        size=file.size,
-        is_image=file.media_type.lower() in IMAGES,
-        text=text,
-    )
+        yield shown_file(number, file, None if text is None else preformatted(escaped(text)))
 
 
 def _fields(inquiry: Inquiry, given: Given) -> Iterator[Field]:
@@ -321,65 +285,6 @@ def _field(number: int, question: Question, given: Given) -> Field:
         other_chosen=OTHER in chosen,
         written="".join(given.get(f"t{number}", [])),
     )
-
-
-def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
-    """How it ended; None while it is open."""
-    match inquiry.state:
-        case Open():
-            return None
-        case Answered(closing=closing, answer=answer):
-            denied = inquiry.kind is Kind.APPROVAL and answer.values == ((DENY,),)
-            shown = [", ".join(values) for values in answer.values]
-            if inquiry.secret:
-                return ResolutionLine(
-                    sentence=words.say("outcome.secret", who=_who(closing.by, words)), tone="answered"
-                )
-            name = "outcome.denied" if denied else "outcome.answered"
-            if inquiry.kind is Kind.APPROVAL and not denied:
-                name = "outcome.approved"
-            pairs = tuple(
-                (one_line(question.header or question.text, 120), visible(value))
-                for question, value in zip(inquiry.questions, shown, strict=True)
-            )
-            several = len(pairs) > 1 or len(shown[0]) > 200
-            answered = one_line("; ".join(shown), 200)
-            return ResolutionLine(
-                sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
-                tone="denied" if denied else "answered",
-                reason=visible(answer.note),
-                files=tuple(_file(number, file) for number, file in enumerate(answer.files)),
-                pairs=pairs if several else (),
-            )
-        case Rejected(closing=closing) | Cancelled(closing=closing):
-            return ResolutionLine(
-                sentence=words.say(f"outcome.{inquiry.state_name}", who=_who(closing.by, words)),
-                tone=inquiry.state_name,
-                reason=visible(closing.reason or ""),
-            )
-        case Expired():
-            return ResolutionLine(sentence=words.say("outcome.expired"), tone="expired")
-        case Failed(closing=closing):
-            return ResolutionLine(
-                sentence=words.say("outcome.failed"), tone="failed", reason=visible(closing.reason or "")
-            )
-
-
-def held_line(inquiry: Inquiry, words: Words) -> str:
-    """What was decided, in the words of its button, and the asker that is told next."""
-    held = inquiry.held
-    if held is None:
-        return ""
-    shown = words.say("card.reject" if isinstance(held.decision, Rejected) else "held.secret")
-    if isinstance(held.decision, Answered) and not inquiry.secret:
-        shown = one_line("; ".join(", ".join(values) for values in held.decision.answer.values), 80)
-        if inquiry.kind is Kind.APPROVAL:
-            shown = words.say("card.deny" if shown == DENY else "card.approve")
-    return words.say("held.line", answer=shown, agent=one_line(inquiry.origin.asker, 60))
-
-
-def _who(name: str, words: Words) -> str:
-    return words.say("who.policy") if name == POLICY else one_line(name, 60)
 
 
 def _trail(inquiry: Inquiry, shown: tuple[float, str] | None) -> tuple[TrailStep, ...]:

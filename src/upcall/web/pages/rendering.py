@@ -10,10 +10,11 @@ from markupsafe import Markup
 from upcall.domain.answer.files import ACCEPTED
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller
-from upcall.web.pages.cards import Additions, card, held_line, resolution
+from upcall.web.pages.cards import Additions, card
 from upcall.web.pages.forms import OTHER, SPANS
 from upcall.web.pages.locales import LANGUAGES, Words
 from upcall.web.pages.markdown import preformatted, rendered
+from upcall.web.pages.outcomes import held_line, resolution
 from upcall.web.pages.rows import LEFT_MATTERS, row
 
 

@@ -17,10 +17,10 @@ from upcall.web.pages.answering import Answering
 from upcall.web.pages.arriving import Arriving
 from upcall.web.pages.batches import Batches
 from upcall.web.pages.channels import ChannelPages
-from upcall.web.pages.correcting import Correcting
 from upcall.web.pages.finding import Finding
 from upcall.web.pages.inbox import Inbox
 from upcall.web.pages.live import Live
+from upcall.web.pages.messages import Messages
 from upcall.web.pages.push import PushDesk
 from upcall.web.pages.recipients import Recipients
 from upcall.web.pages.rules import RulePages
@@ -39,7 +39,7 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
     site, recipients = Site(broker, backend.access, backend.settings, pushed, dispatch), Recipients(runs)
     inbox, live, sign_in = Inbox(site, recipients, dispatch), Live(site, dispatch), SignIn(site)
     inquiries = InquiryHandlers(broker, Documents(), Threads(broker), undo=backend.settings.undo)
-    correcting = Correcting(site, Corrections(broker, Threads(broker), runs))
+    messages = Messages(site, Corrections(broker, Threads(broker), runs))
     answering = Answering(site, backend.links, inquiries, recipients)
 
     async def attachment(visit: Visit) -> Response:
@@ -60,7 +60,8 @@ def page_routes(backend: Backend) -> list[BaseRoute]:
         Page(site, {"POST": inbox.answer}).at("/i/{name}/answer"),
         Page(site, {"POST": inbox.reject}).at("/i/{name}/reject"),
         Page(site, {"POST": inbox.undo}).at("/i/{name}/undo"),
-        Page(site, {"POST": correcting.correct}).at("/i/{name}/correct"),
+        Page(site, {"POST": messages.correct}).at("/i/{name}/correct"),
+        Page(site, {"POST": messages.ask_back}).at("/i/{name}/ask-back"),
         Page(site, {"POST": inbox.snooze}).at("/i/{name}/snooze"),
         Page(site, {"POST": inbox.extend}).at("/i/{name}/extend"),
         Page(site, {"GET": attachment}).at("/i/{name}/attachments/{number}"),

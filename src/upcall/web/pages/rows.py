@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from upcall.domain.approval.likeness import LONGEST_LINE, likeness
 from upcall.domain.inquiry.inquiry import Inquiry, Kind, Open
 from upcall.domain.text.display import one_line
-from upcall.web.pages.cards import held_line, rank, resolution
+from upcall.web.pages.cards import rank
 from upcall.web.pages.colours import hue
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import as_line
 from upcall.web.pages.ordering import group
+from upcall.web.pages.outcomes import held_line, resolution
 
 LEFT_MATTERS = 3600.0
 """Seconds before its end from which on a question says how long is left."""

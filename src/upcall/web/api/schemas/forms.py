@@ -93,6 +93,7 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
         "EndForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY}),
         "DeclineForm": form({"reason": text(most=limits.reason), "via": TEXT, "key": KEY, "hold": HOLD}),
         "CorrectionForm": form({"text": text(1, limits.reason), "via": TEXT, "key": KEY}, required=("text",)),
+        "AskBackForm": form({"text": text(1, limits.reason), "via": TEXT}, required=("text",)),
         "DecisionForm": _decision_form(limits),
         "SpanForm": form({"for": DURATION, "seconds": DURATION, "until": MOMENT}),
     }

@@ -133,6 +133,7 @@ def _inquiry() -> Schema:
                 or_null(record({"by": TEXT, "via": TEXT, "until": MOMENT})),
                 "A person has decided, and can undo it until then; the asker is told afterwards.",
             ),
+            "asked_back": noted(list_of(ref("AskedBack")), "What people want to know from the asker first."),
             "on_expiry": ON_EXPIRY,
             "default": TEXT_OR_NULL,
             "labels": list_of(TEXT),

@@ -4,6 +4,7 @@ from upcall.http.errors import STATUSES
 from upcall.web.api.schemas.words import (
     FLAG,
     INTEGER_OR_NULL,
+    MOMENT,
     TEXT,
     TEXT_OR_NULL,
     Schema,
@@ -32,6 +33,15 @@ def settled() -> dict[str, Schema]:
             },
             description="Where an answer goes: to a call that waits, to an agent that is at work and has to ask again, to a "
             "session that is brought back as a run, to another machine; or the asker is gone; or only its next call will tell.",
+        ),
+        "AskedBack": record(
+            {
+                "by": TEXT,
+                "at": MOMENT,
+                "text": TEXT,
+                "told": noted(FLAG, "Whether a call has returned with it."),
+                "reply": noted(TEXT_OR_NULL, "What the asker says to it."),
+            }
         ),
         "Corrected": record(
             {
