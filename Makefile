@@ -9,8 +9,8 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Many tests wait for another process, so there is one more of them than two cores; browsers and real agents need the rest.
-JOBS ?= 3
+# Many tests wait for another process, so there are twice as many at a time as the two cores of the machine that we measure on.
+JOBS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
