@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 from markupsafe import Markup
@@ -114,8 +114,8 @@ class Card:
     key: str
     held: str = ""
     """What was decided and for which asker, while that can be undone."""
-    note: str = ""
-    """What was written beside a choice, or to the agent, and could not be taken yet."""
+    given: Given = field(default_factory=dict[str, list[str]])
+    """What was sent and could not be taken yet."""
     brings: bool = False
     """Whether files can be sent with the answer."""
     back: tuple[AskedBack, ...] | None = None
@@ -191,7 +191,7 @@ def card(
         trail=_trail(inquiry, shown),
         key=secrets.token_urlsafe(16),
         held=held_line(inquiry, words),
-        note="".join((given or {}).get("note") or (given or {}).get("text", [])),
+        given=given or {},
         brings=_takes_files(inquiry),
         back=inquiry.asked_back if origin.purpose != "permission" else None,
         corrigible=correction.has_way(inquiry),
