@@ -27,6 +27,9 @@ _HEAD = re.compile(
     r"|(?:rename|copy) (?:from|to):?)[ \t]++(.+)$"
     r"|^[ \t]*+diff --git (.+)$"
 )
+_DIFF_LINE = re.compile(r"(?m)^[ \t]*+(?:[-+@]|\*\*\* |diff --git |Index:|(?:rename|copy) )")
+"""A text without such a line is no diff: it may be the path of one."""
+
 _GIT_NAMES = re.compile(r"[ \t]++(?=b/)")
 _BESIDE = re.compile(r"""[\s,;:|=@&!<({\["'`](?:/|~|\.\.(?![^/,;:|}\])\s"'`]))""")
 """A second path in the same text: what stands before it is no part of an ordinary path."""
@@ -72,7 +75,7 @@ def _named(given: Mapping[str, object]) -> Iterator[str]:
             yield _ANYWHERE
             return
         match value:
-            case str() if field in _DIFFS:
+            case str() if field in _DIFFS and _DIFF_LINE.search(value):
                 yield from _in_diff(value)
             case str():
                 if value and field not in NOT_PLACES:
