@@ -24,6 +24,8 @@ from tests.agents.script import Call, Conversation, Look, Refuse, Say, ScriptErr
 
 DIALECTS = (MESSAGES, RESPONSES, CHAT, GENERATE, STREAM)
 PATIENCE = 60.0
+TITLE = "Your task is to generate a very short title"
+"""How codex-acp wants a title, at any moment and with every tool offered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ class Model:
     def answer(self, dialect: Dialect, body: Json) -> Reply:
         """Reply to one request, and keep it."""
         conversation = dialect.listen(body)
-        aside = not conversation.tools
+        aside = not conversation.tools or any(each.startswith(TITLE) for each in conversation.prompts[-1:])
         with self._news:
             self.requests.append(
                 Request(dialect=dialect.name, conversation=conversation, aside=aside, body=body)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.agents.dialect import Json
-from tests.agents.model_server import Model
+from tests.agents.model_server import TITLE, Model
 from tests.agents.script import Call, Conversation, Say
 
 SCHEMA = {"type": "object", "properties": {}}
@@ -83,6 +83,18 @@ def test_an_aside_leaves_the_script_alone(model: Model, path: str, plain: Json, 
     assert model.left == 1
     assert "First." in request(model, path, plain | tools)[1]
     assert len(model.conversations) == 1
+
+
+@every_dialect
+def test_a_title_is_an_aside_although_tools_are_offered(
+    model: Model, path: str, plain: Json, tools: Json
+) -> None:
+    model.play(Say("First."))
+    wants_title = json.loads(json.dumps(plain | tools).replace("Hello", f"{TITLE} for it."))
+
+    assert "Fine." in request(model, path, wants_title)[1]
+    assert model.left == 1
+    assert "First." in request(model, path, plain | tools)[1]
 
 
 @every_dialect
