@@ -23,7 +23,12 @@ DEV := $(VENV)/.dev
 NODE := $(NODE_DIR)/node_modules/.installed
 SERVERS := $(VENV)/.servers
 SYNAPSE := $(VENV)/synapse/.installed
+FRAMEWORKS := $(VENV)/frameworks/.installed
+FRAMEWORKS_OLDER_MCP := $(VENV)/frameworks-older-mcp/.installed
+MCP_CLIENTS := $(VENV)/mcp-clients/.installed
 SITE := $(VENV)/docs/.installed
+FUZZ := $(VENV)/fuzz/.installed
+PEERS := $(VENV)/peers/.installed
 
 # How fast a command starts is one of our promises, so neither tests nor benchmarks run without bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -43,7 +48,7 @@ with_uv_in = $(UV_IN) $(1)/bin/python $(2) || $(UV_IN) $(1)/bin/python $(2) || $
 with_npm = $(NPM) $(1) || $(NPM) $(1) || $(NPM) $(1)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo up test quick pythons release-check image-check check docs pictures bench lock clean
+.PHONY: help demo up test quick agents-newest pythons release-check compose-check check fuzz model simulate crash docs pictures bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,34 +59,62 @@ demo: $(RUNTIME) ## watch an agent ask, a person answer, and the agent go on
 up: $(RUNTIME) ## run the daemon in the foreground
 	@$(BIN)/upcall up $(ARGS)
 
-test: check $(NODE) $(SERVERS) $(SYNAPSE) $(SITE) ## check, then run every test
+test: check $(NODE) $(SERVERS) $(SYNAPSE) $(FRAMEWORKS) $(FRAMEWORKS_OLDER_MCP) $(MCP_CLIENTS) $(SITE) ## check, then run every test
 	# In the order of tests/conftest.py: the slowest folders first.
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: $(DEV) ## run the tests that need no other program, within a minute
-	@$(BIN)/pytest --numprocesses 4 --dist loadfile --quiet -m "not system and not thorough" \
+	@$(BIN)/pytest --numprocesses 4 --dist loadfile --quiet --hypothesis-profile quick -m "not system and not thorough" \
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 # Those that the classifiers of pyproject.toml name.
-PYTHONS := 3.11 3.12 3.13
+PYTHONS := 3.11 3.12 3.13 3.14
 pythons: $(DEV) ## run the tests of make quick on each Python that we support
 	@$(BIN)/python -m tests.pythons $(or $(ARGS),$(PYTHONS))
 
 # What would be published is built and checked, installed from an index into a fresh environment and tried there, also on a
 # home of the release before; then every link of the pages is followed.
-release-check: $(DEV) ## everything that has to hold before a release
+release-check: $(DEV) $(FRAMEWORKS) ## everything that has to hold before a release
+	# The bridges against the libraries that they lead to, which takes minutes to read.
+	$(BIN)/mypy --python-executable $(VENV)/frameworks/bin/python --cache-dir .mypy_cache/frameworks src/upcall/client/bridges
 	CI=1 $(BIN)/pytest -v tests/deploy/test_distribution.py tests/deploy/test_wheel.py tests/compatibility tests/docs/test_pages.py $(ARGS)
 
-image-check: $(DEV) ## build the image and try it: as root, with Buildah and mmdebstrap
-	@$(BIN)/python -m tests.image
+compose-check: $(DEV) ## build the image and start all of deploy/compose.yaml: as root, with dockerd, Compose and mmdebstrap
+	UPCALL_CONTAINERS=1 $(BIN)/pytest -v tests/deploy/test_compose.py $(ARGS)
 
+# The two checkers of types take nearly all of the time, each on a core of its own.
+CHECKS := types types-again lint layers promises
+.PHONY: $(CHECKS)
 check: $(DEV) ## lint, formatting, types (twice), layers, promises
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going --output-sync $(CHECKS)
+
+types:
+	$(BIN)/mypy
+
+types-again:
+	$(BIN)/basedpyright
+
+lint:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/basedpyright
+
+layers:
 	$(BIN)/lint-imports --no-logo
+
+promises:
 	@$(BIN)/python -m tests.repository.promises
+
+fuzz: $(FUZZ) ## search for inputs that any reader or the API does not stand, for half an hour
+	@PYTHONPATH=$(VENV)/fuzz $(BIN)/python -m tests.fuzz $(ARGS)
+
+model: $(DEV) ## explore every state of a model of ask, answer, resume and takeover
+	@$(BIN)/python -m tests.model $(ARGS)
+
+simulate: $(DEV) ## run daemons, agents and people on a virtual clock, with faults (ARGS="--minutes 10")
+	@$(BIN)/python -m tests.simulation $(ARGS)
+
+crash: $(DEV) ## kill, stop, starve and cut off real processes at random points (ARGS="--count 10000 --write tests/crash/result.json")
+	@$(BIN)/python -m tests.crash $(ARGS)
 
 docs: $(SITE) ## build the site of the documentation, in site/
 	@$(VENV)/docs/bin/python docs/site.py $(ARGS)
@@ -89,7 +122,11 @@ docs: $(SITE) ## build the site of the documentation, in site/
 pictures: $(DEV) ## take the pictures of the inbox in docs/
 	@$(BIN)/python -m docs.pictures
 
-bench: $(DEV) ## measure, and compare with the targets
+agents-newest: $(NODE) ## play the agents' stories with the newest programs of the registry, and report what changed
+	@$(BIN)/python -m tests.agents.newest $(ARGS)
+
+# Only the figure `peers` needs the packages of others, so only naming it installs them.
+bench: $(DEV) $(if $(filter peers,$(ARGS)),$(PEERS)) ## measure, and compare with the targets
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -100,7 +137,12 @@ lock: $(DEV) ## renew the lock files (everything newer: make lock ARGS=--upgrade
 	# What the extras need limits what all the others may be, so the larger file is made first.
 	$(COMPILE) $(ARGS) pyproject.toml --group dev --output-file requirements/dev.txt
 	$(COMPILE) $(ARGS) --group synapse --output-file requirements/synapse.txt
+	$(COMPILE) $(ARGS) pyproject.toml --group frameworks --output-file requirements/frameworks.txt
+	$(COMPILE) $(ARGS) --group frameworks-older-mcp --output-file requirements/frameworks-older-mcp.txt
+	$(COMPILE) $(ARGS) --group mcp-clients --output-file requirements/mcp-clients.txt
 	$(COMPILE) $(ARGS) --group docs --output-file requirements/docs.txt
+	$(COMPILE) $(ARGS) --group fuzz --output-file requirements/fuzz.txt
+	$(COMPILE) $(ARGS) --group peers --output-file requirements/peers.txt
 	$(COMPILE) $(ARGS) pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	$(NPM) install --package-lock-only
 
@@ -139,10 +181,43 @@ $(SYNAPSE): $(DEV) requirements/synapse.txt
 	@$(call with_uv_in,$(VENV)/synapse,--require-hashes --no-deps -r requirements/synapse.txt)
 	@touch $@
 
+$(FRAMEWORKS): $(DEV) requirements/frameworks.txt
+	@echo "Installing frameworks for the tests …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/frameworks
+	@$(call with_uv_in,$(VENV)/frameworks,--require-hashes --no-deps -r requirements/frameworks.txt)
+	@touch $@
+
+# Upcall is found by PYTHONPATH, as if it were installed with --no-deps.
+$(FRAMEWORKS_OLDER_MCP): $(DEV) requirements/frameworks-older-mcp.txt
+	@echo "Installing frameworks with an older MCP SDK for the tests …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/frameworks-older-mcp
+	@$(call with_uv_in,$(VENV)/frameworks-older-mcp,--require-hashes --no-deps -r requirements/frameworks-older-mcp.txt)
+	@touch $@
+
+$(MCP_CLIENTS): $(DEV) requirements/mcp-clients.txt
+	@echo "Installing MCP clients for the tests …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/mcp-clients
+	@$(call with_uv_in,$(VENV)/mcp-clients,--require-hashes --no-deps -r requirements/mcp-clients.txt)
+	@touch $@
+
 $(SITE): $(DEV) requirements/docs.txt
 	@echo "Installing the builder of the site …"
 	@$(PYTHON) -m venv --without-pip $(VENV)/docs
 	@$(call with_uv_in,$(VENV)/docs,--require-hashes --no-deps -r requirements/docs.txt)
+	@touch $@
+
+$(PEERS): $(DEV) requirements/peers.txt
+	@echo "Installing what others made, to measure it beside Upcall …"
+	@$(PYTHON) -m venv --without-pip $(VENV)/peers
+	@$(call with_uv_in,$(VENV)/peers,--require-hashes --no-deps -r requirements/peers.txt)
+	@touch $@
+
+# A folder of its own: nothing but the long search imports it, and it is not there for every Python.
+$(FUZZ): $(DEV) requirements/fuzz.txt
+	@echo "Installing a fuzzer …"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target $(VENV)/fuzz --require-hashes --no-deps -r requirements/fuzz.txt \
+		|| echo "There is none for this Python: the search is not led by coverage"
+	@mkdir -p $(VENV)/fuzz
 	@touch $@
 
 # These come from the system, where we may install them; otherwise the tests that need them say what is missing.

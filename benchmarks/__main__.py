@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import (
+    asking,
     baselines,
     blocked,
     browser,
@@ -16,21 +17,26 @@ from benchmarks import (
     crowd,
     cycles,
     files,
+    first_question,
     http_cycles,
     pipe,
     postgres,
+    programs,
     replicas,
     restart,
+    search,
     status,
     store_wake,
     wake,
 )
 from benchmarks.bench import ROOT, Bench
+from benchmarks.peers import figure as peers
 from benchmarks.report import Figure, Report
 
 FIGURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "baselines": baselines.run,
     "store-wake": store_wake.run,
+    "search": search.run,
     "wake": wake.run,
     "cycles": cycles.run,
     "http-cycles": http_cycles.run,
@@ -42,10 +48,17 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "pipe": pipe.run,
     "files": files.run,
     "status": status.run,
+    "first-question": first_question.run,
     "restart": restart.run,
+    "client": programs.run,
     "inbox": browser.run,
     "channels": channels.run,
+    "soak": asking.run,
+    "peers": peers.run,
 }
+LONG = {"soak", "peers"}
+"""Measured only where they are named: each takes half an hour or more, and `peers` needs the packages of others."""
+
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -57,7 +70,7 @@ def main() -> int:
         print(f"there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}", file=sys.stderr)
         return 2
     report = Report(quick=wanted.quick)
-    for name in wanted.names or FIGURES:
+    for name in wanted.names or [name for name in FIGURES if name not in LONG]:
         _measure(name, wanted, report)
     report.write(wanted.json)
     print(f"\n{report.table()}\n\nwritten to {wanted.json}")
@@ -83,7 +96,9 @@ def _measure(name: str, wanted: argparse.Namespace, report: Report) -> None:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {', '.join(FIGURES)} (all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help=f"any of {', '.join(FIGURES)} (all but {', '.join(LONG)})"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that everything works")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument(

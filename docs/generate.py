@@ -31,7 +31,9 @@ REMARKS = {
         'a7: asked "Which cache?" -o Redis -o Memcached',
         'a7: asked "Which checks?" -o lint -o tests -o types --multi',
         "a7: asked_two",
+        "a7: asked_form",
         'a7: asked "Which cache?" -o Redis -o Memcached',
+        "a7: acting",
         'a7: asked "Which layout?"',
         'a7: expired "Which cache?" -o Redis -o Memcached',
         "a7: acting",
@@ -41,16 +43,18 @@ REMARKS = {
     "ask": [
         'before: echo "DROP TABLE users;" > migration.sql',
         'before: printf "#!/bin/sh\\necho dropped\\n" > drop.sh && chmod +x drop.sh',
+        """before: echo '{"type": "object", "properties": {"port": {"type": "integer"}}}' > port.schema.json""",
         "before: echo one > README && git add README && echo two > README",
         "answer: staging",
         "answer: 1 3",
         "answer: yes",
         "answer: k-123",
+        "answer: 8080",
         "answer: yes",
         "shows: dropped",
     ],
     "attach": [
-        "not run: opens the agent on your terminal; tests/cli/test_run_stories.py takes a session over"
+        "run by: tests/cli/test_run_stories.py::test_a_session_stays_taken_while_its_program_lives_even_if_attach_is_killed"
     ],
     "cancel": ['a7: asked "Merge it?"', "42: asking_run"],
     "channels": [
@@ -67,6 +71,12 @@ REMARKS = {
     ],
     "correct": ["a7: answered_in_thread"],
     "extend": ['a7: asked "Merge it?"'],
+    "human": [
+        "run by: tests/cli/test_human.py::test_upcall_human_replies_by_its_script_until_it_has_said_enough"
+    ],
+    "langgraph": [
+        "run by: tests/frameworks/test_langgraph_server.py::test_a_thread_of_a_langgraph_server_survives_the_watcher_and_goes_on_once"
+    ],
     "log": ["42: finished_run"],
     "mcp": [
         "have: claude codex",

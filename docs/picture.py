@@ -36,7 +36,7 @@ STYLES = {
     "36": "fill:#6cc7e0",
 }
 
-LINE, BREAK, END = 0.3, 0.9, 4.0
+LINE, BREAK, END = 0.25, 0.9, 3.0
 """Seconds until the next line appears, more of them at an empty line, and the pause before it begins again."""
 
 REFS = ("a7", "k3", "m9", "t4", "x2", "d6")
@@ -51,6 +51,9 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 LEFT_OUT = re.compile(r"^Answer here, or in your browser.*\n(?:.+\n)*", re.MULTILINE)
 """Lines that only help the person at that very terminal."""
+
+SHOWN = ("An agent asks", "calls ask_human", "calls confirm_action")
+"""What the scenes of the picture contain."""
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _SEQUENCE = re.compile(r"\x1b\[([0-9;]*)m")
@@ -117,6 +120,13 @@ def settled(printed: str) -> str:
     )
     # The name of the person who answered is green, at the beginning of a line.
     return re.sub(r"^\x1b\[32m[^\x1b]+\x1b\[0m *", "\x1b[32myou\x1b[0m    ", printed, flags=re.MULTILINE)
+
+
+def excerpt(printed: str) -> str:
+    """A part that fits on a screen and is over in ten seconds: the first question, and the approval with the restart."""
+    scenes = printed.split("\n\n")
+    shown = (next((scene for scene in scenes if sign in scene), "") for sign in SHOWN)
+    return "\n\n".join(scene for scene in shown if scene)
 
 
 def lines(printed: str) -> Iterator[list[Run]]:
@@ -217,7 +227,7 @@ def _text(run: Run, y: int) -> str:
 def main() -> None:
     """Run the demo and draw it."""
     typed = f"\x1b[32m$\x1b[0m \x1b[1m{COMMAND}\x1b[0m\n\n"
-    PICTURE.write_text(drawn(list(lines(typed + settled(recorded())))), encoding="utf-8")
+    PICTURE.write_text(drawn(list(lines(typed + excerpt(settled(recorded()))))), encoding="utf-8")
     sys.stdout.write(f"wrote {PICTURE}\n")
 
 

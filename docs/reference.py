@@ -1,6 +1,6 @@
 """Writes the generated parts of the reference: `python -m docs.reference`.
 
-`docs/api-reference.md` comes from the OpenAPI document. In the tables of settings and errors, keys, variables, defaults, codes
+`docs/api-reference.md` comes from the OpenAPI document, and `docs/client-reference.md` from the client's docstrings. In the tables of settings and errors, keys, variables, defaults, codes
 and statuses come from the code; what they mean is written by hand, and kept.
 """
 # ruff: noqa: INP001 - a script beside the pages, not a package
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import upcall
+from docs import client_reference
 from upcall.config.channels import channel_keys, route_keys
 from upcall.config.settings import agent_keys, keys
 from upcall.domain.errors import InvalidRequest, UpcallError
@@ -141,7 +142,8 @@ def errors(text: str) -> str:
 def every_error() -> set[type[UpcallError]]:
     """The errors of every module of the package, whether or not anything else has imported it."""
     for module in pkgutil.walk_packages(upcall.__path__, "upcall."):
-        if not module.name.endswith("__main__"):
+        # A bridge has no errors of its own, and needs the library of its framework.
+        if not module.name.endswith("__main__") and not module.name.startswith("upcall.client.bridges."):
             importlib.import_module(module.name)
     found, new = {UpcallError}, [UpcallError]
     while new:
@@ -212,7 +214,8 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     API.write_text(api(), encoding="utf-8")
+    client_reference.PAGE.write_text(client_reference.page(), encoding="utf-8")
     SETTINGS.write_text(settings(SETTINGS.read_text("utf-8")), encoding="utf-8")
     ERRORS.write_text(errors(ERRORS.read_text("utf-8")), encoding="utf-8")
-    for page in (API, SETTINGS, ERRORS):
+    for page in (API, client_reference.PAGE, SETTINGS, ERRORS):
         sys.stdout.write(f"wrote docs/{page.name}\n")

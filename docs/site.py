@@ -1,7 +1,8 @@
 """Builds the site of the documentation with Zensical: `make docs`, or `python docs/site.py FOLDER` in its environment.
 
 The pages are gathered first: those of the root join those of `docs/`, links between the two are made to hold on the
-site, and comments, which are for the tests of the examples, stay behind.
+site, comments, which are for the tests of the examples, stay behind, and what belongs to an item of a list is indented as
+far as the builder wants it.
 """
 # ruff: noqa: INP001 - a script beside the pages, not a package
 
@@ -24,6 +25,7 @@ FROM_THE_ROOT = {
 
 PICTURES = (".png", ".svg")
 _COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"(\d+\. |[-*] )")
 _LINK = re.compile(r"(?<=\]\()(\.\./|docs/)?([\w.-]+)(?=[)#])")
 
 
@@ -41,7 +43,7 @@ def gather(folder: Path) -> None:
 
 
 def on_the_site(text: str, *, from_the_root: bool) -> str:
-    """A page without comments, and with links that hold on the site."""
+    """A page without comments, with links that hold on the site, and lists that the builder understands."""
 
     def target(link: re.Match[str]) -> str:
         folder, name = link[1] or "", link[2]
@@ -50,7 +52,25 @@ def on_the_site(text: str, *, from_the_root: bool) -> str:
             return FROM_THE_ROOT[name]
         return name if from_the_root and folder == "docs/" else link[0]
 
-    return _LINK.sub(target, _COMMENT.sub("", text))
+    return indented(_LINK.sub(target, _COMMENT.sub("", text)))
+
+
+def indented(text: str) -> str:
+    """A page whose items of lists have their paragraphs and blocks four columns in: with fewer, the builder ends the list."""
+    lines, made, fenced = text.split("\n"), list[str](), False
+    while lines:
+        line = lines.pop(0)
+        fenced ^= line.startswith("```")
+        made.append(line)
+        marker = None if fenced else _ITEM.match(line)
+        if marker is None:
+            continue
+        inside = list[str]()
+        while lines and (not lines[0] or lines[0].startswith(" " * marker.end())):
+            inside.append(lines.pop(0)[marker.end() :])
+        within = indented("\n".join(inside)).split("\n") if inside else []
+        made += [f"    {each}" if each else "" for each in within]
+    return "\n".join(made)
 
 
 def build(site: Path) -> int:

@@ -1,5 +1,6 @@
 """What every test may use; fixtures of one area live in that area's own conftest."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -9,20 +10,26 @@ import pytest
 from hypothesis import settings
 
 from tests.postgres_server import PostgresServer, binaries
+from tests.warm.daemons import WarmDaemons
 
 # A slow machine is not a wrong answer.
 settings.register_profile("upcall", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+# `make quick` looks for inputs for a shorter time.
+settings.register_profile("quick", settings.get_profile("upcall"), max_examples=25)
 settings.load_profile("upcall")
 
 TESTS = Path(__file__).parent
 # As after `pipx install`: what is printed says `upcall` where PATH finds it.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-SLOWEST = frozenset({"agents", "benchmarks", "browser", "stories"})
-UNIT = frozenset({"config", "domain", "ports"})
+SLOWEST = frozenset({"agents", "benchmarks", "browser", "crash", "stories"})
+COLD = frozenset({"benchmarks", "deploy"})
+UNIT = frozenset({"config", "domain", "model", "ports", "simulation"})
 COMPONENT = frozenset(
     {
+        "adversary",
         "approvals",
         "broker",
+        "client",
         "contracts",
         "dispatch",
         "doors",
@@ -34,6 +41,34 @@ COMPONENT = frozenset(
         "web",
     }
 )
+
+
+warm_daemons = WarmDaemons()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let the daemons of a test of the tier `system` start warm, unless it is about their start."""
+    is_cold = item.get_closest_marker("cold") or item.path.relative_to(TESTS).parts[0] in COLD
+    if item.get_closest_marker("system") and not is_cold:
+        warm_daemons.use()
+    else:
+        warm_daemons.leave()
+
+
+def pytest_sessionfinish() -> None:
+    """End the server of warm daemons."""
+    warm_daemons.close()
+
+
+def pytest_collection() -> None:
+    """Collect without the garbage collector: all that is loaded now stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was loaded out of every later collection: it would be gone through thousands of times."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,12 +8,13 @@ import tempfile
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 
 MADE = "upcall_"
 OPTIONS = (
-    "-c listen_addresses= -c max_connections=60 -c superuser_reserved_connections=3 -c max_prepared_transactions=0"
+    "-c max_connections=60 -c superuser_reserved_connections=3 -c max_prepared_transactions=0"
     " -c shared_buffers=32MB -c autovacuum_naptime=5s"
 )
 
@@ -31,14 +32,25 @@ class PostgresServer:
     """A server of our own, and databases in it. PostgreSQL refuses to be root, so root lends it to nobody."""
 
     def __init__(
-        self, installed: Path, *, durable: bool = False, follows: "PostgresServer | None" = None
+        self,
+        installed: Path,
+        *,
+        durable: bool = False,
+        follows: "PostgresServer | None" = None,
+        machine: tuple[str, ...] = (),
+        listens: str = "",
+        options: str = "",
     ) -> None:
+        """`machine` is a command that runs another one elsewhere, and `listens` is the server's address there."""
         self.installed = installed
+        self._machine, self._listens = machine, listens
         # Not pytest's own folder: another user could not enter it, and its name is too long for a socket.
         self.folder = Path(tempfile.mkdtemp(prefix="upcall-pg-"))
         self.data = self.folder / "data"
         # Only a loss of power could tell the difference, and only a benchmark pays for it.
-        self._options = f"{OPTIONS} -c fsync={'on' if durable else 'off'}"
+        self._options = (
+            f"{OPTIONS} -c fsync={'on' if durable else 'off'} -c listen_addresses={listens} {options}"
+        )
         self.data.mkdir(mode=0o700)
         self._user: int | None = None
         self._programs = installed
@@ -57,6 +69,9 @@ class PostgresServer:
             os.chown(self.data, nobody.pw_uid, nobody.pw_gid)
         if follows is None:
             self._run("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-N", "-U", "postgres")
+            if listens:
+                with (self.data / "pg_hba.conf").open("a") as trusted:
+                    trusted.write("host all all samenet trust\n")
         else:
             self._run("pg_basebackup", "-h", str(follows.folder), "-U", "postgres", "-R", "--checkpoint=fast")
 
@@ -78,6 +93,12 @@ class PostgresServer:
         """Stop; `immediate` is as if the power had failed."""
         self._run("pg_ctl", "-w", "-m", how, "stop")
 
+    def processes(self) -> list[int]:
+        """The server and everything that it has started."""
+        server = (self.data / "postmaster.pid").read_text().splitlines()[0]
+        children = Path(f"/proc/{server}/task/{server}/children").read_text()
+        return [int(server), *map(int, children.split())]
+
     def promote(self) -> None:
         """Make a server that follows another one the one that is followed."""
         self._run("pg_ctl", "-w", "promote")
@@ -96,6 +117,11 @@ class PostgresServer:
         """How to reach a database."""
         return f"postgresql://{role}@/{database}?host={self.folder}"
 
+    def remote_address(self, database: str) -> str:
+        """How to reach a database that `database` has made over the network."""
+        name = urlsplit(database).path
+        return f"postgresql://postgres@{self._listens}{name}"
+
     def database(self, of: object) -> str:
         """The address of the database that belongs to this test or folder; made if there is none yet."""
         name = MADE + sha256(str(of).encode()).hexdigest()[:20]
@@ -112,9 +138,13 @@ class PostgresServer:
                 admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
     def _run(self, program: str, *arguments: str) -> None:
+        elsewhere = self._machine
+        if elsewhere and self._user is not None:
+            # Only root may go there, so the command itself changes the user.
+            elsewhere = (*elsewhere, "setpriv", f"--reuid={self._user}", "--clear-groups")
         done = subprocess.run(
-            [self._programs / "bin" / program, "-D", self.data, *arguments],
-            user=self._user,
+            [*elsewhere, self._programs / "bin" / program, "-D", self.data, *arguments],
+            user=None if elsewhere else self._user,
             cwd=self.folder,
             env={"PATH": os.defpath, "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,

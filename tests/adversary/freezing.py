@@ -4,7 +4,7 @@ New finds are added here.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 MARKS = "\u0316\u0301" * 50_000
 SHOWN = 500 * 1024
@@ -115,31 +115,30 @@ def _message(arguments: bytes, meta: bytes = b"0") -> bytes:
     return b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": ' + params + b"}"
 
 
-_VALUES: Mapping[str, bytes] = {
-    "empty lists": b"[" + b"[]," * 1_300_000 + b"0]",
-    "as many lists as are read": b"[" + b"[]," * 99_000 + b"0]",
-    "as many objects as are read": b"[" + b'{"a":0},' * 99_000 + b"0]",
-    "as many numbers as are read": b"[" + b"0," * 990_000 + b"0]",
-    "texts": b"[" + b'"",' * 990_000 + b"0]",
-    "fields": _fields(380_000),
-    "as many fields as are read": _fields(99_000),
-    "one text": b'"' + b"x" * 4_000_000 + b'"',
-    "one text of marks": b'"' + b"\\u0316" * 650_000 + b'"',
-    "one text of quotes": b'"' + b'\\"' * 2_000_000 + b'"',
-    "a text that is JSON": b'"[' + b"[]," * 1_300_000 + b'0]"',
-}
-"""JSON that is slow to read, to check, to show in an error or to write again, within the largest message."""
+def _values(size: int) -> Mapping[str, bytes]:
+    """JSON that is slow to read, to check, to show in an error or to write again, of up to `size` bytes."""
+    return {
+        "empty lists": b"[" + b"[]," * (size // 3) + b"0]",
+        "as many lists as are read": b"[" + b"[]," * 99_000 + b"0]",
+        "as many objects as are read": b"[" + b'{"a":0},' * 99_000 + b"0]",
+        "as many numbers as are read": b"[" + b"0," * (size // 4) + b"0]",
+        "texts": b"[" + b'"",' * (size // 4) + b"0]",
+        "fields": _fields(size // 11),
+        "as many fields as are read": _fields(99_000),
+        "one text": b'"' + b"x" * size + b'"',
+        "one text of marks": b'"' + b"\\u0316" * (size // 6) + b'"',
+        "one text of quotes": b'"' + b'\\"' * (size // 2) + b'"',
+        "a text that is JSON": b'"[' + b"[]," * (size // 3) + b'0]"',
+    }
 
-MESSAGES: Mapping[str, bytes] = {
-    **{f"{name} as a question": _message(b'{"question": ' + value + b"}") for name, value in _VALUES.items()},
-    **{
-        f"{name} as an agent": _message(b'{"question": "Q?", "agent_id": ' + value + b"}")
-        for name, value in _VALUES.items()
-    },
-    **{f"{name} in _meta": _message(b"{}", value) for name, value in _VALUES.items()},
-    **{f"{name} instead of a message": value for name, value in _VALUES.items()},
-}
-"""Bodies of `POST /mcp`, of the older transport and of `POST /v1/pipe`, all of which the MCP SDK or our own reader parses."""
+
+def messages(largest: int) -> Iterator[tuple[str, bytes]]:
+    """Bodies of `POST /mcp`, of the older transport and of `POST /v1/pipe`: the SDK or our own reader parses them."""
+    for name, value in _values(largest - 1_000).items():
+        yield f"{name} as a question", _message(b'{"question": ' + value + b"}")
+        yield f"{name} as an agent", _message(b'{"question": "Q?", "agent_id": ' + value + b"}")
+        yield f"{name} in _meta", _message(b"{}", value)
+        yield f"{name} instead of a message", value
 
 
 def _task(**fields: bytes) -> bytes:
@@ -148,18 +147,12 @@ def _task(**fields: bytes) -> bytes:
     return b"{" + b",".join(b'"%s": %s' % (name.encode(), value) for name, value in task.items()) + b"}"
 
 
-TASKS: Mapping[str, bytes] = {
-    **{
-        f"{name} as {field}": _task(**{field: value})
-        for name, value in _VALUES.items()
-        for field in ("type", "request_id", "questions", "session", "timeout", "agent_id")
-    },
-    **{f"{name} as id": _task(type=b'"wait"', id=value) for name, value in _VALUES.items()},
-    **{f"{name} as message": _task(type=b'"notify"', message=value) for name, value in _VALUES.items()},
-    **{
-        f"{name} as evidence": _task(type=b'"collected"', id=b'"a1"', evidence=value)
-        for name, value in _VALUES.items()
-    },
-    **{f"{name} as a task": value for name, value in _VALUES.items()},
-}
-"""Files in a group's folder."""
+def tasks() -> Iterator[tuple[str, bytes]]:
+    """Files in a group's folder, one after the other: together they are half a gigabyte."""
+    for name, value in _values(3_900_000).items():
+        for field in ("type", "request_id", "questions", "session", "timeout", "agent_id"):
+            yield f"{name} as {field}", _task(**{field: value})
+        yield f"{name} as id", _task(type=b'"wait"', id=value)
+        yield f"{name} as message", _task(type=b'"notify"', message=value)
+        yield f"{name} as evidence", _task(type=b'"collected"', id=b'"a1"', evidence=value)
+        yield f"{name} as a task", value

@@ -242,3 +242,67 @@ RUNNING_COMMANDS = (
     *("mysql", "psql", "sqlite3 x", "./deploy", "reboot", "crontab x", "at now", "systemctl restart"),
 )
 """Commands for which no prefix is offered: their arguments name what runs, what is changed, or where data goes."""
+
+FIELD_TRICKS: tuple[dict[str, object], ...] = (
+    {"env": {"GIT_PAGER": "touch"}},
+    {"environment": ["PATH=."]},
+    {"shell": "python3 -c"},
+    {"shell": "./sh -c"},
+    {"shell": ["sh", "-c"]},
+    {"cmd": "touch x"},
+    {"args": ["--output=x"]},
+    {"stdin": "touch x"},
+    {"workdir": "/etc"},
+    {"cwd": "/etc"},
+    {"script": "touch x"},
+    {"sandbox": False},
+    {"dangerouslyDisableSandbox": True},
+    {"with_escalated_permissions": True},
+    {"command\u200b": "touch x"},
+)
+"""What a tool is given beside a command that is allowed."""
+
+PLACE_TRICKS = (
+    "/",
+    "",
+    ".",
+    "..",
+    "~",
+    "/home/ana",
+    "/home/ana/repo/..",
+    "/home/ana/repo/../other",
+    "/home/ana/repo/./../other",
+    "/home/ana/repo/sub/../../other",
+    "/home/ana/repository",
+    "/home/ana/repo-other",
+    "/home/ana/repo ",
+    "/home/ana/REPO",
+    "//home/ana/repo",
+    "/home/ana/repo\n/etc",
+    "/home/ana/repo\x00/../../etc",
+    "/home/ana/r\u200bepo",
+    "/home/ana/repo\u2215..",
+    "home/ana/repo",
+    "file:///home/ana/repo",
+    "/proc/self/root/home/ana/repo",
+)
+"""Directories that look like `/home/ana/repo`, or lead out of it."""
+
+TOOL_TRICKS = (
+    "bash",
+    "BASH",
+    "Bash ",
+    " Bash",
+    "Bash\n",
+    "Bash\x00",
+    "Bash\u200b",
+    "B\u0430sh",
+    "\uff22ash",
+    "Bash(git status)",
+    "BashOutput",
+    "mcp__evil__Bash",
+    "Bash/../Write",
+    "*",
+    "",
+)
+"""Names that look like `Bash`."""

@@ -71,6 +71,11 @@ class Counter:
         assert isinstance(said, Verdict)
         return said
 
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        return await self.approve(Action(tool="plan", input={"plan": plan}), key, wait=wait)
+
     async def visit(self, number: int) -> Asked:
         """What the visitor of that number brought, once there was one; the first is 1."""
         async with asyncio.timeout(PATIENCE), self._news:

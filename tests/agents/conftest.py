@@ -39,6 +39,18 @@ def desk(tmp_path: Path, model: Model) -> Iterator[Desk]:
 
 
 @pytest.fixture
+def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
+    """A person who counts as away after a second without a key."""
+    for name in ("UPCALL_URL", "UPCALL_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    home = Home(tmp_path / "upcall")
+    home.create()
+    home.config_file.write_text('away_after = "1s"\n')
+    with Person(home) as sitting:
+        yield sitting
+
+
+@pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     """A person who answers, in a home with a daemon that is up."""
     for name in ("UPCALL_URL", "UPCALL_TOKEN"):

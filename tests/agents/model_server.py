@@ -27,6 +27,9 @@ PATIENCE = 60.0
 TITLE = "Your task is to generate a very short title"
 """How codex-acp wants a title, at any moment and with every tool offered."""
 
+TITLING = frozenset({"apply_patch"})
+"""The tools with which Codex in a terminal wants one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -99,7 +102,8 @@ class Model:
     def answer(self, dialect: Dialect, body: Json) -> Reply:
         """Reply to one request, and keep it."""
         conversation = dialect.listen(body)
-        aside = not conversation.tools or any(each.startswith(TITLE) for each in conversation.prompts[-1:])
+        titling = any(each.startswith(TITLE) for each in conversation.prompts[-1:])
+        aside = titling or {tool.name for tool in conversation.tools} <= TITLING
         with self._news:
             self.requests.append(
                 Request(dialect=dialect.name, conversation=conversation, aside=aside, body=body)

@@ -43,18 +43,38 @@ class Person:
 
     def next_question(self, *working: Asker) -> Json:
         """The question that is asked next; fails if all those who could ask it have ended."""
+        return self.show(self._next("asked", *working))
+
+    def ask_back(self, name: str, words: str) -> None:
+        """Ask the asker something, and leave its question open."""
+        assert self.client.post(inquiry_path(name, "ask-back"), {"text": words})["accepted"]
+
+    def next_reply(self, name: str, *working: Asker) -> list[Json]:
+        """What was asked back about a question, once its asker has said something to it."""
+        self._next("replied", *working)
+        asked_back: list[Json] = self.show(name)["asked_back"]
+        return asked_back
+
+    def _next(self, kind: str, *working: Asker) -> str:
+        """The inquiry of the next event of this kind."""
         while True:
             over = all(work.ended for work in working)
             news = self.client.get("/v1/events", patience=30, after=self._after, wait=0 if over else 1)
             for event in news["items"]:
                 self._after = event["seq"]
-                if event["type"] == "asked":
-                    return self.show(event["inquiry"])
+                if event["type"] == kind:
+                    return str(event["inquiry"])
             assert not over, "\n".join(work.report() for work in working)
 
     def show(self, name: str) -> Json:
         """An inquiry as it is now."""
         inquiry: Json = self.client.get(inquiry_path(name))
+        return inquiry
+
+    def ended(self, name: str) -> Json:
+        """How an inquiry ended, as soon as it has."""
+        inquiry: Json = self.client.get(inquiry_path(name, "wait"), patience=60, timeout=60)
+        assert inquiry["state"] != "open"
         return inquiry
 
     def answer(self, name: str, *values: str) -> None:

@@ -19,7 +19,8 @@ from typing import Self
 from tests.agents.work import Work
 from tests.conftest import require
 
-NODE = Path(__file__).parents[1] / "node"
+NODE = Path(os.environ.get("UPCALL_TEST_NODE") or Path(__file__).parents[1] / "node")
+"""`make agents-newest` has the newest programs in another folder."""
 MODULES = NODE / "node_modules"
 KEY = "not-a-real-key"
 
@@ -120,6 +121,10 @@ class Desk:
         self._started.append(work)
         return work
 
+    def program_file(self, program: Program) -> str:
+        """Where a program is at this desk."""
+        return str(self._bin / program.name)
+
     def __enter__(self) -> Self:
         return self
 
@@ -161,6 +166,8 @@ class Desk:
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            # Of a start, a third is reading the catalogue of every vendor's models that it brings along.
+            "OPENCODE_MODELS_PATH": str(self.home / ".config/opencode/models.json"),
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": model_url,
             "GEMINI_TELEMETRY_ENABLED": "false",
@@ -216,6 +223,7 @@ def _configure_opencode(home: Path, model_url: str) -> None:
         "provider": {"scripted": scripted},
     }
     (folder / "opencode.json").write_text(json.dumps(config), "utf-8")
+    (folder / "models.json").write_text("{}", "utf-8")
     # As after its first start, at which it installs the types for plugins.
     (folder / "node_modules").mkdir()
     installed = {"dependencies": {"@opencode-ai/plugin": OPENCODE.version}}

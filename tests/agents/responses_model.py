@@ -11,6 +11,7 @@ from tests.agents.dialect import (
     Play,
     Reply,
     Word,
+    as_json,
     as_stream,
     text_in,
 )
@@ -22,6 +23,14 @@ RESULTS = {
     "custom_tool_call_output",
     "local_shell_call_output",
     "tool_search_output",
+}
+
+USAGE: dict[str, Any] = {
+    "input_tokens": PROMPT_TOKENS,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": REPLY_TOKENS,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
 }
 
 
@@ -62,7 +71,27 @@ def _tools(listed: Sequence[Json], namespace: str = "") -> Iterator[Tool]:
 
 
 def _speak(body: Json, name: str, words: Sequence[Word]) -> Reply:
+    if not body.get("stream"):
+        return as_json(_document(body, name, words))
     return as_stream([(event["type"], event) for event in _events(name, words)])
+
+
+def _document(body: Json, name: str, words: Sequence[Word]) -> Json:
+    """The whole reply at once, with what the service repeats of the request."""
+    return {
+        "id": f"resp_{name}",
+        "object": "response",
+        "created_at": 0,
+        "status": "completed",
+        "model": body["model"],
+        "output": [
+            _item(f"{name}_{index}", word) | {"status": "completed"} for index, word in enumerate(words)
+        ],
+        "tools": body.get("tools") or [],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+        "usage": USAGE,
+    }
 
 
 def _events(name: str, words: Sequence[Word]) -> Iterator[Json]:
@@ -75,14 +104,7 @@ def _events(name: str, words: Sequence[Word]) -> Iterator[Json]:
             yield {"type": "response.output_item.added", "output_index": index, "item": started}
             yield {"type": "response.output_text.delta", **place, "content_index": 0, "delta": word.text}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    usage: dict[str, Any] = {
-        "input_tokens": PROMPT_TOKENS,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": REPLY_TOKENS,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
-    }
-    yield {"type": "response.completed", "response": {"id": f"resp_{name}", "usage": usage}}
+    yield {"type": "response.completed", "response": {"id": f"resp_{name}", "usage": USAGE}}
 
 
 def _item(name: str, word: Word) -> Json:

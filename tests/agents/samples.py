@@ -1,11 +1,12 @@
 """What the real programs said, kept for those who test how it is read: one file for each program and story."""
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "samples"
+FOLDER = Path(os.environ.get("UPCALL_TEST_SAMPLES") or Path(__file__).parent / "samples")
 
 _IDS = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "00000000-0000-4000-8000-{:012}"),

@@ -12,12 +12,14 @@ from acp.schema import (
     AgentCapabilities,
     ElicitationFormSessionMode,
     ElicitationSchema,
+    ElicitationUrlSessionMode,
     InitializeResponse,
     NewSessionResponse,
     PermissionOption,
     PromptResponse,
     ToolCallUpdate,
 )
+from pydantic import AnyUrl
 
 FORM = {
     "type": "object",
@@ -67,6 +69,8 @@ class Scripted:
                 await self._form(session_id, FORM)
             case "empty":
                 await self._form(session_id, {"type": "object", "properties": {}})
+            case "link":
+                await self._link(session_id, prompt[0].text.split()[1])
             case "always":
                 await self._permission(session_id, ["allow_always", "reject_once"])
             case "nothing":
@@ -94,6 +98,11 @@ class Scripted:
         )
         filled = await self._client.create_elicitation(message="How shall I set it up?", mode=mode)
         await self._say(session_id, json.dumps(filled.model_dump(mode="json", exclude_none=True)))
+
+    async def _link(self, session_id: str, url: str) -> None:
+        mode = ElicitationUrlSessionMode(session_id=session_id, elicitation_id="e-1", url=AnyUrl(url))
+        visited = await self._client.create_elicitation(message="Sign in to the tracker", mode=mode)
+        await self._say(session_id, json.dumps(visited.model_dump(mode="json", exclude_none=True)))
 
     async def _permission(self, session_id: str, kinds: list[str]) -> None:
         call = ToolCallUpdate(

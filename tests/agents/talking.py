@@ -159,6 +159,11 @@ class OpenDesk:
         assert isinstance(verdict, Verdict)
         return verdict
 
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        return await self.approve(Action(tool="plan", input={"plan": plan}), key, wait=wait)
+
     async def _put(self, asked: Asked) -> Outcome | Verdict:
         await self._asked.put(asked)
         return await asked.reply
@@ -193,6 +198,12 @@ class ScriptedDesk:
         self.actions.append(action)
         self.keys.append(key)
         return self._decide(action)
+
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        """The test's verdict."""
+        return await self.approve(Action(tool="plan", input={"plan": plan}), key, wait=wait)
 
 
 class Notes:

@@ -27,6 +27,7 @@ from upcall.domain.run.program import (
 )
 from upcall.ports.agent import Agent
 from upcall.testing.agent_contract import AgentContract
+from upcall.web.pages.markdown import rendered
 
 SCRIPTED = (sys.executable, str(Path(__file__).with_name("scripted_acp.py")))
 DOOR = Door(command=("upcall", "mcp"), environment={}, url="", token="")
@@ -133,6 +134,37 @@ async def test_a_form_without_fields_is_a_question_too(tmp_path: Path) -> None:
     notes = await done(tmp_path, "empty", ScriptedDesk(answers=[[["Yes"]]]))
 
     assert json.loads(said(notes).removesuffix("done")) == {"action": "accept", "content": {}}
+
+
+@pytest.mark.anyio
+@pytest.mark.promise("raised/37")
+@pytest.mark.parametrize(
+    ("outcome", "action"),
+    [([["Done"]], "accept"), ("rejected", "decline"), ("parked", "cancel")],
+)
+async def test_an_address_to_open_is_a_question_with_a_link(
+    tmp_path: Path, outcome: str | Sequence[Sequence[str]], action: str
+) -> None:
+    desk = ScriptedDesk(answers=[outcome])
+
+    notes = await done(tmp_path, "link https://tracker.example/login?to=a_b&x=*1*", desk)
+
+    assert json.loads(said(notes).removesuffix("done")) == {"action": action}
+    (asked,) = desk.asked
+    assert asked["context"] == "<https://tracker.example/login?to=a_b&x=*1*>"
+    link = 'href="https://tracker.example/login?to=a_b&amp;x=*1*"'
+    assert link in str(rendered(str(asked["context"])))
+    assert "Sign in to the tracker" in str(asked["questions"])
+
+
+@pytest.mark.anyio
+async def test_an_address_that_is_none_of_the_web_is_declined(tmp_path: Path) -> None:
+    desk = ScriptedDesk()
+
+    notes = await done(tmp_path, "link file:///etc/passwd", desk)
+
+    assert json.loads(said(notes).removesuffix("done")) == {"action": "decline"}
+    assert not desk.asked
 
 
 @pytest.mark.anyio

@@ -21,7 +21,7 @@ WORDS = "The tests pass, so the *cache* is next. password=hunter2secret"
 MASKED = "The tests pass, so the *cache* is next. password=[redacted: password]"
 
 
-@pytest.mark.promise("desk/7", "desk/8")
+@pytest.mark.promise("desk/7", "desk/8", "raised/39")
 @pytest.mark.parametrize(
     "program",
     [
@@ -36,6 +36,9 @@ def test_the_record_of_the_session_that_asks_tells_what_led_to_its_question(
     model.play([Say(WORDS), SHELL[program]], ASK, say_back)
     work = stage.start(program, TASK, *ANYTHING_GOES[program])
     question = person.next_question(work)
+    # As it was asked, before any record was read.
+    assert (question["workspace"], question["branch"]) == (str(desk.work), "main")
+    assert question["asker"].endswith(f" in {desk.work.name}")
 
     activity = observed(person, question["id"])
     before = snapshot(desk.home)
@@ -67,6 +70,7 @@ def test_the_log_of_a_run_tells_what_led_to_its_question(model: Model, desk: Des
         "turn": 2,
         "message": MASKED,
         "calls": [{"tool": "Bash", "input": "touch made"}],
+        "plan": "",
     }
 
 

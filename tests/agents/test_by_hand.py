@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,28 @@ def test_a_picture_in_an_answer_reaches_the_model_and_where_it_does_not_its_path
     sent = json.dumps(stage.model.requests[-1].body)
     assert (PNG in sent) is (program is not OPENCODE)
     assert "1-shot.png (image/png" in stage.model.conversations[-1].results[-1]
+
+
+@pytest.mark.promise("desk/23")
+@every_program
+def test_a_model_hears_what_the_person_asks_back_replies_and_goes_on_with_the_answer(
+    program: Program, stage: Stage
+) -> None:
+    def reply(heard: Conversation) -> Turn:
+        (name,) = re.findall(r'wait_for_answer with id .?"(\w+)', heard.results[-1])
+        return Call("wait_for_answer", {"id": name, "reply": "About forty."})
+
+    stage.model.play(stories.ASK, reply, say_back)
+    more = ("--allowedTools", "mcp__upcall__wait_for_answer") if program is CLAUDE else ()
+    work = stage.start(program, stories.TASK, *more)
+    question = stage.person.next_question(work)
+    stage.person.ask_back(question["ref"], "For how many users?")
+    (asked,) = stage.person.next_reply(question["ref"], work)
+    stage.person.answer(question["ref"], "Memcached")
+
+    assert work.finish().code == 0, work.report()
+    assert (asked["text"], asked["reply"]) == ("For how many users?", "About forty.")
+    told, answered = stage.model.conversations[-1].results
+    assert "The person asks: For how many users?" in told
+    assert "Memcached" in answered
+    assert len(stage.person.client.every("/v1/inquiries")) == 1

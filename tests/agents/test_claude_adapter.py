@@ -125,7 +125,16 @@ def test_the_whole_command_line() -> None:
         "timeout": 54_381,
         "onFailure": "block",
     }
-    settings = {"hooks": {"PreToolUse": [{"matcher": "AskUserQuestion", "hooks": [hook]}]}}
+    # Tells the model what was changed; nothing is decided by it, so it blocks nothing.
+    told = {name: value for name, value in hook.items() if name != "onFailure"} | {"timeout": 10}
+    settings = {
+        "hooks": {
+            "PreToolUse": [{"matcher": "AskUserQuestion", "hooks": [hook]}],
+            "Elicitation": [{"hooks": [hook]}],
+            "PostToolUse": [{"hooks": [told]}],
+            "PostToolUseFailure": [{"hooks": [told]}],
+        }
+    }
     assert [_parsed(word) for word in command.argv] == [
         "claude",
         *("--model", "opus"),
@@ -135,7 +144,6 @@ def test_the_whole_command_line() -> None:
         *("--mcp-config", {"mcpServers": {"upcall": server}}),
         "--allowedTools",
         "mcp__upcall__ask_human,mcp__upcall__confirm_action,mcp__upcall__wait_for_answer,mcp__upcall__notify_human",
-        *("--disallowedTools", "EnterPlanMode,ExitPlanMode"),
         *("--permission-prompt-tool", "mcp__upcall__approve_action"),
         *("--permission-mode", "default"),
         *("--settings", settings),

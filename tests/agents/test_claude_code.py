@@ -17,6 +17,7 @@ from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from upcall.access.tokens import digest
 from upcall.agents.claude.adapter import TOOLS, ClaudeCode
 from upcall.agents.prompt import ASKING
+from upcall.broker.broker import Reply
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import (
@@ -193,6 +194,37 @@ def test_a_command_runs_once_a_person_has_seen_and_allowed_it(supervisor: Superv
     assert supervisor.made.exists()
 
 
+@pytest.mark.promise("raised/19", "raised/21")
+def test_of_a_command_that_a_person_edits_that_and_nothing_else_runs(
+    supervisor: Supervisor, model: Model
+) -> None:
+    work_tree = supervisor.made.parent
+    for name in ("build", "dist"):
+        (work_tree / name).mkdir()
+        (work_tree / name / "kept").touch()
+    # The second call fails: its model is told as well.
+    model.play(
+        Call("Bash", {"command": "rm -rf build dist", "description": "Clean up"}),
+        Call("Bash", {"command": "touch missing/file", "description": "Make it"}),
+        say_back,
+    )
+    work = supervisor.start("Clean up.")
+    inquiry = supervisor.asked()
+    edited = {"command": "rm -rf build", "description": "Clean up"}
+    supervisor.house.reply(inquiry.id, Reply(text="yes", input=edited, note="dist is released from"))
+    (second,) = supervisor.house.opened()
+    supervisor.house.reply(second.id, Reply(text="yes", note="in this folder only"))
+    assert end_of(supervisor.read(work)).ok, work.report()
+
+    assert not (work_tree / "build").exists()
+    assert (work_tree / "dist" / "kept").exists()
+    told = "\n".join(model.conversations[-1].prompts + model.conversations[-1].results)
+    assert "The user changed this action before they approved it" in told
+    assert "-rm -rf build dist\n+rm -rf build" in told
+    assert "with a note: dist is released from" in told
+    assert "with a note: in this folder only" in told
+
+
 def test_a_command_that_was_denied_does_not_run(supervisor: Supervisor, model: Model) -> None:
     model.play(Call("Bash", {"command": "touch 'made here'", "description": "Make it"}), say_back)
     work = supervisor.start("Make the file.")
@@ -351,7 +383,7 @@ def test_the_model_is_offered_our_tools_and_nothing_that_nobody_could_answer(
     offered = {tool.name for tool in model.conversations[0].tools}
     assert offered >= {"AskUserQuestion", *(f"mcp__upcall__{name}" for name in TOOLS)}
     listed = set(work.events[0]["tools"])
-    assert listed.isdisjoint({"EnterPlanMode", "ExitPlanMode", "mcp__upcall__approve_action"})
+    assert "mcp__upcall__approve_action" not in listed
     assert ASKING in model.conversations[0].system
 
 

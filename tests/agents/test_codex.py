@@ -94,7 +94,8 @@ def test_it_is_talked_to_where_a_person_decides() -> None:
     listen = begun.argv[3]
     assert begun.argv == (
         *("codex", "app-server", "--listen", listen, "-c", DOOR),
-        *("-c", 'sandbox_mode="workspace-write"', "-c", "x=1"),
+        *("-c", 'sandbox_mode="workspace-write"', "-c", "features.default_mode_request_user_input=true"),
+        *("-c", "x=1"),
     )
     assert listen.startswith("unix:///home/ana/.upcall/codex-")
     assert begun.stdin == ""

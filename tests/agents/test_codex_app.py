@@ -22,7 +22,6 @@ from upcall.home.files import Home
 from upcall.home.instance import stop_running
 from upcall.home.launch import ensure_running
 
-NATIVE_QUESTIONS = ("--enable", "default_mode_request_user_input")
 QUESTION = {
     "questions": [
         {
@@ -87,7 +86,7 @@ def outside(tmp_path: Path) -> tuple[Path, Call]:
 
 async def test_a_native_question_is_answered_by_a_person(model: Model, sit: Sit) -> None:
     model.play(Call("request_user_input", QUESTION), say_back)
-    async with sit(*NATIVE_QUESTIONS) as bench:
+    async with sit() as bench:
         asked = await bench.counter.visit(1)
         assert [each["question"] for each in asked.fields["questions"]] == [
             "Which database?",
@@ -110,7 +109,7 @@ async def test_a_native_question_is_answered_by_a_person(model: Model, sit: Sit)
 
 async def test_a_question_without_an_answer_lets_the_model_go_on(model: Model, sit: Sit) -> None:
     model.play(Call("request_user_input", QUESTION), say_back)
-    async with sit(*NATIVE_QUESTIONS) as bench:
+    async with sit() as bench:
         asked = await bench.counter.visit(1)
         asked.said.set_result(
             Outcome(status="parked", id="i1", ref="a1", text="No answer yet, it is parked.")

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -156,6 +157,11 @@ class Decided:
         self.seen.append((key, action))
         return self._verdict
 
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        return await self.approve(Action(tool="plan", input={"plan": plan}), key, wait=wait)
+
 
 YES = Verdict(allowed=True)
 NO = Verdict(allowed=False, reason="Never.")
@@ -215,12 +221,13 @@ async def test_the_desk_sees_exactly_what_is_asked() -> None:
         await requests.answer(request)
     command, file, question, tool = desk.seen
     script = {"command": 'rm -rf "my build" && make', "shell": "/bin/bash -lc"}
-    assert command == ("call_1", Action(tool="exec_command", input=script, cwd="/w", reason="May I?"))
-    assert file == ("call_2", Action(tool="apply_patch", input={"changes": CHANGES}, cwd="/w"))
+    action = partial(Action, cwd="/w", hears="with_yes")
+    assert command == ("call_1", action(tool="exec_command", input=script, reason="May I?"))
+    assert file == ("call_2", action(tool="apply_patch", input={"changes": CHANGES}))
     asked = {"header": "Key", "question": "Which key?", "options": [], "custom": True}
     assert question == ("call_4", {"questions": [asked], "secret": True})
     allow = 'Allow the other MCP server to run tool "danger"?'
-    assert tool == ("u1/4", Action(tool="mcp__other__danger", input={"x": "1"}, cwd="/w", reason=allow))
+    assert tool == ("u1/4", action(tool="mcp__other__danger", input={"x": "1"}, reason=allow))
 
 
 async def test_our_own_tool_needs_nobodys_leave() -> None:

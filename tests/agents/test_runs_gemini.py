@@ -16,6 +16,9 @@ from tests.agents.script import Call, Refuse, Say
 from tests.agents.stories import ASK, TASK, wait_for_record
 from tests.agents.test_gemini import a_minute_passes
 
+# The daemon finds the adapter in a package of the fixture's, on its own path.
+pytestmark = pytest.mark.cold
+
 ADAPTER = """
 from upcall.agents.gemini.adapter import Gemini
 

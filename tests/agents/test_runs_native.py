@@ -1,5 +1,6 @@
 """What agents ask on their own account: their question tools and their permission prompts, answered by `upcall answer`."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,12 +95,27 @@ def test_claudes_own_question_is_put_off_and_its_answer_brings_it_back(
     assert len(model.conversations) == 2
 
 
-@pytest.mark.promise("spec/63")
+@pytest.mark.promise("raised/32")
+def test_a_form_of_another_server_reaches_a_person(model: Model, desk: Desk, boss: Boss) -> None:
+    server = {"command": sys.executable, "args": [str(Path(other_server.__file__))], "alwaysLoad": True}
+    config = desk.work / "other.json"
+    config.write_text(json.dumps({"mcpServers": {"other": server}}))
+    model.play(Call("deploy", {"what": "it"}), say_back)
+    run = boss.run(CLAUDE, desk, TASK, "--", "--mcp-config", str(config))
+    boss.answer(boss.next_question(run)["ref"], "approve")
+    form = boss.next_question(run)
+    assert form["questions"][0]["question"].startswith("Where shall it go?")
+    boss.answer(form["ref"], "staging")
+
+    assert run.finish()["state"] == "completed", run.report()
+    assert '"content": {"where": "staging"}' in model.conversations[-1].results[-1]
+
+
+@pytest.mark.promise("spec/63", "raised/43")
 def test_codex_own_question_is_answered(model: Model, desk: Desk, boss: Boss) -> None:
-    """Where its owner has switched that tool on."""
     questions = [{**QUESTION, "id": "cache"}]
     model.play(Call("request_user_input", {"questions": questions}), say_back)
-    run = boss.run(CODEX, desk, TASK, "--", "--enable", "default_mode_request_user_input")
+    run = boss.run(CODEX, desk, TASK)
     boss.answer(boss.next_question(run)["ref"], "Memcached")
     over = run.finish()
     assert (over["state"], run.starts()) == ("completed", 1), run.report()
@@ -162,6 +178,8 @@ def test_a_command_is_shown_to_the_letter_and_run_only_if_it_is_approved(
         asked = boss.next_question(run)
         assert asked["kind"] == "approval"
         assert command in boss.said(desk, "show", asked["ref"])
+        # What Gemini CLI tells is no tool's input, and drawn as a command all the same.
+        assert program is not GEMINI or asked["questions"][0]["question"] == command
         boss.answer(asked["ref"], word)
 
     over = run.finish()

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import uvloop
 
+from benchmarks.asking import Sample as Sample_, figures, soaked
+from benchmarks.daemon import Daemon
 from benchmarks.report import Figure, Target
 from benchmarks.sizing import BEGIN, END, table, written
 from benchmarks.soak import MOST_GROWTH, Sample, growth, soak
@@ -63,6 +66,28 @@ def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:
         assert (figure["met"] is None) == (figure["target"] is None)
         assert figure["name"] in done.stdout
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.promise("programs/32")
+def test_what_the_client_costs_a_program_is_measured_beside_a_bare_interpreter_and_raw_http(
+    tmp_path: Path,
+) -> None:
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "benchmarks", "client", "--quick"]
+    places = ["--json", str(results), "--scratch", str(tmp_path / "scratch")]
+    done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = {each["name"]: each for each in json.loads(results.read_text("utf-8"))["figures"]}
+    wanted = {name: (each["limit_name"], each["target"]) for name, each in found.items() if each["target"]}
+    assert wanted == {
+        "import upcall": ("python -c pass", "≤ 3 \N{MULTIPLICATION SIGN}"),
+        "ask, answer and collect through the client": (
+            "the same requests over raw HTTP",
+            "≤ 1.3 \N{MULTIPLICATION SIGN}",
+        ),
+    }
+    (at_once,) = [each for name, each in found.items() if "at once in one program" in name]
+    assert at_once["details"]["threads of the program"] < 5
 
 
 def test_what_daemons_on_one_database_can_do_is_measured_and_extrapolated(tmp_path: Path) -> None:
@@ -124,3 +149,28 @@ def test_an_unknown_figure_is_refused_with_those_that_there_are() -> None:
 def test_a_target_is_met_or_missed(target: Target | None, measured: float, text: str, met: object) -> None:
     figure = Figure(name="any", measured=measured, limit=2, unit="s", target=target)
     assert (figure.columns()[4], figure.met) == (text, met)
+
+
+def test_agents_that_ask_for_long_are_watched(tmp_path: Path) -> None:
+    with Daemon(tmp_path) as daemon:
+        seen = uvloop.run(soaked(daemon, agents=5, seconds=3.0, samples=3))
+    assert seen[-1].cycles >= 5
+    found = list(figures(seen, 5, 0.05))
+    assert [figure.name.partition(": ")[2].split(",")[0] for figure in found] == [
+        "memory of the daemon",
+        "open descriptors",
+        "threads",
+        "answer → agent",
+        "bytes that the log grew by",
+    ]
+    # Whether there was a latency to be seen in each third depends on the machine.
+    assert all(figure.limit for figure in found[:3])
+
+
+def test_what_grows_while_agents_ask_is_told() -> None:
+    still = [
+        Sample_(memory=1e5, descriptors=600, threads=9, latency=2.0, logged=10, cycles=n) for n in range(9)
+    ]
+    assert all(figure.met for figure in figures(still, 500, 30))
+    leaking = [each._replace(memory=1e5 * (1 + n / 9), logged=n * 20_000) for n, each in enumerate(still)]
+    assert [figure.met for figure in figures(leaking, 500, 30)] == [False, True, True, True, False]

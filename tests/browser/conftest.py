@@ -135,12 +135,21 @@ def chosen(page: Page, inquiry: dict[str, Any]) -> Locator:
     return card(page, inquiry)
 
 
+shared = chromium.Shared()
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Browser:
     """One Chromium; each person gets a profile of their own."""
     require(chromium.path(), "Chromium")
-    with chromium.launched() as launched:
-        yield launched
+    return shared.browser()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End Chromium once the fixtures of the last test of this folder are gone."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        shared.close()
 
 
 @contextmanager

@@ -32,6 +32,7 @@ FORM: dict[str, Any] = {
     + CODE,
 }
 LONG_DIFF = "--- a/users.py\n+++ b/users.py\n@@ -1,20 +1,20 @@\n" + "-old line\n+new line\n" * 20
+PLAN = f"# Cache\n\n1. Install **Redis**\n   - the client\n   - the service\n2. Write `cache.py`\n\n{CODE}"
 HEBREW = "איזה מטמון?"
 AGENT = """
 import subprocess, sys
@@ -49,7 +50,9 @@ class Scene:
         self.approval = desk.ask(kind="approval", question="rm -rf build", context="it is stale\nand large")
         self.patch = desk.ask(kind="approval", question="git apply fix.patch", context=LONG_DIFF)
         cwd = "/home/ana/with/a/rather/long/path/to/a/project"
-        desk.ask(action={"tool": "Bash", "input": {"command": "npm test"}, "cwd": cwd})
+        given = {"command": "npm test", "description": "Try it"}
+        self.action = desk.ask(action={"tool": "Bash", "input": given, "cwd": cwd, "editable": True})
+        self.plan = self._planned(PLAN)
         desk.ask(question="Why?", default="because", secret=True)
         self.hebrew = desk.ask(question=HEBREW, options=["Redis", "אף אחד"])
         self.placed = desk.owner.post(
@@ -66,7 +69,10 @@ class Scene:
     @property
     def paths(self) -> list[str]:
         """Every page behind the sign-in."""
-        inquiries = (self.form, self.approval, self.patch, self.settled, self.hebrew)
+        inquiries = (
+            *(self.form, self.approval, self.patch, self.settled, self.hebrew),
+            *(self.action, self.edited, self.plan),
+        )
         return [
             "/",
             "/?q=nothing+like+it",
@@ -94,6 +100,18 @@ class Scene:
         """Leave no process behind."""
         self.desk.owner.post(f"/v1/runs/{self.run}/cancel", {})
         self._until("cancelled")
+
+    def _planned(self, plan: str) -> dict[str, Any]:
+        """A plan that was revised once, after an action that was changed."""
+        action = {"tool": "Bash", "input": {"command": "rm -rf build dist"}, "cwd": "/srv", "editable": True}
+        self.edited = self.desk.ask(action=action)
+        changed = {"answers": [["Approve"]], "input": {"command": "rm -rf build"}}
+        self.desk.owner.post(inquiry_path(self.edited["id"], "answer"), changed)
+        asked = {"kind": "plan", "question": "Shall this plan be carried out?"}
+        before = self.desk.ask(**asked, context=plan.replace("service", "server"))
+        revised = {"decision": "revise", "comments": [{"line": 5, "text": "it is no server"}]}
+        self.desk.owner.post(inquiry_path(before["id"], "answer"), revised)
+        return self.desk.ask(**asked, context=plan)
 
     def _talk(self) -> None:
         self.desk.agent.post("/v1/threads", {"id": "shop", "title": "The shop"})

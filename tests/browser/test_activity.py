@@ -70,7 +70,7 @@ def test_the_api_and_the_command_line_have_the_same(desk: Desk, tmp_path: Path) 
             {"tool": "Bash", "input": "pytest -q tests/catalogue"},
         ]
         task = {"task": "Speed up the catalogue page", "branch": "feature/cache", "turn": 5}
-        assert inquiry["activity"] == {**task, "message": LONG, "calls": calls}
+        assert inquiry["activity"] == {**task, "message": LONG, "calls": calls, "plan": ""}
         shown = desk.program("show", inquiry["ref"]).stdout
     for line in ("Task: Speed up the catalogue page", "Branch: feature/cache", "Turn: 5"):
         assert f"\n{line}\n" in shown

@@ -25,7 +25,7 @@ def without_scripts(desk: Desk) -> Page:
 def test_an_approval_is_remembered_where_the_person_chose_so(desk: Desk) -> None:
     once, always, no = (desk.ask(action=ACTION, request_key=key) for key in ("1", "2", "3"))
     page = desk.page()
-    page.locator("[data-batch] summary").click()
+    page.locator("[data-batch] > details > summary").click()
     chosen(page, once).get_by_role("button", name="Approve").click()
     expect(card(page, once)).to_contain_text("Approved")
     assert rules(desk) == []

@@ -22,7 +22,7 @@ def applied(desk: Desk, name: str) -> dict[str, Any]:
 
 
 def unfolded(page: Page) -> None:
-    page.locator("[data-batch] summary").click()
+    page.locator("[data-batch] > details > summary").click()
     expect(page.get_by_role("button", name="Approve selected")).to_be_visible()
 
 
@@ -36,7 +36,7 @@ def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: De
 
     # The second of them makes one row of both, and the first stays where it was.
     second = applied(desk, "billing")
-    summary = page.locator(".list [data-batch] summary")
+    summary = page.locator(".list [data-batch] > details > summary")
     expect(summary).to_have_text(f"2 {TIMES} terraform apply")
     expect(row(page, first)).to_be_hidden()
     unfolded(page)
@@ -65,3 +65,24 @@ def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: De
     row(page, late).locator("a").click()
     expect(card(page, late).get_by_role("button", name="Approve")).to_be_visible()
     assert [desk.show(each)["state"] for each in (first, second, late)] == ["answered", "answered", "open"]
+
+
+@pytest.mark.promise("desk/18")
+def test_what_was_left_out_stays_so_when_it_is_unfolded_again_and_enter_on_a_box_decides_nothing(
+    desk: Desk,
+) -> None:
+    kept, left_out = applied(desk, "shop-api"), applied(desk, "billing")
+    page = desk.page()
+    unfolded(page)
+    box = row(page, left_out).get_by_role("checkbox")
+    box.uncheck()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-batch] details[open]")).to_have_count(1)
+    page.locator("[data-batch] > details > summary").click()
+    unfolded(page)
+    expect(box).not_to_be_checked()
+    expect(row(page, kept).get_by_role("checkbox")).to_be_checked()
+    assert {desk.show(each)["held"] is None for each in (kept, left_out)} == {True}
+    page.get_by_role("button", name="Approve selected").click()
+    expect(page.locator(UNDO)).to_be_visible()
+    assert [desk.show(each)["held"] is None for each in (kept, left_out)] == [False, True]

@@ -62,8 +62,7 @@ def test_in_a_pane_the_decision_stands_at_the_lower_edge(desk: Desk) -> None:
     page = desk.page(viewport={"width": 1600, "height": 900})
     verdict = card(page, inquiry).locator(".verdict")
     expect(verdict).to_be_in_viewport(ratio=1)
-    # The reason of a Deny stands in the row below it.
-    box = card(page, inquiry).locator(".answer").bounding_box() or {"y": 0, "height": 0}
+    box = verdict.bounding_box() or {"y": 0, "height": 0}
     assert box["y"] + box["height"] > 870
 
 
@@ -75,6 +74,9 @@ def test_at_360_pixels_tables_scroll_and_code_keeps_its_indentation(desk: Desk) 
     scrolls = "each => each.scrollWidth > each.clientWidth"
     assert asked.locator("table").evaluate(scrolls)
     assert asked.locator("pre").evaluate(scrolls)
+    # Columns scroll instead of breaking their words.
+    heading = asked.locator("th").first.bounding_box() or {"height": 0}
+    assert 0 < heading["height"] < 40
     # A name in code does not turn the words around it, in either direction of writing.
     expect(asked.locator(".question code")).to_have_css("unicode-bidi", "isolate")
     assert page.evaluate("document.documentElement.scrollWidth <= 360")

@@ -1,5 +1,7 @@
 """Keys that work on every page, and the list that finds everything."""
 
+import re
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -77,7 +79,68 @@ def test_ctrl_k_runs_commands_on_the_question_in_view_and_leads_to_other_pages(d
     expect(page.get_by_role("dialog").get_by_role("link", name="History")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{desk.running_url()}/history")
+    # The new page hears no key before its scripts are there.
+    page.wait_for_load_state("domcontentloaded")
     page.keyboard.press("Control+k")
     page.keyboard.type("which")
     page.get_by_role("dialog").get_by_role("link", name="Which cache?").click()
     expect(page).to_have_url(f"{desk.running_url()}/i/{asked['id']}")
+
+
+@pytest.mark.promise("desk/17", "desk/47")
+def test_a_form_is_answered_with_digits_one_question_after_the_other_and_reviewed_before_it_is_sent(
+    desk: Desk,
+) -> None:
+    inquiry = desk.ask(
+        questions=[
+            {"header": "Checks", "question": "Which?", "options": ["lint", "types"], "multiSelect": True},
+            {"question": "Layout?", "custom": False, "options": ["Tabs", "Page"]},
+            {"header": "Reason", "question": "Why?"},
+        ]
+    )
+    page = desk.page()
+    mine = card(page, inquiry)
+    page.keyboard.press("j")
+    expect(mine.get_by_role("group", name="Which?")).to_be_visible()
+    expect(mine.get_by_role("group", name="Layout?")).to_be_hidden()
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    review = mine.locator("[data-review]")
+    expect(review).to_have_text("Checks: lint, types · 2: … · Reason: …")
+    page.keyboard.press("Enter")
+    expect(mine.get_by_role("group", name="Which?")).to_be_hidden()
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    page.keyboard.type("because")
+    expect(review).to_have_text("Checks: lint, types · 2: Page · Reason: because")
+    # Any question can be looked at again before all of it is sent.
+    mine.get_by_role("button", name="Checks").click()
+    expect(mine.get_by_label("types")).to_be_checked()
+    assert desk.show(inquiry)["state"] == "open"
+    mine.get_by_role("button", name="Send answer").click()
+    expect(mine).to_have_class(re.compile("settled"))
+    assert desk.show(inquiry)["answer"]["answers"] == [["lint", "types"], ["Page"], ["because"]]
+
+
+@pytest.mark.promise("desk/48")
+def test_esc_and_a_press_elsewhere_close_a_menu_but_never_over_what_was_written(desk: Desk) -> None:
+    inquiry = desk.ask()
+    page = desk.page()
+    menus = page.locator(":is(.menu, details[name])[open]")
+    page.locator(".menu summary").click()
+    page.keyboard.press("Escape")
+    expect(menus).to_have_count(0)
+    page.locator(".menu summary").click()
+    page.locator(".list h1").click()
+    expect(menus).to_have_count(0)
+    mine = card(page, inquiry)
+    mine.locator("summary", has_text="Snooze").click()
+    page.locator(".list h1").click()
+    expect(menus).to_have_count(0)
+    mine.locator("summary", has_text="Decline").click()
+    mine.get_by_label("Reason").fill("not now")
+    page.locator(".list h1").click()
+    expect(menus).to_have_count(1)
+    mine.get_by_label("Reason").press("Escape")
+    expect(menus).to_have_count(0)
+    expect(mine).to_be_focused()

@@ -257,16 +257,18 @@ def test_a_session_that_is_ended_elsewhere_leads_to_the_door(desk: Desk) -> None
     expect(page.get_by_text("Sign in to your inbox")).to_be_visible()
 
 
-@pytest.mark.promise("spec/38")
+@pytest.mark.promise("spec/38", "desk/53")
 def test_snoozing_declining_and_more_time_need_no_reload(desk: Desk) -> None:
     inquiry = desk.ask()
     page = desk.page()
     card(page, inquiry).get_by_text("More time").click()
     card(page, inquiry).get_by_role("button", name="at least 1 day").click()
     expect(page.locator("[data-flash]")).to_contain_text("more time")
+    expect(page.locator("[data-count]")).to_have_text("1")
     card(page, inquiry).get_by_text("Snooze", exact=True).click()
     card(page, inquiry).get_by_role("button", name="1 hour", exact=True).click()
     expect(page.locator('[data-rows="snoozed"]')).to_contain_text("Which cache?")
+    expect(page.locator("[data-count]")).to_be_hidden()
     card(page, inquiry).get_by_text("Decline", exact=True).click()
     card(page, inquiry).get_by_label("Reason").fill("not today")
     card(page, inquiry).get_by_role("button", name="Decline to answer").click()

@@ -94,7 +94,10 @@ def test_sound_and_notifications_come_only_to_those_who_ask_for_them(notifying: 
     assert page.evaluate(TOLD) == []
     hide(page, hidden=True)
     desk.ask(question="Who is there?")
-    page.wait_for_function(f"{TOLD}.then((told) => told.length)")
+    # Not `wait_for_function`: a promise is true before it is kept.
+    page.evaluate(
+        f"async () => {{ while (!(await {TOLD}).length) await new Promise((go) => setTimeout(go, 20)); }}"
+    )
     assert page.evaluate(TOLD) == [["local asks", "Who is there?"]]
 
 

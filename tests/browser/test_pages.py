@@ -47,7 +47,7 @@ def test_without_scripts_a_question_is_read_and_answered(desk: Desk) -> None:
     page.goto(desk.owner.post("/v1/sign-in-links", {})["url"])
     page.get_by_role("button", name="Continue as").click()
     page.get_by_label("lint").check()
-    page.get_by_label("Page", exact=True).check()
+    page.get_by_role("radio", name="Page", exact=True).check()
     page.get_by_role("button", name="Send answer").click()
     expect(page.get_by_text("An empty answer is not an answer")).to_be_visible()
     expect(page.get_by_label("lint")).to_be_checked()

@@ -157,7 +157,8 @@ def test_from_1500_px_what_the_run_writes_stands_beside_its_question(agents: Des
     waiting(agents, tmp_path)
     page = agents.page(viewport={"width": 1600, "height": 900})
     beside = page.locator("[data-beside]")
-    expect(beside).to_contain_text("local")
+    # Before anything was pressed.
+    expect(beside.get_by_text("local")).to_be_visible()
     expect(beside.locator(".log")).to_have_count(0)
     page.locator(".row", has_text="Which cache?").get_by_role("link").click()
     expect(beside.locator(".log")).to_contain_text("I have to ask.")
@@ -171,3 +172,20 @@ def test_from_1500_px_what_the_run_writes_stands_beside_its_question(agents: Des
     page.set_viewport_size({"width": 1400, "height": 900})
     expect(beside).to_be_hidden()
     expect(row(page, other)).to_be_visible()
+
+
+@pytest.mark.promise("desk/52")
+def test_j_after_answering_goes_on_from_there(desk: Desk) -> None:
+    asked = [desk.ask(question=f"Number {number}?", options=["Yes", "No"]) for number in range(4)]
+    page = desk.page()
+    chosen(page, asked[1])
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(card(page, asked[2])).to_be_visible()
+    # It has opened by itself: the first j takes it up, the second goes on.
+    page.keyboard.press("j")
+    expect(card(page, asked[2])).to_be_focused()
+    page.keyboard.press("j")
+    expect(card(page, asked[3])).to_be_focused()
+    expect(row(page, asked[1]).locator(".outcome")).to_contain_text("Yes")
+    expect(page.locator(".row .outcome")).to_have_count(1)

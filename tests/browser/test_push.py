@@ -102,15 +102,19 @@ class Laptop:
     def deliver(self) -> tuple[int, Notice]:
         """Hand it over, and see what is on the screen then, under which number."""
         self.hand_over()
+        return self.shown()
+
+    def shown(self) -> tuple[int, Notice]:
+        """What is on the screen next, under which number."""
         return self._portal.call(self._screen.next)
 
     def closed(self) -> int:
         """The number of what goes from the screen next."""
         return self._portal.call(self._screen.next_closed)
 
-    def press(self, number: int) -> None:
-        """Press a notification."""
-        self._portal.call(self._screen.press, number, "Activate")
+    def press(self, number: int, label: str = "Activate") -> None:
+        """Press a notification, or a button of it."""
+        self._portal.call(self._screen.press, number, label)
 
 
 @pytest.fixture
@@ -184,6 +188,53 @@ def test_a_push_is_shown_on_the_desktop_and_pressing_it_opens_the_question(
     page = opened.value
     expect(page).to_have_url(f"{desk.running_url()}/i/{other['id']}")
     expect(card(page, other)).to_contain_text("Which port?")
+
+
+def said(notice: Notice) -> str:
+    """What a notification says below the address, which Chromium puts on top."""
+    return notice.body.rpartition("\n\n")[2]
+
+
+@pytest.mark.promise("desk/31")
+def test_an_action_that_is_shown_whole_is_decided_on_the_desktop_and_a_late_press_is_told_so(
+    desk: Desk, laptop: Laptop
+) -> None:
+    page = desk.page(laptop.context)
+    choose(page, told=True)
+    page.close()
+    action = desk.ask(kind="approval", question="terraform apply")
+    number, notice = laptop.deliver()
+    assert said(notice) == "│ terraform apply"
+    assert {"Approve", "Deny"} <= set(notice.actions)
+    laptop.press(number, "Approve")
+    _, told = laptop.shown()
+    assert said(told).startswith(f"Answered {action['ref']}.")
+    decided = desk.show(action)
+    assert (decided["state"], decided["answer"]["text"], decided["answer"]["via"]) == (
+        "answered",
+        "Approve",
+        "push",
+    )
+    # How it ended follows, as for every question.
+    laptop.hand_over()
+    laptop.shown()
+
+    # Another person was faster than a press on a notification that still stands there.
+    late = desk.ask(kind="approval", question="rm -rf build")
+    number, _ = laptop.deliver()
+    desk.colleague().post(inquiry_path(late["id"], "answer"), {"text": "Deny"})
+    laptop.press(number, "Approve")
+    _, told = laptop.shown()
+    assert said(told) == f"Too late: {late['ref']} was settled before, so nothing was changed."
+    assert "Approve" not in told.actions
+    assert desk.show(late)["answer"]["text"] == "Deny"
+
+    # What a notification would cut can only be opened.
+    desk.ask(kind="approval", question="echo " + "x" * 200)
+    laptop.hand_over()
+    laptop.shown()
+    _, notice = laptop.deliver()
+    assert not {"Approve", "Deny"} & set(notice.actions)
 
 
 def test_pressing_it_leads_to_the_inbox_that_is_open_already(desk: Desk, laptop: Laptop) -> None:

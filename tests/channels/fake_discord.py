@@ -173,17 +173,18 @@ class FakeDiscord(Changing):
 
     async def speak(self, user: str, message: str) -> None:
         """Reply with a voice message."""
+        await self._attach(user, message, "", "voice-message.ogg", flags=1 << 13)
+
+    async def send_picture(self, user: str, message: str, words: str) -> None:
+        """Reply with a picture that has words beside it."""
+        await self._attach(user, message, words, "image")
+
+    async def _attach(self, user: str, message: str, words: str, name: str, **more: Any) -> None:
         channel, _, number = message.partition("/")
         reference = {"message_id": number, "channel_id": channel, "guild_id": GUILD}
-        voice = {
-            "id": "1",
-            "filename": "voice-message.ogg",
-            "size": 1,
-            "url": "https://x",
-            "proxy_url": "https://x",
-        }
-        more = {"message_reference": reference, "type": 19, "attachments": [voice], "flags": 1 << 13}
-        await self._say(user, channel, "", guild_id=GUILD, **more)
+        file = {"id": "1", "filename": name, "size": 1, "url": "https://x", "proxy_url": "https://x"}
+        about = {"message_reference": reference, "type": 19, "attachments": [file]}
+        await self._say(user, channel, words, guild_id=GUILD, **about, **more)
 
     async def repeat(self) -> None:
         assert self._last is not None

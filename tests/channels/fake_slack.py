@@ -8,10 +8,10 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Self
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from aiohttp import ClientSession, WSMsgType, web
 from slack_sdk.errors import SlackObjectFormationError
@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from tests.channels.changing import Changing
 from tests.channels.slack_limits import every, problem_with
-from upcall.channels.slack.app import OPTIONAL_SCOPES, SCOPES
+from upcall.channels.slack.app import FILES_SCOPE, OPTIONAL_SCOPES, SCOPES
 from upcall.channels.slack.channel import Slack
 from upcall.testing.channel_house import Message
 
@@ -61,6 +61,9 @@ class FakeSlack(Changing):
         self.silent = False
         """Whether it takes messages, and does not say so any more."""
         self._last: tuple[str, Json] | None = None
+        self._files: dict[str, bytes] = {}
+        self.fetched: list[str] = []
+        """The names of the files that were downloaded."""
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[Self]:
@@ -68,6 +71,7 @@ class FakeSlack(Changing):
         app = web.Application(client_max_size=2**22)
         app.router.add_post("/api/{method}", self._api)
         app.router.add_get("/link", self._socket)
+        app.router.add_get("/files/{number}/{name}", self._file)
         runner = web.AppRunner(app, shutdown_timeout=1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -162,6 +166,26 @@ class FakeSlack(Changing):
         channel, ts = message.split("/")
         clip = {"id": "F1", "subtype": "slack_audio", "mimetype": "audio/mp4"}
         await self._say(user, channel, "", thread_ts=ts, subtype="file_share", files=[clip])
+
+    async def send_files(self, user: str, message: str, words: str, files: Mapping[str, bytes]) -> None:
+        """Reply in the thread with files, which Slack keeps for those who may read them."""
+        channel, ts = message.split("/")
+        sent = []
+        for name, content in files.items():
+            number = f"F{next(self._numbers)}"
+            self._files[number] = content
+            address = f"{self.url.removesuffix('/api/')}/files/{number}/{quote(name)}"
+            kept = {"id": number, "name": name, "mimetype": "application/octet-stream", "size": len(content)}
+            sent.append(kept | {"url_private": address, "url_private_download": address})
+        await self._say(user, channel, words, thread_ts=ts, subtype="file_share", files=sent)
+
+    async def _file(self, request: web.Request) -> web.Response:
+        """A file, for a token with the scope; every other reader is led to the page for signing in."""
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if token != BOT_TOKEN or FILES_SCOPE not in self.scopes:
+            return web.Response(status=302, headers={"Location": "/signin"})
+        self.fetched.append(request.match_info["name"])
+        return web.Response(body=self._files[request.match_info["number"]])
 
     async def repeat(self) -> None:
         assert self._last is not None
@@ -429,6 +453,6 @@ def _filled(fields: list[Json], answers: Sequence[Sequence[str]]) -> Json:
             chosen = [each for each in element["options"] if each["text"]["text"] in wanted]
             assert len(chosen) == len(wanted), f"{wanted} is not shown in {element['options']}"
             one = element["type"] in {"radio_buttons", "static_select"}
-            value = {"selected_option": chosen[0]} if one else {"selected_options": chosen}
+            value = {"selected_option": next(iter(chosen), None)} if one else {"selected_options": chosen}
         state[block["block_id"]] = {element["action_id"]: {"type": element["type"], **value}}
     return state

@@ -8,16 +8,18 @@ import itertools
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import httpx2
 from aiohttp import web
 
 from tests.channels.changing import Changing
-from upcall.channels.telegram.channel import Telegram
+from tests.plain_http import plain_client
 from upcall.testing.channel_house import Message
+
+if TYPE_CHECKING:
+    from upcall.channels.telegram.channel import Telegram
 
 TOKEN = "123456:AAE-token"
 SECRET = "a_secret-1"
@@ -33,6 +35,13 @@ FOUND_BY_TELEGRAM = re.compile(
 OURS = re.compile(r"https?://(?:x|upcall\.example|127\.0\.0\.1(?::\d+)?)/")
 """Addresses of the inbox, which are to be followed."""
 Json = dict[str, Any]
+
+
+def telegram_channel(**settings: str) -> "Telegram":
+    """The real channel. Its library takes seconds to load, so only a worker that runs a test of it does so."""
+    from upcall.channels.telegram.channel import Telegram
+
+    return Telegram(**settings)
 
 
 def length(text: str) -> int:
@@ -119,12 +128,14 @@ class FakeTelegram(Changing):
         """Whether anything but plain text is taken."""
         self._failing: Literal["unavailable", "refused", "signed_out"] | None = None
         self._busy = 0
+        self._files: dict[str, bytes] = {}
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["FakeTelegram"]:
         """Serve until the end of the block."""
         app = web.Application()
         app.router.add_post("/bot{token}/{method}", self._api)
+        app.router.add_get("/file/bot{token}/{path}", self._file)
         runner = web.AppRunner(app, shutdown_timeout=1, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -138,9 +149,9 @@ class FakeTelegram(Changing):
 
     # What the contract suite does here.
 
-    def channel(self) -> Telegram:
+    def channel(self) -> "Telegram":
         secret = SECRET if self._webhook else ""
-        return Telegram(bot_token=TOKEN, webhook_secret=secret, url=HOOK, api_url=self.url)
+        return telegram_channel(bot_token=TOKEN, webhook_secret=secret, url=HOOK, api_url=self.url)
 
     def reachable(self, url: str) -> None:
         self._reachable = url
@@ -246,6 +257,35 @@ class FakeTelegram(Changing):
         voice = {"file_id": "1", "file_unique_id": "1", "duration": 3}
         await self._say(user, GROUP, None, reply_to_message=self._seen(message), voice=voice)
 
+    async def send_files(self, user: str, message: str, words: str, files: Mapping[str, bytes]) -> None:
+        """Reply with files: several are an album, of which Telegram delivers each apart, with the words beside the first."""
+        assert length(words) <= 1024
+        album = {"media_group_id": f"g{next(self._numbers)}"} if len(files) > 1 else {}
+        caption = {"caption": words} if words else {}
+        for name, content in files.items():
+            kept = f"f{next(self._numbers)}"
+            self._files[kept] = content
+            size = {"file_id": kept, "file_unique_id": kept, "file_size": len(content)}
+            media: Json = {"document": size | {"file_name": name}}
+            if name == "photo.jpg":
+                small = {
+                    "file_id": "small",
+                    "file_unique_id": "small",
+                    "file_size": 1,
+                    "width": 9,
+                    "height": 9,
+                }
+                media = {"photo": [small, size | {"width": 900, "height": 900}]}
+            await self._say(
+                user, GROUP, None, reply_to_message=self._seen(message), **album, **caption, **media
+            )
+            caption = {}
+
+    async def _file(self, request: web.Request) -> web.Response:
+        if request.match_info["token"] != TOKEN:
+            return _no(401, "Unauthorized")
+        return web.Response(body=self._files[request.match_info["path"]])
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._deliver(self._last, self._repeated)
@@ -283,6 +323,12 @@ class FakeTelegram(Changing):
             case "deleteWebhook":
                 self._hook = None
                 return _yes(True)
+            case "getFile":
+                content = self._files[str(sent["file_id"])]
+                if len(content) > 20 * 1024**2:
+                    return _no(400, "Bad Request: file is too big")
+                name = str(sent["file_id"])
+                return _yes({"file_id": name, "file_unique_id": name, "file_path": name})
             case "answerCallbackQuery":
                 return self._acknowledged(sent)
             case "sendMessage" | "editMessageText":
@@ -380,7 +426,7 @@ class FakeTelegram(Changing):
         assert self._hook is not None
         assert self._reachable is not None
         headers = {"X-Telegram-Bot-Api-Secret-Token": self._hook["secret_token"]}
-        async with httpx2.AsyncClient() as client:
+        async with plain_client() as client:
             reply = await client.post(self._reachable, json=update, headers=headers)
         assert reply.status_code == 200, reply.text
         self._changed.set()

@@ -19,6 +19,7 @@ import httpx2
 from aiohttp import web
 
 from tests.channels.changing import Changing
+from tests.plain_http import plain_client
 from upcall.channels.whatsapp.channel import WhatsApp
 from upcall.testing.channel_house import Message
 
@@ -208,6 +209,12 @@ class FakeWhatsApp(Changing):
         context = {"from": "15550000000", "id": message}
         await self._do(user, {"type": "audio", "audio": {"id": "1", "voice": True}, "context": context})
 
+    async def send_picture(self, user: str, message: str, words: str) -> None:
+        """Reply with a picture that has words beside it."""
+        context = {"from": "15550000000", "id": message}
+        picture = {"id": "1", "mime_type": "image/jpeg", "caption": words}
+        await self._do(user, {"type": "image", "image": picture, "context": context})
+
     async def repeat(self) -> None:
         assert self._last is not None
         await self._deliver(self._last)
@@ -317,7 +324,7 @@ class FakeWhatsApp(Changing):
         body = json.dumps(payload).encode()
         signature = hmac.new(APP_SECRET.encode(), body, hashlib.sha256).hexdigest()
         headers = {"X-Hub-Signature-256": f"sha256={signature}", "Host": "upcall.example"}
-        async with httpx2.AsyncClient() as client:
+        async with plain_client() as client:
             reply = await client.post(self._reachable, content=body, headers=headers)
         self.replies.append(reply.status_code)
         self._changed.set()

@@ -7,7 +7,7 @@ import hmac
 import re
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -124,6 +124,23 @@ class PostOffice:
         lines = "\n".join(f"> {line}" for line in _content(letter).splitlines())
         text = f"{words}\n\n{QUOTED.format(own=self.own, lines=lines)}"
         await self.post(user, letter["Reply-To"], text, thread=message, subject=f"Re: {letter['Subject']}")
+
+    async def send_files(self, user: str, message: str, words: str, files: Mapping[str, bytes]) -> None:
+        """Reply with attachments, beside what mail programs attach by themselves and the picture of a signature."""
+        letter = self.letter(message)
+        reply = EmailMessage(policy=SMTP)
+        reply["From"], reply["To"], reply["Subject"] = user, letter["Reply-To"], f"Re: {letter['Subject']}"
+        reply["Message-ID"], reply["In-Reply-To"] = make_msgid(domain="example.test"), message
+        reply.set_content(f"{words}\n\n{QUOTED.format(own=self.own, lines='> Which?')}")
+        reply.add_alternative("<p>See the plain text.</p><img src='cid:logo'>", subtype="html")
+        page = list(reply.iter_parts())[-1]
+        assert isinstance(page, EmailMessage)
+        page.add_related(b"\x89PNG\r\n\x1a\nlogo", "image", "png", cid="<logo>", filename="logo.png")
+        for name, content in files.items():
+            reply.add_attachment(content, "application", "octet-stream", filename=name)
+        reply.add_attachment(b"signed", "application", "pgp-signature", filename="signature.asc")
+        self._last = (reply.as_bytes(), letter["Reply-To"])
+        await self.repeat()
 
     async def write(self, user: str, words: str) -> None:
         """Write to the app itself."""

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.plain_http import plain_client
 from upcall.channels.webhook.channel import Webhook
 from upcall.testing.channel_house import SECONDS, Message
 
@@ -45,6 +46,8 @@ class Receiver:
     received: list[dict[str, Any]] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     status: int = 200
+    forgets_to_reply: bool = False
+    """Whether something in front of it says that it took too long, after it took what was sent."""
     headers: dict[str, str] = field(default_factory=dict)
     replies: list[tuple[str, httpx2.Response]] = field(default_factory=list)
     _ours: str = ""
@@ -111,7 +114,7 @@ class Receiver:
         """Send the last thing once more."""
         assert self._last is not None
         headers, body, user = self._last
-        async with httpx2.AsyncClient(trust_env=False) as http:
+        async with plain_client(trust_env=False) as http:
             response = await http.post(self._ours, content=body, headers=headers)
         async with self._changed:
             self.replies.append((user, response))
@@ -139,12 +142,12 @@ class Receiver:
             return Response(status_code=401)
         if abs(time.time() - int(moment)) > 300:
             return Response(status_code=400)
-        if self.status == 200:
+        if self.status == 200 or self.forgets_to_reply:
             async with self._changed:
                 self.received.append(json.loads(body))
                 self.ids.append(name)
                 self._changed.notify_all()
-        return Response(status_code=self.status, headers=self.headers)
+        return Response(status_code=504 if self.forgets_to_reply else self.status, headers=self.headers)
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator["Receiver"]:

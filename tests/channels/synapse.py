@@ -17,6 +17,7 @@ from typing import Any
 ENVIRONMENT = Path(sys.prefix) / "synapse"
 SECONDS = 60.0
 SERVER = "localhost"
+PASSWORD = "a password"
 PLENTY = {"per_second": 10_000, "burst_count": 10_000}
 
 
@@ -78,9 +79,9 @@ class Synapse:
         """A new account: its id and a token."""
         path = "/_synapse/admin/v1/register"
         nonce = self.call("GET", path)["nonce"]
-        parts = [nonce, name, "a password", "notadmin"]
+        parts = [nonce, name, PASSWORD, "notadmin"]
         mac = hmac.new(self._secret.encode(), "\0".join(parts).encode(), hashlib.sha1).hexdigest()
-        body = {"nonce": nonce, "username": name, "password": "a password", "admin": False, "mac": mac}
+        body = {"nonce": nonce, "username": name, "password": PASSWORD, "admin": False, "mac": mac}
         made = self.call("POST", path, body)
         return str(made["user_id"]), str(made["access_token"])
 

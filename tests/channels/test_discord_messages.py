@@ -178,3 +178,7 @@ def test_what_stands_on_a_control_fits_there(language: str) -> None:
     words = sentences(language)
     assert all(len(words[name]) <= 80 for name in ("approve", "deny", "answer", "own_words"))
     assert len(words["own_words"]) <= 45
+
+
+def test_a_form_with_more_fields_than_discord_has_is_none_of_ours() -> None:
+    assert reading.submitted({"custom_id": "send:i1:99999999999"}) is None

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
-import httpx2
 import pytest
 
 from tests.channels.mail_server import PASSWORD, Dovecot
 from tests.channels.page_steps import Reader
 from tests.channels.post_office import PostOffice, opened
 from tests.cli.conftest import Done, Program
+from tests.plain_http import plain_client
 from tests.web.visitor import forms
 
 SETTINGS = """
@@ -103,7 +103,7 @@ async def test_a_person_joins_answers_by_reply_and_then_behind_a_link(office: Of
         await post.until(lambda: len(post.messages()) == 2)
         found = re.search(r"http://\S+/a/\S+", post.messages()[1].text)
         assert found is not None
-        async with httpx2.AsyncClient(trust_env=False) as browser:
+        async with plain_client(trust_env=False) as browser:
             (form,) = forms((await browser.get(found[0])).text)
             sent = [*form.fields, ("q0", "0")]
             answered = await browser.post(found[0], data=dict(sent), headers={"Origin": "null"})

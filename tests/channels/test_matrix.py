@@ -1,6 +1,8 @@
 """Matrix, through matrix-nio, on a real homeserver."""
 
 import asyncio
+import json
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,8 +12,10 @@ from typing_extensions import override
 
 from tests.channels.matrix_house import MatrixHouse
 from tests.channels.page_steps import Reader
-from tests.channels.synapse import Synapse
+from tests.channels.synapse import PASSWORD, Synapse
 from tests.cli.conftest import Program
+from tests.docs.fences import fences
+from tests.docs.pages import ROOT
 from tests.domain.test_degrading import an_inquiry
 from upcall.broker.broker import Reply
 from upcall.channels.matrix import api as matrix_api
@@ -296,13 +300,38 @@ async def test_a_person_is_told_although_the_homeserver_was_busy(matrix: MatrixH
         await matrix.until(lambda: bool(matrix.told(matrix.stranger)))
 
 
+def signed_in(matrix: MatrixHouse) -> str:
+    """The token that the command of the page prints."""
+    page = fences([ROOT / "docs/channel-matrix.md"])
+    (command,) = [fence.content for fence in page if "login" in fence.content]
+    user = matrix.bot[1:].partition(":")[0]
+    for shown, real in (
+        ("https://matrix.example.org", matrix.url),
+        ('"upcall"', f'"{user}"'),
+        ('"…"', f'"{PASSWORD}"'),
+    ):
+        assert shown in command
+        command = command.replace(shown, real)
+    done = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True, timeout=60)
+    token: str = json.loads(done.stdout)["access_token"]
+    return token
+
+
+@pytest.mark.promise("doorway/24")
+async def test_the_command_of_the_page_signs_in_for_a_token(matrix: MatrixHouse, synapse: Synapse) -> None:
+    token = await anyio.to_thread.run_sync(signed_in, matrix)
+    assert token.startswith("syt_")
+    assert synapse.call("GET", "/_matrix/client/v3/account/whoami", token=token)["user_id"] == matrix.bot
+
+
 @pytest.mark.promise("doorway/24", "doorway/36")
 async def test_the_steps_of_the_page_lead_to_a_question_in_the_room(
     matrix: MatrixHouse, tmp_path: Path
 ) -> None:
     program = Program(tmp_path / "home")
     program.home.mkdir(mode=0o700)
-    (program.home / "upcall.env").write_text(f"MATRIX_TOKEN={matrix.bot_token}\n")
+    token = await anyio.to_thread.run_sync(signed_in, matrix)
+    (program.home / "upcall.env").write_text(f"MATRIX_TOKEN={token}\n")
     (program.home / "upcall.env").chmod(0o600)
     instead = {"https://matrix.example.org": matrix.url, "!abcdefghij:example.org": matrix.place}
     name = "tests/channels/test_matrix.py::test_the_steps_of_the_page_lead_to_a_question_in_the_room"

@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.channels.receiver import Receiver
+from upcall.broker.broker import Broker
 from upcall.channels.catalogue import channel
+from upcall.channels.webhook.channel import Webhook
 from upcall.config import channels
 from upcall.config.settings import Config, load
+from upcall.dispatch.current_routing import CurrentRouting
+from upcall.dispatch.dispatcher import Dispatch
+from upcall.dispatch.people import People
+from upcall.domain.channel.routing import Routing
 from upcall.home.files import Home
+from upcall.stores.sqlite.store import SqliteStore
+from upcall.testing import channel_house
 
 PACKAGE = """
 from dataclasses import dataclass, field
@@ -103,3 +112,40 @@ def test_its_kind_is_named_where_an_unknown_one_is_asked_for(tmp_path: Path, ins
     installed("journal_channel:JournalSettings")
     config = loaded(tmp_path, '[channels.diary]\nkind = "fax"')
     assert "desktop, journal; got 'fax'" in config.channels_off["diary"].problem
+
+
+@pytest.mark.promise("programs/28")
+async def test_the_contract_says_that_a_reply_carries_the_inquirys_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_house, "SECONDS", 0)
+    store = await SqliteStore.open(tmp_path / "upcall.db")
+    broker = Broker(store)
+    await broker.start()
+    people = People(store, broker.now)
+    routing = CurrentRouting(Routing(routes=(), channels=()))
+    house = channel_house.House(broker=broker, people=people, dispatch=Dispatch(broker, people, (), routing))
+    inquiry = await house.ask(options=["Redis", "Memcached"])
+    try:
+        with pytest.raises(AssertionError, match=f"with the inquiry's id .`inquiry='{inquiry.id}'`"):
+            await house.settled(inquiry)
+    finally:
+        await broker.close()
+        await store.close()
+
+
+async def test_the_contract_ends_at_once_at_a_method_that_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def show(*_: object) -> None:
+        raise NotImplementedError("show: post the view")
+
+    async def wait_for_a_message(receiver: Receiver) -> None:
+        async with channel_house.a_house(receiver, tmp_path) as house:
+            await house.ask(options=["Redis", "Memcached"])
+            await receiver.until(lambda: bool(receiver.messages()))
+
+    monkeypatch.setattr(Webhook, "show", show)
+    async with Receiver().served() as receiver:
+        with pytest.raises(NotImplementedError, match="show: post the view"):
+            await wait_for_a_message(receiver)

@@ -9,12 +9,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.channels.push_device import Device
-from upcall.channels.push.channel import Push, new_key
+from upcall.channels.push.channel import Push, new_key, payload
 from upcall.channels.words import sentences
 from upcall.domain.channel import degrading
 from upcall.domain.channel.showing import Reference, View
 from upcall.domain.channel.subscription import Subscription
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Attachment, Inquiry, Kind, Question
 from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.examples import an_inquiry, answering
 
@@ -166,3 +166,47 @@ async def test_a_service_that_refuses_or_is_away_is_told_apart(service: Service)
 async def test_a_person_who_has_allowed_nothing_cannot_be_told(service: Service) -> None:
     with pytest.raises(Refused, match="no browser of 'cleo'"):
         await Push(service, "mailto:ana@example.org").show(shown(an_inquiry()), "cleo")
+
+
+LINK = "https://upcall.example/a/signed"
+
+
+def approval(action: str, context: str = "", **more: object) -> Inquiry:
+    return an_inquiry(questions=(Question(text=action),), kind=Kind.APPROVAL, context=context, **more)
+
+
+@pytest.mark.promise("desk/31")
+def test_an_action_that_is_shown_whole_can_be_decided_where_it_is_shown() -> None:
+    inquiry = approval("terraform apply", "Tool: Bash\nDirectory: /srv/shop")
+    told = payload(degrading.view(inquiry, Push.capabilities, sentences("en"), LINK), quiet=False)
+    assert told["body"] == "│ terraform apply\n│ Tool: Bash\n│ Directory: /srv/shop"
+    assert told["actions"] == [
+        {"action": "approve", "title": "Approve"},
+        {"action": "deny", "title": "Deny"},
+    ]
+    assert told["answer"] == "/a/signed"
+
+
+@pytest.mark.promise("desk/31")
+@pytest.mark.parametrize(
+    ("inquiry", "link"),
+    [
+        (approval("rm -rf build && " + "x" * 160), LINK),
+        (approval("make", "a\nb\nc\nd"), LINK),
+        (approval("删" * 81), LINK),
+        (approval("make", secret=True), LINK),
+        (
+            approval(
+                "make", attachments=(Attachment(name="a", size=1, media_type="text/plain", digest="d"),)
+            ),
+            LINK,
+        ),
+        (an_inquiry(), LINK),
+        (approval("make"), "https://upcall.example/i/one"),
+        (approval("make"), ""),
+    ],
+)
+def test_nothing_can_be_decided_where_it_is_not_whole_or_no_approval(inquiry: Inquiry, link: str) -> None:
+    told = payload(degrading.view(inquiry, Push.capabilities, sentences("en"), link), quiet=False)
+    assert "actions" not in told
+    assert "answer" not in told

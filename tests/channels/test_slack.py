@@ -130,6 +130,36 @@ async def test_a_form_says_what_is_wrong_with_it_and_stays_open(slack: FakeSlack
         assert await house.answers(inquiry) == [["a"], ["yes"]]
 
 
+FORM = {
+    "properties": {
+        "port": {"type": "integer", "maximum": 65535, "default": 8080},
+        "debug": {"type": "boolean"},
+        "mail": {"type": "string", "format": "email"},
+        "checks": {"type": "array", "items": {"enum": ["lint", "tests"]}},
+        "region": {"enum": ["eu", "us"]},
+    },
+    "required": ["mail", "debug"],
+}
+
+
+@pytest.mark.promise("raised/29", "raised/30")
+async def test_a_typed_form_has_its_defaults_and_says_what_does_not_fit(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with a_house(slack, tmp_path) as house:
+        origin = Origin(agent="bot", session="s", door="test")
+        asked = draft({"question": "How shall it run?", "response_schema": FORM})
+        inquiry = (await house.broker.ask(asked, origin)).inquiry
+        await slack.until(lambda: len(slack.messages()) == 1)
+        message = slack.messages()[0].name
+        await slack.answer(slack.known, message, [["70000"], ["Yes"], ["ana"], [], []])
+        told = slack.told(slack.known)[-1]
+        assert "port: at most 65535, got 70000." in told
+        assert "mail: an e-mail address, got 'ana'." in told
+        await slack.answer(slack.known, message, [["80"], ["Yes"], ["ana@shop.example"], ["tests"], []])
+        assert await house.answers(inquiry) == [["80"], ["Yes"], ["ana@shop.example"], ["tests"], []]
+
+
 QUESTIONS = [{"question": "One?", "options": ["a", "b"]}, {"question": "Two?"}]
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from tests.channels.fake_telegram import GROUP, HOOK, SECRET, FakeTelegram
+from tests.channels.fake_telegram import GROUP, HOOK, SECRET, FakeTelegram, telegram_channel
 from tests.channels.inboxes import BareInbox
 from tests.channels.looks import seen
 from upcall.broker.broker import Reply
-from upcall.channels.telegram.channel import Telegram
 from upcall.channels.telegram.messages import CAPABILITIES
 from upcall.domain.channel.showing import Heard, Inbound, Reference, View
 from upcall.domain.errors import StorageError
@@ -373,7 +372,7 @@ async def test_what_could_not_be_kept_is_not_confirmed(telegram: FakeTelegram) -
 
 
 async def test_a_wrong_token_is_found_by_a_check(telegram: FakeTelegram) -> None:
-    wrong = Telegram(bot_token="1:wrong", api_url=telegram.url)
+    wrong = telegram_channel(bot_token="1:wrong", api_url=telegram.url)
     (finding,) = await wrong.check()
     await wrong.close()
     assert (finding.ok, finding.text) == (False, "bot_token: Telegram says Unauthorized")
@@ -386,11 +385,11 @@ async def test_a_wrong_token_is_found_by_a_check(telegram: FakeTelegram) -> None
 )
 def test_settings_that_cannot_work_are_said_at_once(token: str, secret: str, url: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        Telegram(bot_token=token, webhook_secret=secret, url=url)
+        telegram_channel(bot_token=token, webhook_secret=secret, url=url)
 
 
 async def test_a_vendor_that_cannot_be_reached_is_unavailable_and_not_refused() -> None:
-    nowhere = Telegram(bot_token="1:a", api_url="http://127.0.0.1:9")
+    nowhere = telegram_channel(bot_token="1:a", api_url="http://127.0.0.1:9")
     with pytest.raises(Unavailable):
         await nowhere.tell(Reference(place="1", message="1/1"), "hello")
     await nowhere.close()

@@ -9,12 +9,13 @@ import pytest
 from typing_extensions import override
 
 from tests.channels.receiver import SECRET, Receiver, signature
+from upcall.broker.broker import Reply
 from upcall.channels.webhook.channel import Webhook
 from upcall.channels.webhook.signing import headers, is_genuine, key_in
 from upcall.domain.channel.showing import Reference, View
 from upcall.ports.channel import Refused, SignedOut, Unavailable
 from upcall.testing.channel_contract import ChannelContract
-from upcall.testing.channel_house import a_house
+from upcall.testing.channel_house import WEB, a_house
 
 VIEW = View(
     inquiry="01m7", ref="a7", stage="open:0", heading="h", context="", questions=(), hint="", link="http://x"
@@ -71,6 +72,20 @@ async def test_the_same_thing_sent_again_has_the_same_id(receiver: Receiver) -> 
     assert (receiver.ids[0], receiver.ids[2]) == (receiver.ids[1], receiver.ids[3])
     assert len(set(receiver.ids)) == 3
     assert receiver.received[-1]["data"]["line"] == "Still waiting."
+
+
+async def test_a_message_that_was_taken_without_a_reply_learns_the_answer_too(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    async with a_house(receiver, tmp_path) as house:
+        receiver.forgets_to_reply = True
+        inquiry = await house.ask(options=["Redis", "Memcached"])
+        await receiver.until(lambda: len(receiver.messages()) == 1)
+        await house.broker.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
+        receiver.forgets_to_reply = False
+        await receiver.until(lambda: not receiver.messages()[0].answerable)
+    (message,) = receiver.messages()
+    assert "Redis — by web" in message.text
 
 
 @pytest.mark.parametrize("status", [300, 302, 400, 404, 410, 422])

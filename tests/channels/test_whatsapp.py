@@ -18,7 +18,7 @@ from tests.channels.looks import seen
 from upcall.broker.broker import Reply
 from upcall.channels.whatsapp import receipts as receipts_module
 from upcall.channels.whatsapp.channel import WhatsApp
-from upcall.domain.channel.showing import Inbound, Reference
+from upcall.domain.channel.showing import Inbound, Reference, SentFile
 from upcall.domain.inquiry.inquiry import Answered
 from upcall.ports.channel import Callback, Refused, Unavailable
 from upcall.testing.channel_contract import ChannelContract, DirectChannelContract
@@ -331,7 +331,14 @@ async def test_a_message_is_told_by_its_id_and_its_writer_by_theirs(whatsapp: Fa
             message="wamid.0",
             words="hi",
         ),
-        Inbound(id="message:wamid.1", user="15550000501", place="15550000501", words="see", at=1.7e9),
+        Inbound(
+            id="message:wamid.1",
+            user="15550000501",
+            place="15550000501",
+            words="see",
+            at=1.7e9,
+            files=(SentFile(name="image"),),
+        ),
     ]
 
 

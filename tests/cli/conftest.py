@@ -14,7 +14,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-TIMEOUT = 60
+from upcall.home.files import Home
+from upcall.home.instance import stop_running
+
+TIMEOUT = 110
+"""A little less than a test has: the library of one channel alone takes most of a minute to load on a busy machine."""
 
 Done = subprocess.CompletedProcess[str]
 
@@ -91,6 +95,13 @@ class Program:
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         os.kill(self.pid, number)
 
+    def end(self) -> None:
+        """End the daemon as `upcall down` does, without a process for it."""
+        home = Home(self.home)
+        if home.path.is_dir():
+            home.write_private(home.down_mark, "")
+            stop_running(home)
+
     def command(self, words: tuple[str, ...]) -> list[str]:
         return [sys.executable, "-m", "upcall", *words]
 
@@ -116,7 +127,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     """One daemon for every test that can live with the questions of others."""
     program = Program(tmp_path_factory.mktemp("shared") / "home")
     yield program
-    program("down")
+    program.end()
 
 
 @pytest.fixture
@@ -124,4 +135,4 @@ def upcall(tmp_path: Path) -> Iterator[Program]:
     """A home of the test's own."""
     program = Program(tmp_path / "home")
     yield program
-    program("down")
+    program.end()

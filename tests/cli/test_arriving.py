@@ -37,6 +37,22 @@ def test_upcall_alone_says_in_three_lines_what_waits_and_what_to_do_next(upcall:
     assert "Next:" not in upcall("--help").stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("channels", "No channel is set up"),
+        ("people", "No person can answer"),
+        ("rules", "There are no rules"),
+        ("tokens", "local  agent"),
+        ("config", "There is no"),
+    ],
+)
+def test_the_name_of_a_group_alone_shows_what_there_is(upcall: Program, name: str, shown: str) -> None:
+    done = upcall(name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(shown)
+
+
 @pytest.mark.promise("desk/30")
 def test_the_link_to_the_inbox_is_drawn_as_a_code(upcall: Program) -> None:
     done = upcall("inbox", "--qr")

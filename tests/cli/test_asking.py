@@ -76,6 +76,9 @@ def test_the_end_of_the_timeout_parks_and_wait_takes_it_up_again(shared: Program
     assert f"upcall wait {parked['ref']}" in done.stderr
     shared("answer", parked["ref"], "yes")
     assert shared("wait", parked["ref"]).stdout == "yes\n"
+    # That a second has passed before an answer came says nothing yet; how long the person took, an agent can read.
+    assert parked["waited_seconds"] is None
+    assert shared.json("wait", parked["ref"])["waited_seconds"] > 1
 
 
 @pytest.mark.promise("spec/157")

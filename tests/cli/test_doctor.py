@@ -48,6 +48,19 @@ def test_a_fresh_machine_is_well_and_nothing_is_started(upcall: Program, user_ho
     assert not upcall.home.exists()
 
 
+@pytest.mark.promise("doorway/2")
+def test_a_channel_that_would_be_off_is_found_before_a_daemon_runs(upcall: Program, user_home: Path) -> None:
+    upcall.home.mkdir(mode=0o700)
+    (upcall.home / "upcall.toml").write_text('[channels.chat]\nkind = "telegram"\nbot_token = "$NOT_SET"\n')
+    code, found = findings(upcall)
+    assert code == 1
+    assert found["Upcall", "settings"]["says"].endswith("upcall.toml is fine, apart from channels")
+    assert found["Upcall", "channel chat"]["state"] == "failed"
+    says = found["Upcall", "channel chat"]["says"]
+    assert says.startswith("would be off: channels.chat.bot_token: the variable NOT_SET is not set")
+    assert "none runs" in found["Upcall", "daemon"]["says"]
+
+
 def test_a_program_of_ones_own_that_prints_no_version_is_well(upcall: Program, user_home: Path) -> None:
     (user_home / "bin/bot").write_text("#!/bin/sh\n")
     (user_home / "bin/bot").chmod(0o755)
@@ -79,6 +92,74 @@ def test_what_was_set_up_by_hand_is_judged_by_what_it_does(upcall: Program, user
     assert code == 1
     assert "'upcall-gone' cannot be started" in found["codex", "command"]["says"]
     assert "gives a call up after 5 min" in found["codex", "patience"]["says"]
+
+
+JOURNAL = """
+from dataclasses import dataclass, field
+
+from upcall.channels.one_way import OneWay
+from upcall.config.channels import ChannelSettings
+from upcall.config.reading import NEEDED
+from upcall.domain.channel.showing import Capabilities, Finding, Reference
+from upcall.ports.channel import SignedOut
+
+
+class Journal(OneWay):
+    capabilities = Capabilities(one_way=True, link=True, replies=False, edit=False)
+
+    async def listen(self, inbox):
+        raise SignedOut("the journal is locked")
+
+    async def show(self, view, place):
+        return Reference(place=place, message=view.inquiry)
+
+    async def check(self):
+        return [Finding(ok=True, text="there is a pen")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalSettings(ChannelSettings):
+    file: str = field(default="", metadata=NEEDED)
+
+    def channel(self, url):
+        return Journal()
+"""
+
+
+def until_doctor_finds(upcall: Program, check: str, state: str) -> dict[str, Any]:
+    """What doctor says of a channel once it has that state: the daemon comes to it by itself."""
+    while True:
+        found = findings(upcall)[1].get(("Upcall", check))
+        if found is not None and found["state"] == state:
+            return dict(found)
+
+
+@pytest.mark.promise("programs/27")
+def test_a_channel_of_another_package_is_checked_like_any_other(
+    upcall: Program, user_home: Path, tmp_path: Path
+) -> None:
+    information = tmp_path / "packages/journal_channel-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: journal-channel\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[upcall.channels]\njournal = journal_channel:JournalSettings\n"
+    )
+    (tmp_path / "packages/journal_channel.py").write_text(JOURNAL)
+    upcall.environment["PYTHONPATH"] = str(tmp_path / "packages")
+    upcall.home.mkdir(mode=0o700)
+    settings = upcall.home / "upcall.toml"
+    settings.write_text('[channels.journal]\nfile = "/x"\n\n[channels.diary]\nkind = "journal"\n')
+
+    assert "channels.diary.file: is needed" in upcall("config", "check").stderr
+    upcall.parked("Which cache?")
+    heard = until_doctor_finds(upcall, "channel journal", "failed")
+    assert "the journal is locked" in heard["says"]
+    assert "upcall channels add journal" in heard["next"]
+    assert "channels.diary.file: is needed" in until_doctor_finds(upcall, "channel diary", "failed")["says"]
+
+    settings.write_text('[channels.journal]\nfile = "/x"\n')
+    assert upcall("config", "check").returncode == 0
+    assert "there is a pen" in upcall("channels", "test", "journal", "--place", "me").stdout
 
 
 @pytest.mark.promise("spec/72")

@@ -15,6 +15,8 @@ from upcall.cli.client import Client
 from upcall.domain.errors import UpcallError
 from upcall.home.files import Home
 
+pytestmark = pytest.mark.cold
+
 
 def made(upcall: Program, name: str) -> str:
     """A new token's secret."""

@@ -4,19 +4,25 @@ from typing import Any
 
 import pytest
 
+from upcall.cli.picker.actions import Decline, Entry, Extend, Leave, Look, PickerAction, Read, Send, Undo
+from upcall.cli.picker.browsing import HISTORY, RUN, RUNS
 from upcall.cli.picker.drawing import HERE, Size, screen
+from upcall.cli.picker.help import HELP
 from upcall.cli.picker.keys import (
     BACKSPACE,
     CLEAR,
     DOWN,
     ENTER,
     ESCAPE,
+    FIND_KEY,
+    LEFT,
     PAGE_DOWN,
+    RIGHT,
     TAB,
     UP,
     keys,
 )
-from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, PickerAction, Send, Undo
+from upcall.cli.picker.picker import Picker
 from upcall.cli.render.terminal import Paint
 
 NOW = 1_900_000_000.0
@@ -109,12 +115,159 @@ def test_an_empty_text_is_not_sent() -> None:
     assert picker.note == "Type an answer first."
 
 
-def test_several_questions_are_asked_one_after_the_other() -> None:
-    inquiry = an_inquiry("a7", CACHE, CHECKS, a_question("Port?"))
+FORM = (CACHE, CHECKS | {"header": "Checks"}, a_question("Port?"))
+
+
+@pytest.mark.promise("desk/46")
+def test_the_questions_of_a_form_are_tabs_and_a_review_shows_all_answers_before_they_are_sent() -> None:
+    inquiry = an_inquiry("a7", *FORM)
     picker = Picker([inquiry])
     assert pressed(picker, ENTER, "2", ENTER) is None
-    assert "question 2 of 3" in shown(picker)
-    assert pressed(picker, "1", ENTER, *"8080", ENTER) == Send(inquiry, [["Memcached"], ["lint"], ["8080"]])
+    assert "1 ✓ · [2 Checks] · 3 · review" in shown(picker)
+    # A number alone would tick here; at the third question it begins an answer.
+    assert pressed(picker, "1", "3", ENTER, *"8080", ENTER) is None
+    assert "[review]" in shown(picker)
+    assert "1. Which cache?\n   Memcached\n2. Checks\n   lint, types\n3. Port?\n   8080" in shown(picker)
+    assert pressed(picker, ENTER) == Send(inquiry, [["Memcached"], ["lint", "types"], ["8080"]])
+
+
+@pytest.mark.promise("desk/46")
+def test_a_number_in_the_review_goes_back_to_that_question() -> None:
+    inquiry = an_inquiry("a7", *FORM)
+    picker = Picker([inquiry])
+    pressed(picker, ENTER, "2", ENTER, "1", ENTER, *"80", ENTER, "1")
+    assert "[1 ✓]" in shown(picker)
+    # The other two have answers already, so the review comes next.
+    assert pressed(picker, "1", ENTER) is None
+    assert "[review]" in shown(picker)
+    assert pressed(picker, LEFT, *"80", ENTER, ENTER) == Send(inquiry, [["Redis"], ["lint"], ["8080"]])
+
+
+@pytest.mark.promise("desk/46")
+def test_a_form_with_a_gap_is_not_sent_and_opens_at_the_gap() -> None:
+    picker = Picker([an_inquiry("a7", *FORM)])
+    assert pressed(picker, ENTER, ENTER, RIGHT, *"80", ENTER) is None
+    assert "[2 Checks]" in shown(picker)
+    assert pressed(picker, RIGHT, RIGHT, "x") is None
+    assert "2. Checks\n   (no answer yet)" in shown(picker)
+    assert pressed(picker, ENTER) is None
+    assert picker.note == "Question 2 has no answer yet."
+    assert "[2 Checks]" in shown(picker)
+
+
+def test_what_is_half_answered_is_there_again_when_the_question_is_opened_again() -> None:
+    form, other = an_inquiry("a7", *FORM), an_inquiry("b8", a_question("Name?"))
+    approval = an_inquiry("c9", SURE, kind="approval")
+    picker = Picker([form, other, approval])
+    pressed(picker, ENTER, "2", ENTER, ESCAPE, "j", ENTER, *"Ad", ESCAPE)
+    assert pressed(picker, ENTER, "a", ENTER) == Send(other, [["Ada"]])
+    pressed(picker, "k", ENTER)
+    assert "1 ✓ · [2 Checks]" in shown(picker)
+    # An approval is never half decided.
+    pressed(picker, ESCAPE, "k", ENTER, "1", ESCAPE, ENTER)
+    assert HERE not in shown(picker)
+
+
+def names(picker: Picker) -> list[str]:
+    assert picker.browsing is not None
+    return [entry.name for entry in picker.browsing.entries]
+
+
+def sought(picker: Picker, *presses: str) -> PickerAction | None:
+    """Press keys, with what waits and the commands for what is looked up."""
+    deed = None
+    for key in presses:
+        deed = picker.press(key)
+        if isinstance(deed, Look) and picker.browsing is not None:
+            picker.browsing.take(picker.found(deed.words))
+    return deed
+
+
+@pytest.mark.promise("desk/46")
+def test_ctrl_k_finds_a_question_or_a_command_also_while_an_answer_is_being_written() -> None:
+    one, two = an_inquiry("a7", a_question("Name?")), an_inquiry("b8", a_question("Which port?"))
+    picker = Picker([one, two])
+    sought(picker, ENTER, *"Ad", FIND_KEY)
+    assert names(picker)[:2] == ["id-a7", "id-b8"]
+    assert "g r      go to runs" in shown(picker)
+    sought(picker, *"PORT")
+    assert names(picker) == ["id-b8"]
+    assert "Find: PORT" in shown(picker)
+    sought(picker, ENTER)
+    assert picker.choosing is not None
+    assert picker.choosing.inquiry is two
+    # What was being written is kept.
+    sought(picker, FIND_KEY, *"name", ENTER)
+    assert pressed(picker, "a", ENTER) == Send(one, [["Ada"]])
+
+
+@pytest.mark.promise("desk/46")
+def test_commands_that_are_found_do_what_their_keys_do() -> None:
+    inquiry = an_inquiry("a7", CACHE)
+    picker = Picker([inquiry])
+    assert sought(picker, FIND_KEY, *"leave", ENTER) == Leave()
+    assert sought(picker, FIND_KEY, *"24 h", ENTER) == Extend(inquiry)
+    assert sought(picker, FIND_KEY, *"reject", ENTER, *"no", ENTER) == Decline(inquiry, "no")
+    sought(picker, FIND_KEY, *"the keys", ENTER)
+    assert "Ctrl-K" in shown(picker)
+    assert sought(picker, ESCAPE, FIND_KEY, *"go to runs", ENTER) == Look(RUNS)
+    # What answers is not found: a person looks at the question first.
+    sought(picker, FIND_KEY, *"recommended")
+    assert names(picker) == []
+    assert "Nothing was found." in shown(picker)
+    # In the list behind it nothing was opened or decided.
+    assert pressed(picker, ENTER, ESCAPE) is None
+    assert (picker.browsing, picker.choosing) == (None, None)
+
+
+@pytest.mark.promise("desk/46")
+def test_g_goes_to_runs_and_to_the_history_and_their_rows_can_be_read() -> None:
+    picker = Picker([an_inquiry("a7", CACHE)])
+    assert pressed(picker, "g") is None
+    assert shown(picker).endswith("i inbox · r runs · h history · Esc back")
+    assert pressed(picker, "x") is None
+    assert "Nothing is there" in shown(picker)
+    assert pressed(picker, "g", "r") == Look(RUNS)
+    assert "Nothing is here yet." in shown(picker)
+    assert picker.browsing is not None
+    runs = [Entry(RUN, "2", "#2 codex: ✓ Upgrade"), Entry(RUN, "1", "#1 claude: \x1b[2JPort")]
+    picker.browsing.take(runs)
+    assert f"{HERE} #2 codex" in shown(picker)
+    assert "\x1b" not in shown(picker)
+    assert pressed(picker, "j", ENTER) == Read(runs[1])
+    picker.browsing.read([f"line {number}" for number in range(40)])
+    assert "line 0\n" in shown(picker)
+    pressed(picker, PAGE_DOWN)
+    assert "line 39" in shown(picker)
+    assert pressed(picker, ESCAPE, "g", "h") == Look(HISTORY)
+    assert pressed(picker, "g", "i") is None
+    assert "WAITING FOR INPUT (1)" in shown(picker)
+    # In a question the letter begins an answer; behind Tab it goes.
+    assert pressed(picker, ENTER, *"gr", ESCAPE, ESCAPE, ENTER, TAB, "g", "r") == Look(RUNS)
+    assert pressed(picker, "q") == Leave()
+
+
+def test_the_keys_are_shown_also_from_a_question_and_every_line_of_them_can_be_read() -> None:
+    picker = Picker([an_inquiry("a7", CACHE)])
+    pressed(picker, ENTER, TAB, "?")
+    seen = ""
+    for _ in range(5):
+        seen += shown(picker)
+        pressed(picker, PAGE_DOWN)
+    assert all(line in seen for line in HELP.splitlines())
+    pressed(picker, ESCAPE)
+    assert "Which cache?" in shown(picker)
+
+
+@pytest.mark.promise("trust/6")
+def test_a_question_that_closes_behind_the_finder_keeps_what_was_written() -> None:
+    one, two = an_inquiry("a7", a_question("Name?")), an_inquiry("b8", CACHE)
+    picker = Picker([one, two])
+    sought(picker, ENTER, *"Ad", FIND_KEY, "w")
+    picker.refresh([two])
+    assert "Not sent:\nAd" in shown(picker)
+    for key in [*"hich", ENTER, "1", ENTER]:
+        assert picker.press(key) is None
 
 
 def test_where_only_the_choices_count_words_are_not_taken() -> None:
@@ -170,12 +323,12 @@ def test_tab_shows_the_actions_and_takes_one_letter() -> None:
     inquiry = an_inquiry("a7", best)
     picker = Picker([inquiry])
     pressed(picker, TAB)
-    assert shown(picker).endswith("r reject · e 24 h more time · Esc back")
+    assert shown(picker).endswith("r reject · e 24 h more · Esc back")
     assert pressed(picker, "x") is None
     assert "No action has that key" in shown(picker)
     assert pressed(picker, ESCAPE, ENTER, TAB, "e") == Extend(inquiry)
     pressed(picker, *"Va", TAB)
-    assert "y take the recommended" in shown(picker)
+    assert "y recommended" in shown(picker)
     assert pressed(picker, "y") == Send(inquiry, [["Valkey"]], quick=True)
 
 
@@ -189,6 +342,12 @@ def test_what_was_decided_with_one_key_is_undone_behind_tab_as_long_as_that_can_
     assert pressed(picker, "u") is None
     assert pressed(picker, TAB, "u") == Undo(decided)
     picker.hold(decided, 4)
+    # While the list has just changed, that is the only action: the others would be for a question that moved.
+    picker.refresh([other, an_inquiry("c9")])
+    pressed(picker, TAB)
+    assert shown(picker).endswith("u undo #a7 · Esc back")
+    assert pressed(picker, "r", ESCAPE) is None
+    assert picker.declining is None
     picker.refresh([])
     assert shown(picker).startswith("Nothing is waiting.")
     pressed(picker, TAB)
@@ -367,6 +526,7 @@ def test_approve_is_possible_only_after_the_end_of_the_action_was_shown() -> Non
         (b"\x1b", [ESCAPE], b""),
         (b"\x1b[", [], b"\x1b["),
         (b"\x1b[1;5C", [], b""),
+        (b"\x0b\x1b[C\x1bOD", [FIND_KEY, RIGHT, LEFT], b""),
         ("é漢🙂".encode(), ["é", "漢", "🙂"], b""),
         ("漢".encode()[:2], [], "漢".encode()[:2]),
         (b"\x1b[200~two\r\nlines\x1b[201~x", ["two\nlines", "x"], b""),
@@ -404,6 +564,11 @@ def test_the_screen_never_outgrows_the_terminal(columns: int, rows: int) -> None
         ESCAPE,
         "?",
         ESCAPE,
+        FIND_KEY,
+        DOWN,
+        ESCAPE,
+        "g",
+        "h",
     ):
         lines = screen(picker, NOW, Size(columns, rows), PLAIN)
         assert len(lines) <= rows

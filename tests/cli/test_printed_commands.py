@@ -57,7 +57,7 @@ def test_what_goes_wrong_and_what_comes_first_name_commands_that_work(
     for words in (
         [],
         ["help"],
-        ["channels"],
+        ["service"],
         ["ask", "--no"],
         ["mcp", "--no"],
         ["asj"],

@@ -12,7 +12,7 @@ from tests.cli.conftest import Program
 from upcall.cli.commands.demo import next_steps
 from upcall.cli.failures import CommandFailed, line, need_lasting_program
 from upcall.home import program as named
-from upcall.home.program import passing_runner, program
+from upcall.home.program import installing, passing_runner, program
 
 SCRIPT = Path(sys.executable).with_name("upcall")
 CACHE = "/home/ana/.cache/uv/archive-v0/Qx7"
@@ -110,3 +110,16 @@ def test_the_commands_that_are_printed_work_in_a_shell_that_does_not_know_upcall
         ["sh", "-c", hint], capture_output=True, text=True, check=True, env=upcall.environment
     )
     assert "Redis" in shown.stdout
+
+
+@pytest.mark.promise("doorway/2")
+def test_an_extra_is_added_by_the_program_that_has_made_the_installation(tmp_path: Path) -> None:
+    assert installing("slack", str(tmp_path)) == "pip install 'upcall[slack]'"
+    assert installing("slack", CACHE) == "uv tool install 'upcall[slack]'"
+    assert installing("slack", "/home/ana/.cache/pipx/1f3") == "pipx install 'upcall[slack]'"
+    (tmp_path / "uv-receipt.toml").write_text(
+        '[tool]\nrequirements = [{ name = "upcall", extras = ["postgres"] }, { name = "keyring" }]\n'
+    )
+    assert installing("slack", str(tmp_path)) == "uv tool install 'upcall[postgres,slack]'"
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    assert installing("slack", str(tmp_path)) == "pipx inject upcall 'upcall[slack]'"

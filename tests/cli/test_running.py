@@ -13,6 +13,8 @@ import pytest
 from tests.cli.conftest import Program, ended
 from upcall.http.gate import MOST_FILES
 
+pytestmark = pytest.mark.cold
+
 
 @pytest.mark.promise("spec/8", "spec/146")
 def test_the_first_command_starts_a_daemon_and_down_ends_it(upcall: Program) -> None:

@@ -179,7 +179,7 @@ def test_an_unknown_run_is_one_line_and_exits_1(office: Office, words: list[str]
     rest = ["yes"] if words[0] == "answer" else []
     done = office.upcall(*words, "99", *rest)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "upcall: there is no run 99. Next: `upcall status` lists them\n"
+    assert done.stderr == "upcall: there is no run 99. Next: `upcall runs` lists them\n"
 
 
 @pytest.mark.parametrize("word", ["a7", "-", "1.5", "9" * 30])

@@ -100,3 +100,81 @@ def test_an_agent_that_nobody_knows_gets_the_nearest_name(upcall: Program, home:
         done = upcall(*words)
         assert done.returncode == 1
         assert "did you mean 'gemini'?" in done.stderr
+
+
+@pytest.mark.promise("raised/1")
+def test_the_hooks_of_claude_stand_beside_those_that_were_there_and_are_removed_to_the_letter(
+    upcall: Program, home: Path
+) -> None:
+    settings = home / ".claude/settings.json"
+    settings.parent.mkdir()
+    own = {"hooks": [{"type": "command", "command": "say done"}]}
+    before = json.dumps({"hooks": {"Stop": [own]}}, indent=2) + "\n"
+    settings.write_text(before)
+    shown = upcall("setup", "claude", "--away", "--dry-run")
+    assert "hook away" in shown.stdout
+    assert settings.read_text() == before
+
+    for _ in range(2):
+        upcall("setup", "claude", "--away", "--permissions", "--yes")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert hooks["Stop"][0] == own
+    assert [len(groups) for groups in hooks.values()] == [2, 2, 2, 2, 1, 1]
+    commands = [hook["command"] for group in hooks["PermissionRequest"] for hook in group["hooks"]]
+    assert [command.split()[-2:] for command in commands] == [["hook", "away"], ["hook", "permissions"]]
+
+    assert upcall("setup", "claude", "--remove", "--yes").returncode == 0
+    assert settings.read_text() == before
+
+
+@pytest.mark.promise("raised/10")
+def test_the_hooks_of_codex_stand_beside_those_that_were_there_and_are_removed_to_the_letter(
+    upcall: Program, home: Path
+) -> None:
+    file = home / ".codex/hooks.json"
+    file.parent.mkdir()
+    own = {"hooks": [{"type": "command", "command": "say done"}]}
+    before = json.dumps({"hooks": {"Stop": [own]}}, indent=2) + "\n"
+    file.write_text(before)
+    assert "hook away codex" in upcall("setup", "codex", "--away", "--dry-run").stdout
+    assert file.read_text() == before
+
+    for _ in range(2):
+        upcall("setup", "codex", "--away", "--yes")
+    hooks = json.loads(file.read_text())["hooks"]
+    assert {name: len(groups) for name, groups in hooks.items()} == {
+        "Stop": 2,
+        "PermissionRequest": 1,
+        "PreToolUse": 1,
+        "UserPromptSubmit": 1,
+    }
+    assert upcall("setup", "codex", "--remove", "--yes").returncode == 0
+    assert file.read_text() == before
+
+
+@pytest.mark.promise("raised/10")
+def test_the_plugin_of_opencode_is_a_file_of_its_own_and_never_replaces_another(
+    upcall: Program, home: Path
+) -> None:
+    folder = Path(upcall.environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    file = folder / "plugins/upcall-away.js"
+    assert "+const COMMAND = [" in upcall("setup", "opencode", "--away", "--dry-run").stdout
+    assert not file.exists()
+    upcall("setup", "opencode", "--away", "--yes")
+    assert '"hook", "away", "opencode"]' in file.read_text()
+    assert upcall("setup", "opencode", "--remove", "--yes").returncode == 0
+    assert not file.exists()
+
+    file.write_text("export const Mine = async () => ({})\n")
+    done = upcall("setup", "opencode", "--away", "--yes")
+    assert done.returncode == 1
+    assert "it was not written by Upcall" in done.stderr
+    assert file.read_text() == "export const Mine = async () => ({})\n"
+
+
+def test_hooks_are_refused_for_a_program_that_cannot_have_them(upcall: Program, home: Path) -> None:
+    done = upcall("setup", "gemini", "--away", "--yes")
+    assert done.returncode == 1
+    assert "--away works with claude, codex, opencode, and not with gemini" in done.stderr
+    done = upcall("setup", "codex", "--permissions", "--yes")
+    assert "--permissions works with claude, and not with codex" in done.stderr

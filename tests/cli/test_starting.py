@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.conftest import TIMEOUT, Program
 
+pytestmark = pytest.mark.cold
+
 
 def pid_of(upcall: Program) -> int:
     return int(json.loads((upcall.home / "run.json").read_text())["pid"])
@@ -37,6 +39,12 @@ def test_a_detached_daemon_that_cannot_start_says_why(upcall: Program) -> None:
 
     assert failed.returncode == 1
     assert "cannot listen on 192.0.2.1" in failed.stderr
+    mistaken = upcall("up", "-d", UPCALL_TTL="never")
+    assert mistaken.returncode == 1
+    assert mistaken.stderr.endswith(" Next: correct or unset UPCALL_TTL\n")
+    refused = upcall("up", "--port", "99999")
+    assert refused.returncode == 2
+    assert "'99999' is not a port: 1 to 65535" in refused.stderr
 
 
 @pytest.mark.promise("doorway/14")

@@ -139,6 +139,72 @@ def test_what_is_taken_as_recommended_can_be_undone_and_then_decided_otherwise(h
     assert home.json("show", ref)["answer"]["text"] == "Redis"
 
 
+@pytest.mark.promise("desk/1")
+def test_undoing_takes_no_words_away_that_a_person_has_begun_at_another_question(home: Program) -> None:
+    agent = Client(ASKER, Home(home.home))
+    options = [{"label": "Redis"}, {"label": "Valkey", "recommended": True}]
+    ref = agent.post("/v1/inquiries", {"question": "Which cache?", "options": options})["ref"]
+    other = home.parked("Which colour?")
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("2. Valkey")
+        terminal.type("\ty")
+        terminal.until("Tab, then u, takes it back.")
+        terminal.type("j\r")
+        terminal.until("type your answer")
+        terminal.type("dark")
+        terminal.until("dark")
+        terminal.type("\tu")
+        terminal.until(f"Undone: {ref} waits again.")
+        terminal.type(" blue\r")
+        terminal.until(f"Answered {other}: dark blue.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    agent.hang_up()
+    assert home.json("show", ref)["state"] == "open"
+
+
+@pytest.mark.promise("desk/46")
+def test_a_person_finds_a_form_answers_it_by_numbers_and_reads_it_in_the_history(home: Program) -> None:
+    agent = Client(ASKER, Home(home.home))
+    cache = {"question": "Which cache?", "options": [{"label": "Redis"}, {"label": "Valkey"}]}
+    checks = {
+        "question": "Which checks?",
+        "options": [{"label": "lint"}, {"label": "tests"}],
+        "multiSelect": True,
+    }
+    ref = agent.post("/v1/inquiries", {"questions": [cache, checks], "context": "for the sessions"})["ref"]
+    home.parked("Another one?")
+    with Terminal(home, "answer") as terminal:
+        terminal.until("WAITING FOR INPUT (2)")
+        # The daemon finds what only the context says.
+        terminal.type("\x0bsessions")
+        terminal.until("Which cache?")
+        terminal.type("\r")
+        terminal.until("[1] · 2 · review")
+        terminal.type("2\r")
+        terminal.until("1 ✓ · [2] · review")
+        terminal.type("12\r")
+        terminal.until("To be sent:")
+        terminal.type("\r")
+        terminal.until(f"Answered {ref}: Valkey; lint, tests.")
+        terminal.type("gh")
+        terminal.until(f"#{ref}")
+        terminal.type("\r")
+        terminal.until("PgUp PgDn scroll")
+        terminal.type("\x1b[6~")
+        terminal.until("for the sessions")
+        terminal.type("\x1b")
+        terminal.until("HISTORY")
+        terminal.type("gr")
+        terminal.until("Nothing is here yet.")
+        terminal.type("gi")
+        terminal.until("Another one?")
+        terminal.type("q")
+        assert terminal.end() == 0
+    agent.hang_up()
+    assert home.json("show", ref)["answer"]["answers"] == [["Valkey"], ["lint", "tests"]]
+
+
 @pytest.mark.promise("trust/89")
 def test_the_picker_has_every_question_that_waits(home: Program) -> None:
     client = Client(ASKER, Home(home.home))
@@ -297,6 +363,18 @@ def test_however_the_picker_ends_the_terminal_is_as_it_was(
         assert terminal.end() == code
         assert "\x1b[?1049l" in terminal.seen
         assert termios.tcgetattr(terminal.slave) == terminal.before
+
+
+@pytest.mark.promise("desk/28")
+def test_what_waits_stays_in_view_when_upcall_alone_is_typed_in_a_small_window(home: Program) -> None:
+    ref = home.parked("Which cache?")
+    with Terminal(home) as terminal:
+        assert terminal.end() == 0
+    lines = terminal.seen.splitlines()
+    assert lines[1] == f"1 question waits. #{ref} local: Which cache?"
+    assert "  inbox url status show answer reject snooze correct extend away" in lines
+    # One row of the 24 is for the prompt.
+    assert len(lines) < 24
 
 
 def test_status_is_coloured_for_people_and_fits_their_window(home: Program) -> None:

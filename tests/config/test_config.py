@@ -91,6 +91,16 @@ def test_every_problem_is_reported_at_once_and_a_variable_by_its_name(tmp_path: 
     assert "UPCALL_TTL: " in refused.value.message
 
 
+def test_the_next_step_names_the_file_or_the_variables_that_are_wrong(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        load(a_home(tmp_path, ""), {"UPCALL_TTL": "never", "UPCALL_PORT": "99999"})
+    assert refused.value.hint == "correct or unset UPCALL_TTL, UPCALL_PORT"
+    assert "UPCALL_PORT: 1 to 65535, or 0 for any that is free; got 99999" in refused.value.message
+    with pytest.raises(InvalidSetting) as refused:
+        load(a_home(tmp_path, "port = -1"), {"UPCALL_TTL": "never"})
+    assert refused.value.hint == f"edit {tmp_path / 'upcall.toml'}; correct or unset UPCALL_TTL"
+
+
 def test_a_list_is_a_list_in_the_file_and_separated_in_a_variable(tmp_path: Path) -> None:
     home = a_home(tmp_path, "[files]\nroots = ['/srv/ipc', 'more']\n")
 

@@ -1,4 +1,4 @@
-"""What can be tried of the image without building it; `make image-check` builds it and tries the whole."""
+"""What can be tried of the image without building it; `make compose-check` builds it and tries the whole."""
 
 import json
 import re

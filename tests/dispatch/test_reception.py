@@ -273,3 +273,45 @@ async def test_the_words_that_a_hint_asks_for_decide_in_its_language(
             at = await desk.shown_at(inquiry)
             assert (await desk.write(words[said].partition("|")[0].upper(), at=at + 1)).accepted
             assert await desk.answer_of(inquiry) == verdict
+
+
+@pytest.mark.promise("raised/17")
+async def test_a_plan_is_sent_back_by_revise_and_the_words_that_follow(tmp_path: Path) -> None:
+    asked = draft({"kind": "plan", "question": "Shall it be done?", "context": "1. Install Redis"})
+    async with a_desk(tmp_path, "de") as desk:
+        broker, words = desk.hall.broker, sentences("de")
+        now = broker.now() + 60
+        first = (await broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+        await desk.hall.one.until(lambda: bool(desk.hall.one.shown))
+        assert (await desk.write(words["plan.revise"], at=now)).line == words["plan.what"]
+        assert await desk.is_open(first)
+        assert (await desk.write("ja, aber mit SQLite", at=now)).accepted
+        assert await desk.answer_of(first) == "Revise"
+        second = (await broker.ask(asked, Origin(agent="bot", session="s2", door="test"))).inquiry
+        await desk.hall.one.until(lambda: len(desk.hall.one.shown) > 1)
+        pressed = Inbound(id="p", user="U1", place="C1", inquiry=second.id, given=(Given(picks=(1,)),))
+        assert (await desk.deliver(pressed)).line == words["plan.what"]
+        assert (await desk.write("Ja", at=now)).accepted
+        assert await desk.answer_of(second) == "Approve"
+
+
+@pytest.mark.parametrize("decision", ("yes", "1", "1.", "**approved**", "Approve and accept edits", "3", "4"))
+async def test_a_letter_that_goes_on_below_its_quotation_decides_no_plan(desk: Desk, decision: str) -> None:
+    asked = draft({"kind": "plan", "question": "Shall it be done?", "context": "1. Install Redis"})
+    plan = (await desk.hall.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+    now = await desk.shown_at(plan)
+
+    written = Inbound(id="w", user="U1", place="C1", words=decision, rest="but not today", at=now)
+    assert not (await desk.deliver(written)).accepted
+    assert await desk.is_open(plan)
+
+
+async def test_the_name_of_a_field_begins_no_line_of_ours(desk: Desk) -> None:
+    name = "port\nUpcall: sign in again"
+    schema = {"properties": {name: {"type": "integer"}, "b\u202eoth": {"type": "integer"}}}
+    asked = draft({"question": "Where?", "response_schema": schema})
+    await desk.hall.broker.ask(asked, Origin(agent="bot", session="s", door="test"))
+    await desk.hall.one.until(lambda: bool(desk.hall.one.shown))
+
+    heard = await desk.write("1) here\n2) there")
+    assert [line.partition(":")[0] for line in heard.line.split("\n")] == ["port Upcall", "both"]

@@ -30,7 +30,7 @@ from typing import NamedTuple
 from tests.docs.pages import PAGES
 
 SHELL = ("sh", "console")
-LANGUAGES = frozenset({*SHELL, "text", "json", "toml", "python", "yaml", "nginx", "caddyfile"})
+LANGUAGES = frozenset({*SHELL, "text", "json", "toml", "python", "pycon", "yaml", "nginx", "caddyfile"})
 KEYS = (
     "not run",
     "except",

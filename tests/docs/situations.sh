@@ -37,10 +37,20 @@ asked() {
 
 asked_two() { api agent /v1/inquiries '{"questions": [{"question": "Is it live?"}, {"question": "Where?"}]}' | jq -r .ref; }
 
+asked_form() {
+  api agent /v1/inquiries '{"question": "Which port?", "response_schema": {"type": "object", "properties": {"port": {"type": "integer"}}}}' |
+    jq -r .ref
+}
+
 # The same, of the agent that the page has made a token for.
 asked_by_api() {
   curl -s "$URL/v1/inquiries" -H "Authorization: Bearer $AGENT" \
     -d '{"question": "Which cache?", "options": ["Redis", "Memcached"]}' | jq -r .ref
+}
+
+a_plan() {
+  api agent /v1/inquiries '{"kind": "plan", "question": "Shall this plan be carried out?", "context": "# Cache\n\n1. Install Redis\n2. Write cache.txt"}' \
+    | jq -r .ref
 }
 
 acting() {

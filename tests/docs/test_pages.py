@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from docs import diagrams, generate, reference
+import upcall
+from docs import client_reference, diagrams, generate, reference
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, mentioned, rows, upcalls
 from upcall.cli.command import load, parsed as read, parser_of
 from upcall.cli.table import commands
@@ -89,7 +90,7 @@ def options(parser: argparse.ArgumentParser) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_the_prose_mentions_exists_with_its_options(page: Path) -> None:
     for name, *rest in mentioned(page):
-        if name in ("COMMAND", "mcp"):  # one stands for all of them, the other has no parser
+        if name in ("COMMAND", "mcp", "hook"):  # one stands for all of them, the others have no parser
             continue
         assert name in commands(), f"{page.name}: upcall {name}"
         summary = commands()[name]
@@ -194,6 +195,14 @@ def test_the_errors_page_lists_every_code_with_its_status_and_a_next_step() -> N
 @pytest.mark.promise("doorway/26")
 def test_the_reference_of_the_api_is_what_the_daemon_serves() -> None:
     assert reference.API.read_text("utf-8") == reference.api(), "run: python -m docs.reference"
+
+
+@pytest.mark.promise("programs/11")
+def test_the_reference_of_the_client_is_what_its_docstrings_say() -> None:
+    made = client_reference.page()
+    assert client_reference.PAGE.read_text("utf-8") == made, "run: python -m docs.reference"
+    assert [name for name in vars(upcall)["_CLIENT"] if f"\n## {name}\n" not in made] == []
+    assert [name for name in vars(upcall)["_BRIDGES"] if f"\n### {name}." not in made] == []
 
 
 @pytest.mark.promise("doorway/26")

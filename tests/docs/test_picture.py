@@ -36,6 +36,11 @@ def test_the_picture_is_a_drawing_that_needs_nothing_from_elsewhere() -> None:
     assert drawn.count("http") == 1, "only the namespace"
 
 
+def test_the_picture_shows_the_first_question_and_the_approval() -> None:
+    scenes = ["An agent asks.", "calls ask_human 1", "calls ask_human 2", "calls confirm_action", "Next: x"]
+    assert picture.excerpt("\n\n".join(scenes)).split("\n\n") == [scenes[0], scenes[1], scenes[3]]
+
+
 def test_a_line_that_is_too_long_loses_nothing() -> None:
     words = " ".join(f"word{number}" for number in range(60))
     shown = list(picture.lines(f"  {words}"))

@@ -99,6 +99,19 @@ def test_comments_for_the_tests_stay_behind(site: Path) -> None:
     assert [file.name for file in site.glob("*.html") if "not run:" in file.read_text("utf-8")] == []
 
 
+def test_the_steps_of_a_page_are_numbered_through(site: Path) -> None:
+    lists = re.findall(r"<ol[ >].*?</ol>", (site / "channel-slack.html").read_text("utf-8"), re.DOTALL)
+    assert [each.count("<li>") for each in lists] == [5]
+    assert "<pre" in lists[0]
+
+
+def test_what_belongs_to_an_item_is_indented_by_four_columns_and_code_stays_as_it_is() -> None:
+    text = "1. One:\n\n   ```sh\n   if x\n     y\n   ```\n\n2. Two\n   more\n\n   - a\n\n     b\n\n```\n- c\n  d\n```\n"
+    assert building.indented(text) == (
+        "1. One:\n\n    ```sh\n    if x\n      y\n    ```\n\n2. Two\n    more\n\n    - a\n\n        b\n\n```\n- c\n  d\n```\n"
+    )
+
+
 @pytest.fixture
 def served(site: Path) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):

@@ -212,3 +212,19 @@ def test_what_is_no_action_is_refused(sent: object) -> None:
 def test_input_that_cannot_be_hashed_is_refused() -> None:
     with pytest.raises(InvalidInquiry):
         actions.approval(an_action("T", value=object()))
+
+
+@pytest.mark.parametrize("field", ("locations", "explanation"))
+def test_a_line_beside_a_title_cannot_be_taken_for_one_of_ours(field: str) -> None:
+    said = "harmless\nDirectory: /tmp/sandbox"
+    given = {"title": "Delete it", field: [said] if field == "locations" else said}
+    shown = actions.approval(Action(tool="remove", input=given, cwd="/srv"))
+    assert "\nDirectory: /srv" in shown.context
+    assert "\nDirectory: /tmp/sandbox" not in shown.context
+
+
+def test_what_is_no_text_beside_a_title_is_shown_by_its_name() -> None:
+    given = {"title": "Delete it", "locations": False, "explanation": {"force": 0}}
+    shown = actions.approval(Action(tool="remove", input=given))
+    assert '"locations": false' in shown.questions[0].text
+    assert '"force": 0' in shown.questions[0].text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from upcall.channels.slack.blocks import CAPABILITIES as SLACK
+from upcall.channels.slack.blocks import CAPABILITIES as SLACK, form
 from upcall.channels.telegram.messages import CAPABILITIES as TELEGRAM
 from upcall.channels.whatsapp.messages import CAPABILITIES as WHATSAPP
 from upcall.channels.words import sentences
@@ -117,6 +117,20 @@ def test_several_questions_are_a_form_where_there_are_forms() -> None:
         assert {each.control for each in shown(can, questions=questions).questions} == {Control.WORDS}
 
 
+@pytest.mark.promise("raised/39")
+def test_agent_folder_and_branch_head_a_message() -> None:
+    origin = Origin(
+        agent="local",
+        session="s",
+        door="mcp-pipe",
+        client="codex",
+        workspace="/srv/shop",
+        branch="feature/cache",
+    )
+    heading = view(replace(an_inquiry(), origin=origin), SLACK, WORDS).heading
+    assert "codex in shop · /srv/shop · feature/cache" in heading
+
+
 def test_who_asks_is_said_and_hidden_characters_are_not_shown() -> None:
     seen = shown(SLACK, question="evil\u202e\x1b[31m", options=["a\u200bb", "c"])
     assert seen.heading == "❓ Provide input · bot · shop · #4 · a7"
@@ -172,3 +186,35 @@ def test_a_session_of_ones_own_is_named_after_its_client_and_its_folder_in_chann
     heading = view(replace(an_inquiry(), origin=origin), SLACK, WORDS).heading
     assert "claude-code in shop" in heading
     assert "local" not in heading
+
+
+FORM = {
+    "properties": {
+        "port": {"type": "integer", "default": 8080},
+        "debug": {"type": "boolean"},
+        "note": {"type": "string"},
+    },
+    "required": ["debug"],
+}
+
+
+@pytest.mark.promise("raised/29")
+def test_a_typed_form_is_numbered_lines_where_a_channel_has_only_text() -> None:
+    made = shown(PLAIN, response_schema=FORM)
+    assert made.context == "Which?"
+    assert [asked.text for asked in made.questions] == [
+        "port (8080 if left out)",
+        "debug",
+        "note (can be left out)",
+    ]
+    assert [choice.full for choice in made.questions[1].choices] == ["Yes", "No"]
+    assert made.hint == "Reply with one line per field: 1) … 2) … 3) … — leave out what has no answer."
+
+
+@pytest.mark.promise("raised/29")
+def test_a_typed_form_is_drawn_with_defaults_and_optional_inputs_in_slack() -> None:
+    modal = form(shown(SLACK, response_schema=FORM), "C1 1", WORDS)
+    inputs = [block for block in modal["blocks"] if block["type"] == "input"]
+    assert [block.get("optional", False) for block in inputs] == [True, False, True]
+    assert inputs[0]["element"]["initial_value"] == "8080"
+    assert inputs[1]["element"]["type"] == "radio_buttons"

@@ -45,6 +45,15 @@ def test_a_refusal_says_how_long_it_took_too() -> None:
     )
 
 
+@pytest.mark.promise("desk/12")
+def test_a_program_that_takes_answers_alone_is_told_the_wait_within_the_last_of_them() -> None:
+    told = outcome(answered(an_inquiry(), replace(an_answer("Red"), note="matt"), after=47 * MINUTE))
+    wait = "answered after 47 min; waiting for a person, not running time"
+
+    assert told.worded == ((f"Red (their note: matt; {wait})",),)
+    assert outcome(answered(an_inquiry(), an_answer("Red"))).worded == (("Red",),)
+
+
 def test_a_default_that_no_person_gave_tells_of_no_person() -> None:
     asked = an_inquiry(on_expiry=OnExpiry.DEFAULT, default="Blue")
     change = lifecycle.expire(asked, NOW + HOUR)

@@ -161,6 +161,7 @@ def test_a_secret_among_other_words_is_never_left(secret: str, before: str, afte
     assert secret not in redact(f"{before} {secret} {after}").text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "piece",
     (

@@ -6,9 +6,10 @@ import pytest
 
 from upcall.access.connected import is_resumable
 from upcall.domain.answer.outcome import outcome
+from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry, Open
 from upcall.domain.run import resume
-from upcall.testing.examples import an_inquiry, answering, rejecting
+from upcall.testing.examples import NOW, a_closing, an_answer, an_inquiry, answering, rejecting
 
 
 def settled(change: Change | None) -> Inquiry:
@@ -51,6 +52,15 @@ def test_a_refusal_that_was_heard_need_not_be_told_again() -> None:
     assert resume.is_evidence(
         replace(refused, origin=replace(refused.origin, request_key=None)), "", outcome(refused).text
     )
+
+
+@pytest.mark.promise("desk/12")
+def test_a_resumed_session_is_told_how_long_the_person_took_and_a_template_has_its_own_words() -> None:
+    change = lifecycle.answer(an_inquiry(), an_answer("Red"), a_closing(at=NOW + 47 * 60))
+    inquiry = settled(change)
+
+    assert "(answered after 47 min; waiting for a person, not running time)" in resume.message([inquiry])
+    assert resume.message([inquiry], template="{answer}") == "Red"
 
 
 def test_nothing_is_left_to_deliver_once_it_was_collected() -> None:

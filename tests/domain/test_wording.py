@@ -24,7 +24,6 @@ from upcall.domain.inquiry.inquiry import (
     State,
 )
 from upcall.domain.inquiry.wording import (
-    age,
     answer_text,
     choices,
     duration,
@@ -34,6 +33,7 @@ from upcall.domain.inquiry.wording import (
     visible,
 )
 from upcall.domain.text.display import escaped
+from upcall.domain.text.times import span
 
 STAGING = Option(label="staging", description="push to staging.example.com")
 PRODUCTION = Option(label="production", description="push to www.example.com")
@@ -224,8 +224,8 @@ def test_without_an_answer_the_model_is_told_how_it_ended() -> None:
         (3 * 86400, "3d"),
     ),
 )
-def test_an_age_is_rough_and_short(seconds: float, text: str) -> None:
-    assert age(seconds) == text
+def test_a_length_of_time_is_rough_and_short(seconds: float, text: str) -> None:
+    assert span(seconds) == text
 
 
 @pytest.mark.promise("spec/166")
@@ -359,6 +359,7 @@ def test_one_line_is_never_two_and_never_wider(text: str, width: int) -> None:
     assert sum(character.isascii() for character in line) <= max(width, 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("piece", ("\x1b[", "\x1b]", "\x1bP", "\x9b0", "\u200d", "\r", "\x1b[0", "é\u200d"))
 def test_very_long_text_is_shown_without_hanging(piece: str) -> None:
     # Anything worse than linear would run into the time limit of every test.

@@ -5,14 +5,17 @@ The suite cannot send a token, so it is added here; everything else, the guard i
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.doors.house import AGENT_TOKEN
+from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
+from upcall.broker.broker import Reply
 from upcall.doors.mcp.server import McpDoor
 
 Context = ServerRequestContext[Any, Any]
@@ -82,6 +85,11 @@ async def sampling(ctx: Context) -> types.CallToolResult:
     return said("the client can sample")
 
 
+async def greeting(ctx: Context) -> types.CallToolResult:
+    name = (ctx.params or {}).get("arguments", {}).get("name")
+    return said(f"Hello, {name}!")
+
+
 FIXTURES: dict[str, Fixture] = {
     "test_simple_text": simple,
     "test_error_handling": failing,
@@ -90,12 +98,37 @@ FIXTURES: dict[str, Fixture] = {
     "json_schema_2020_12_tool": simple,
     "test_x_mcp_header": simple,
     "test_missing_capability": sampling,
+    "greet": greeting,
 }
+CONFIRM = {"type": "object", "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}
+ASKING: dict[str, dict[str, Any]] = {
+    "slow_compute": {},
+    "failing_job": {},
+    "confirm_delete": {"response_schema": CONFIRM},
+}
+"""Fixtures that become tasks: each of them is a question to a person, as every task of ours."""
+
+SECOND = 0.1
+"""How long a second of the suite takes here: its tasks shall take some, and the suite measures none."""
 
 
-def with_fixtures(door: McpDoor) -> None:
+async def after_a_while(house: House, question: str, seconds: float) -> None:
+    """Answer a question that the suite's fixture has asked."""
+    await asyncio.sleep(seconds * SECOND)
+    after = 0
+    while True:
+        for event in await house.broker.store.events(after, wait=PATIENCE):
+            after = event.seq
+            inquiry = await house.broker.store.get(event.inquiry) if event.inquiry else None
+            if inquiry is not None and inquiry.questions[0].text == question:
+                await house.broker.receive(inquiry.id, Reply(text="done"), PERSON)
+                return
+
+
+def with_fixtures(house: House, door: McpDoor) -> None:
     """Add the fixture tools beside ours."""
     server = door.server
+    answering: set[asyncio.Task[None]] = set()
     listing, calling = server.get_request_handler("tools/list"), server.get_request_handler("tools/call")
     assert listing is not None
     assert calling is not None
@@ -106,11 +139,21 @@ def with_fixtures(door: McpDoor) -> None:
         ours: Any = await listing.handler(ctx, params)
         extra = [
             types.Tool(name=name, description="a fixture", input_schema=SCHEMAS.get(name, {"type": "object"}))
-            for name in FIXTURES
+            for name in (*FIXTURES, *ASKING)
         ]
         return types.ListToolsResult(tools=[*ours.tools, *extra])
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
+        if params.name in ASKING:
+            more, seconds = ASKING[params.name], (params.arguments or {}).get("seconds")
+            question = f"{params.name} {uuid4()}"
+            if not more:
+                task = asyncio.create_task(after_a_while(house, question, float(seconds or 0)))
+                answering.add(task)
+                task.add_done_callback(answering.discard)
+            asked = {"name": "ask_human", "arguments": {"question": question, **more}}
+            ctx = replace(ctx, params={**(ctx.params or {}), **asked})
+            params = params.model_copy(update=asked)
         fixture = FIXTURES.get(params.name)
         return await (calling.handler(ctx, params) if fixture is None else fixture(ctx))
 

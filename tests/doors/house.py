@@ -17,17 +17,21 @@ from starlette.types import ASGIApp
 
 from tests.web.runs import MemoryRuns
 from upcall.access.tokens import Access
+from upcall.approvals.away import AwaySwitch
 from upcall.approvals.desk import ApprovalDesk
 from upcall.broker.broker import Broker, Policy, Reply, Settled
+from upcall.daemon.wiring.doors import answer_address
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.roles import Caller, Role
 from upcall.doors.hooks import HookDoor
+from upcall.doors.mcp.elicitation import Elicitation, Mode
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.server import McpDoor
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
+from upcall.doors.terminal.door import TerminalDoor
 from upcall.home.files import Home
 from upcall.ports.store import Event, Query
 from upcall.stores.sqlite.store import SqliteStore
@@ -51,6 +55,7 @@ class House:
         self.policy = policy or Policy()
         self.beat = 15.0
         self.hook_wait: float | None = None
+        self.elicit: Mode = "auto"
         self.prepare: Callable[[McpDoor], object] = lambda door: None
         self.around: Callable[[ASGIApp], ASGIApp] = lambda app: app
         self.broker: Broker
@@ -92,6 +97,10 @@ class House:
 
     def answer(self, name: str, text: str) -> Settled:
         return self.run(self.broker.receive(name, Reply(text=text), PERSON))
+
+    def reply(self, name: str, reply: Reply) -> Settled:
+        """Answer as a person, in more than words."""
+        return self.run(self.broker.receive(name, reply, PERSON))
 
     def history(self) -> list[str]:
         """What happened so far, as the log tells it."""
@@ -153,8 +162,13 @@ class House:
         self.broker = Broker(store, self.policy)
         await self.broker.start()
         self.desk_for = partial(ApprovalDesk, self.broker)
+        self.switch = AwaySwitch(store, after=60.0)
         self.tools = Tools(
-            self.broker, slice_seconds=self.slice_seconds, beat=Beat(self.beat), desk_for=self.desk_for
+            self.broker,
+            slice_seconds=self.slice_seconds,
+            beat=Beat(self.beat),
+            desk_for=self.desk_for,
+            elicitation=Elicitation(self.broker, mode=self.elicit, link=self._link),
         )
         self.pipes = PipeServer(self.tools, access)
         await self.pipes.start()
@@ -175,6 +189,9 @@ class House:
         await serving
         await store.close()
 
+    async def _link(self, inquiry: Inquiry) -> str:
+        return await answer_address(AnswerLinks(self.broker, self.access), self.url, inquiry)
+
     async def _serve_http(self, access: Access) -> "tuple[uvicorn.Server, asyncio.Task[None]]":
         door = McpDoor(self.tools, access)
         self.prepare(door)
@@ -188,6 +205,7 @@ class House:
                 *door.routes(),
                 *PipeDoor(self.tools, access).routes(),
                 *HookDoor(self.broker, access, self.desk_for, wait=self.hook_wait).routes(),
+                *TerminalDoor(self.broker, access, self.desk_for, self.switch).routes(),
             ],
             lifespan=door.lifespan,
         )

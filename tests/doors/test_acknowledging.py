@@ -4,11 +4,13 @@ import io
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from upcall.doors.pipe.acknowledging import Acknowledging
 from upcall.doors.pipe.agent_side import Pipe, Request, Uplink, introduction
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_human"}}
@@ -47,3 +49,30 @@ def test_only_linux_tells_what_was_read_of_a_pipe(monkeypatch: pytest.MonkeyPatc
     finally:
         os.close(reading)
         os.close(writing)
+
+
+@pytest.mark.promise("proof/15")
+def test_one_thread_watches_for_every_answer_of_a_pipe() -> None:
+    reading, writing = os.pipe()
+    told, watchers, heard = list[str](), set[int](), threading.Semaphore(0)
+
+    def tell(inquiry: str) -> None:
+        told.append(inquiry)
+        watchers.add(threading.get_ident())
+        heard.release()
+
+    try:
+        taking = Acknowledging(writing, tell)
+        for number in range(3):
+            taking.writing(str(number), f"0{number}")
+            os.write(writing, b"answer\n")
+            taking.wrote(str(number))
+            assert told == [f"0{earlier}" for earlier in range(number)]
+            assert os.read(reading, 100) == b"answer\n"
+            assert heard.acquire(timeout=60)
+        taking.finish(60)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert told == ["00", "01", "02"]
+    assert len(watchers) == 1

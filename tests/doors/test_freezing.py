@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from tests.adversary.freezing import MESSAGES
+from tests.adversary.freezing import messages
 from tests.adversary.heartbeat import Heartbeat, reference, settled_heap
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from tests.doors.test_mcp_http import MODERN_HEADERS, initialized, streaming
+from tests.plain_http import plain_client
+from upcall.doors.mcp.message_body import LARGEST_MESSAGE, LARGEST_OLDER_MESSAGE
 
 KNOWN = {"authorization": f"Bearer {AGENT_TOKEN}"}
 TAKEN = {200, 202, 400, 413, 422}
@@ -66,11 +68,12 @@ async def way_in(http: httpx2.AsyncClient, door: str) -> AsyncIterator[tuple[str
 async def test_no_message_holds_up_the_loop(house: House, door: str) -> None:
     held: dict[str, float] = {}
     async with (
-        httpx2.AsyncClient(base_url=house.url, timeout=PATIENCE) as http,
+        plain_client(base_url=house.url, timeout=PATIENCE) as http,
         way_in(http, door) as (path, headers),
     ):
         first = HELLO if door == "/v1/pipe" else b""
-        for name, message in MESSAGES.items():
+        largest = LARGEST_OLDER_MESSAGE if door == "/sse" else LARGEST_MESSAGE
+        for name, message in messages(largest):
             before = reference()
             async with watching(house) as watched:
                 reply = await http.post(path, content=first + message, headers=headers | NO_WAIT)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.doors.house import AGENT_TOKEN, PATIENCE, PERSON, House
+from tests.plain_http import plain_client
 from upcall.access.tokens import digest
 from upcall.domain.roles import Caller, Role
 from upcall.doors.hooks import SAME_TURN, DeferrableCalls
@@ -97,7 +98,7 @@ async def at_home(house: House) -> AsyncIterator[Hook]:
     house.start()
     house.access.lend(digest(RUN_TOKEN), Caller(name="claude", role=Role.AGENT, run=7))
     try:
-        async with httpx2.AsyncClient(timeout=PATIENCE) as client:
+        async with plain_client(timeout=PATIENCE) as client:
             yield Hook(house, client)
     finally:
         await asyncio.to_thread(house.stop)
@@ -330,6 +331,39 @@ async def test_no_body_is_allowed_unasked(hasty: Hook) -> None:
     await asyncio.to_thread(is_not_allowed)
 
 
+def form(**more: object) -> dict[str, object]:
+    """What a hook is given when another MCP server wants a form filled in."""
+    schema = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
+    told = {"mcp_server_name": "other", "message": "Which port?", "mode": "form", "requested_schema": schema}
+    return {
+        "hook_event_name": "Elicitation",
+        "session_id": "s1",
+        "cwd": "/w",
+        "prompt_id": "p1",
+        **told,
+        **more,
+    }
+
+
+@pytest.mark.promise("raised/32")
+async def test_a_form_of_another_server_is_filled_in_by_a_person(hook: Hook) -> None:
+    filling = asyncio.create_task(hook.decided(form(), AGENT_TOKEN))
+    (asked,) = await asyncio.to_thread(hook.house.opened)
+    assert asked.origin.asker == "claude-code in w"
+    assert "the MCP server other" in asked.questions[0].text
+    await asyncio.to_thread(hook.house.answer, asked.id, "eight")
+    (again,) = await asyncio.to_thread(hook.house.opened)
+    assert "a number, got 'eight'" in again.context
+    await asyncio.to_thread(hook.house.answer, again.id, "8080")
+
+    assert await filling == {"hookEventName": "Elicitation", "action": "accept", "content": {"port": 8080}}
+
+
+async def test_a_form_without_an_answer_is_cancelled_and_a_link_is_left_to_claude_code(hasty: Hook) -> None:
+    assert (await hasty.decided(form(), AGENT_TOKEN))["action"] == "cancel"
+    assert (await hasty.send(form(mode="url"), AGENT_TOKEN)).json() == {}
+
+
 async def test_events_that_are_none_of_ours_are_refused_with_what_to_do(hook: Hook) -> None:
     response = await hook.send(asking(hook_event_name="Stop"))
     assert response.status_code == 400
@@ -338,7 +372,7 @@ async def test_events_that_are_none_of_ours_are_refused_with_what_to_do(hook: Ho
 
 async def test_strangers_and_other_methods_get_nothing(hook: Hook) -> None:
     assert (await hook.send(asking(), "a stranger's")).status_code == 401
-    async with httpx2.AsyncClient() as client:
+    async with plain_client() as client:
         headers = {"authorization": f"Bearer {RUN_TOKEN}"}
         response = await client.get(f"{hook.house.url}/hooks/claude", headers=headers)
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
@@ -372,3 +406,33 @@ async def test_a_daemon_that_closes_defers_its_runs(hook: Hook) -> None:
     await asyncio.to_thread(hook.house.opened)
     await asyncio.to_thread(hook.house.run, hook.house.broker.close())
     assert (await deciding)["permissionDecision"] == "defer"
+
+
+PLAN = "# Cache\n\n1. Install Redis"
+
+
+def planning(event: str, key: str, plan: str = PLAN, **more: object) -> dict[str, object]:
+    """What a hook is given when a plan is submitted."""
+    tool = {"tool_name": "ExitPlanMode", "tool_input": {"plan": plan, "planFilePath": "/p.md"}}
+    return asking(key, **tool, hook_event_name=event, permission_mode="plan", **more)
+
+
+@pytest.mark.promise("raised/14", "raised/15")
+async def test_a_plan_is_put_to_a_person_by_either_hook_and_shows_what_changed(hook: Hook) -> None:
+    back = await hook.answered(planning("PreToolUse", "toolu_1"), "> Install Redis\nMemcached is enough")
+    assert back["permissionDecision"] == "deny"
+    assert "Line 3:\n> Install Redis\nMemcached is enough" in back["permissionDecisionReason"]
+
+    again = planning("PermissionRequest", "toolu_2", PLAN.replace("Redis", "Memcached"))
+    deciding = asyncio.create_task(hook.decided(again))
+    (inquiry,) = await asyncio.to_thread(hook.house.opened)
+    assert (inquiry.kind.value, inquiry.earlier_plan) == ("plan", PLAN)
+    await asyncio.to_thread(hook.house.answer, inquiry.id, "Approve and accept edits")
+    decision = (await deciding)["decision"]
+    assert decision["behavior"] == "allow"
+    assert [each["mode"] for each in decision["updatedPermissions"]] == ["acceptEdits"]
+
+
+async def test_nothing_is_put_off_in_plan_mode_which_a_resumed_session_would_have_left(hasty: Hook) -> None:
+    kept = await hasty.answered(asking("toolu_1", permission_mode="plan"), "SQLite")
+    assert kept["permissionDecision"] == "allow"

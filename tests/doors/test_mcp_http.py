@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.doors.agent import INITIALIZE
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
+from tests.plain_http import plain_client
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.doors.mcp.server import McpDoor
 
@@ -43,7 +44,7 @@ async def connected(
         async with Client(sse_client(f"{house.url}/sse", headers=headers), mode="legacy") as client:
             yield client
         return
-    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+    async with plain_client(headers=headers, timeout=PATIENCE) as http:
         transport = streamable_http_client(f"{house.url}/mcp", http_client=http)
         async with Client(transport, mode="legacy" if door == "legacy" else "2026-07-28") as client:
             yield client
@@ -195,7 +196,7 @@ async def test_one_agent_is_no_evidence_for_another_with_the_same_token(house: H
 
 @pytest.fixture
 async def http(house: House) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=house.url, timeout=PATIENCE) as http:
+    async with plain_client(base_url=house.url, timeout=PATIENCE) as http:
         yield http
 
 

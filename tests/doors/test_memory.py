@@ -13,6 +13,7 @@ import pytest
 from tests.doors.agent import INITIALIZE
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from tests.memory import ours
+from tests.plain_http import plain_client
 from upcall.domain.roles import Caller, Role
 
 CLIENTS = 12
@@ -29,7 +30,7 @@ class Street:
 
     def client(self, token: str = AGENT_TOKEN) -> httpx2.AsyncClient:
         headers = {"Authorization": f"Bearer {token}", **JSON}
-        return httpx2.AsyncClient(base_url=self.house.url, headers=headers, timeout=PATIENCE, trust_env=False)
+        return plain_client(base_url=self.house.url, headers=headers, timeout=PATIENCE, trust_env=False)
 
     def asked(self) -> dict[str, object]:
         self.count += 1

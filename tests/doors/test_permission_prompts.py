@@ -151,3 +151,23 @@ async def test_signs_of_life_are_shown_while_it_waits(broker: Broker) -> None:
         await shown.wait()
     deciding.cancel()
     await asyncio.gather(deciding, return_exceptions=True)
+
+
+@pytest.mark.promise("raised/14")
+async def test_a_plan_is_approved_with_its_edits_sent_back_with_comments_or_rejected(
+    broker: Broker, tools: Tools
+) -> None:
+    plan = {"plan": "# Cache\n\n1. Install Redis", "planFilePath": "/p.md"}
+    prompts = [
+        {"tool_name": "ExitPlanMode", "input": plan, "tool_use_id": f"toolu_{number}"} for number in range(4)
+    ]
+    accepted = await answered(broker, tools, prompts[0], "Approve and accept edits")
+    assert (accepted["behavior"], accepted["updatedInput"]) == ("allow", plan)
+    # No decision about a plan leads to a mode in which nothing is asked any more.
+    assert [each["mode"] for each in accepted["updatedPermissions"]] == ["acceptEdits"]
+    assert await answered(broker, tools, prompts[1], "yes") == {"behavior": "allow", "updatedInput": plan}
+    revised = await answered(broker, tools, prompts[2], "L3: Memcached is enough")
+    assert revised["behavior"] == "deny"
+    assert "> 1. Install Redis\nMemcached is enough" in revised["message"]
+    rejected = await answered(broker, tools, prompts[3], "no")
+    assert "rejected the plan" in rejected["message"]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.adversary.hiding import HIDING_COMMANDS, PAYLOAD
 from upcall.broker.broker import Broker, Policy, Reply
+from upcall.domain.errors import StorageError, StorageFull
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.roles import Caller, Role
@@ -171,9 +172,19 @@ async def test_another_agent_is_never_given_what_this_one_asked(broker: Broker) 
 
 
 @pytest.mark.promise("spec/24")
-async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_time(broker: Broker) -> None:
+@pytest.mark.parametrize(
+    ("tool", "wanted"),
+    (
+        ("confirm_action", {"action": "deploy"}),
+        ("ask_human", {"kind": "plan", "question": "Shall it be done?", "context": "1. Deploy"}),
+    ),
+    ids=("approval", "plan"),
+)
+async def test_an_approval_is_given_only_to_the_session_that_asked_and_in_its_time(
+    broker: Broker, tool: str, wanted: dict[str, object]
+) -> None:
     mine = Asker.of(AGENT, door="mcp", session="thread-1", wait=0.001)
-    parked = await tools(broker).call("confirm_action", {"action": "deploy"}, mine)
+    parked = await tools(broker).call(tool, wanted, mine)
     await broker.receive(str(parked.structured["id"]), Reply(text="yes"), PERSON)
     wanted = {"id": parked.structured["id"]}
     elsewhere = await tools(broker).call(
@@ -265,13 +276,12 @@ async def test_an_acknowledged_answer_is_not_given_to_the_same_question_again(br
     parked = await door.call("ask_human", question, hasty)
     first = str(parked.structured["id"])
     await broker.receive(first, Reply(text="yes"), PERSON)
-    door.evidence.acknowledged(first, replace(AGENT, name="mallory"))
-    await door.evidence.settled()
+    await door.evidence.acknowledged(first, replace(AGENT, name="mallory"))
     assert (await door.call("ask_human", question, hasty)).structured["id"] == first
-    door.evidence.acknowledged(first, AGENT)
+    recording = door.evidence.acknowledged(first, AGENT)
     again = await door.call("ask_human", question, hasty)
     assert (again.structured["status"], again.structured["id"] != first) == ("parked", True)
-    await door.evidence.settled()
+    await recording
 
 
 @pytest.mark.promise("spec/19")
@@ -376,6 +386,23 @@ async def test_one_that_cannot_be_shown_life_does_not_silence_the_others() -> No
     leave_second()
 
 
+@pytest.mark.parametrize("problem", [StorageFull("no room"), StorageError("away")])
+async def test_evidence_is_recorded_as_soon_as_the_store_can(
+    problem: StorageError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.doors.mcp.evidence.PAUSES", (0.0,))
+    tries: list[str] = []
+
+    async def collect(inquiry: str, caller: Caller, evidence: str) -> None:
+        tries.append(inquiry)
+        if len(tries) < 10:
+            raise problem
+
+    handed = HandedAnswers(collect)
+    await handed.acknowledged("answered", AGENT)
+    assert tries == ["answered"] * 10
+
+
 async def test_a_later_message_proves_that_an_answer_arrived() -> None:
     collected: asyncio.Queue[str] = asyncio.Queue()
 
@@ -466,3 +493,15 @@ async def test_there_is_a_result_for_all_arguments(broker: Broker, arguments: ob
     assert result.text
     assert ("status" in result.structured) is not result.is_error
     assert not result.is_error or error_code(result) != "internal"
+
+
+@pytest.mark.promise("raised/31")
+async def test_a_typed_answer_is_structured_content_of_the_result(broker: Broker) -> None:
+    schema = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
+    given = {"question": "Which port?", "response_schema": schema}
+    result = await answered(broker, "ask_human", given, "8080")
+    assert result.structured["content"] == {"port": 8080}
+    assert result.text.startswith('The user filled in the form: {"port": 8080}')
+    refused = await tools(broker).call("ask_human", given | {"response_schema": {"type": "string"}}, ASKER)
+    assert refused.is_error
+    assert "response_schema.type" in refused.text

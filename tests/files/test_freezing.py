@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adversary.freezing import TASKS
+from tests.adversary.freezing import tasks
 from tests.adversary.heartbeat import heartbeat, reference, settled_heap
 from tests.files.door import PATIENCE, serving
 from tests.files.news import is_gone, put
@@ -23,7 +23,7 @@ def heap() -> Iterator[None]:
 async def test_no_task_holds_up_the_loop(tmp_path: Path) -> None:
     held: dict[str, float] = {}
     async with serving(tmp_path, policy=Policy(block_timeout=0.01)) as served:
-        for name, task in TASKS.items():
+        for name, task in tasks():
             before = reference()
             async with heartbeat() as watched, asyncio.timeout(PATIENCE):
                 put(served.group, "r1.json", task)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 HEAVY = {"asyncio", "http.client", "mcp", "mcp_types", "orjson", "pydantic", "starlette", "uvicorn"}
 
 LOADED_BY_THE_PIPE = """
@@ -23,6 +25,27 @@ print(*sorted(sys.modules), sep="\\n")
 """
 FOR_PAGES = {"jinja2", "markdown_it", "markupsafe"}
 FOR_CHANNELS = {"aiogram", "aiohttp", "cryptography", "pywebpush", "slack_sdk"}
+
+
+LOADED_BY_A_PROGRAM = """
+import sys
+before = set(sys.modules)
+import upcall
+print("loaded", *sorted(set(sys.modules) - before))
+upcall.ask, upcall.Client, upcall.Answered, upcall.sync
+print("used", *sorted(set(sys.modules) - before))
+"""
+NOT_FOR_PROGRAMS = {
+    "http.client",
+    "httpx2",
+    "mcp",
+    "mcp_types",
+    "orjson",
+    "pydantic",
+    "sqlite3",
+    "starlette",
+    "uvicorn",
+}
 
 
 def imported_by(module: Path) -> Iterator[str]:
@@ -70,3 +93,20 @@ def test_a_daemon_starts_without_what_only_pages_and_channels_need() -> None:
     assert run.returncode == 0, run.stderr
     assert "upcall.web.pages.routes" in run.stdout.split()
     assert (FOR_PAGES | FOR_CHANNELS) & set(run.stdout.split()) == set()
+
+
+@pytest.mark.promise("programs/12")
+def test_importing_upcall_loads_nothing_and_using_its_client_nothing_heavy() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED_BY_A_PROGRAM], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    loaded, used = (set(line.split()[1:]) for line in run.stdout.splitlines())
+    assert loaded == {"upcall"}
+    assert "upcall.client.client" in used
+    assert used & NOT_FOR_PROGRAMS == set()
+    # Beside a framework that holds our dependencies back, the client is installed without them.
+    others = {name.split(".")[0] for name in used} - sys.stdlib_module_names - {"upcall"}
+    assert others <= {"anyio", "idna", "sniffio", "typing_extensions"}
+    parts = {".".join(name.split(".")[:2]) for name in used if name.startswith("upcall.")}
+    assert parts <= {"upcall.client", "upcall.domain", "upcall.home"}

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PYTHON_LOCKS = ("bootstrap", "runtime", "dev", "docs")
+PYTHON_LOCKS = ("bootstrap", "runtime", "dev", "docs", "frameworks", "frameworks-older-mcp", "peers")
 
 
 def read_lock(root: Path, lock: str) -> list[str]:

@@ -2,6 +2,9 @@
 
 import errno
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,10 +75,52 @@ def test_output_goes_on_when_a_disk_that_was_too_full_for_the_next_file_has_room
         full.setattr("upcall.runs.process.folder.os.open", _no_room)
         for _ in range(2):
             with pytest.raises(OSError, match="No space left"):
-                output.append(b"lost\n")
+                output.append(b"meanwhile\n")
     output.append(b"after\n")
     output.close()
-    assert folder.last_lines(1000)[0] == b"before\nafter\n"
+    assert folder.last_lines(1000)[0] == b"before\nmeanwhile\nmeanwhile\nafter\n"
+
+
+def test_half_a_line_that_a_full_disk_took_is_taken_back_and_comes_whole_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    folder = RunFolder(tmp_path / "1")
+    folder.create()
+    output = Output(folder)
+    output.append(b"before\n")
+    with room_for(10), pytest.raises(OSError, match="too large"):
+        output.append(b"meanwhile\n")
+    assert folder.last_lines(1000)[0] == b"before\n"
+    output.append(b"after\n")
+    output.close()
+    assert folder.last_lines(1000)[0] == b"before\nmeanwhile\nafter\n"
+
+
+def test_what_a_full_disk_has_no_room_for_does_not_fill_the_memory_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.runs.process.folder.MOST_HELD", 10)
+    folder = RunFolder(tmp_path / "1")
+    folder.create()
+    output = Output(folder)
+    with room_for(0):
+        for _ in range(3):
+            with pytest.raises(OSError, match="too large"):
+                output.append(b"line\n")
+    output.append(b"")
+    output.close()
+    assert folder.last_lines(1000)[0] == b"line\nline\n"
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file becomes longer than that."""
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
 
 
 def _no_room(path: Path, *_: int) -> int:

@@ -5,14 +5,18 @@ import json
 import os
 import shutil
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.files.news import until
 from tests.runs.house import House, a_house
+from upcall.approvals import remarks
+from upcall.approvals.remarks import Remarks
 from upcall.domain.errors import UnknownRun
 from upcall.domain.records import Effects, Record
+from upcall.domain.run.program import Action
 from upcall.domain.run.resume import RESUME
 from upcall.domain.run.run import Run, RunState
 
@@ -85,6 +89,16 @@ async def test_a_folder_that_cannot_be_removed_keeps_no_other(
     assert await house.runs.prune(house.broker.now()) == 2
     assert [folder.path for folder in map(house.folder, runs) if folder.path.exists()] == [refused]
     assert "cannot be removed" in caplog.text
+
+
+async def test_words_for_an_action_that_never_ran_are_forgotten(house: House) -> None:
+    store, now = house.broker.store, house.broker.now()
+    for session, at in (("old", now - MONTH), ("new", now)):
+        action = Action(tool="Bash", input={"command": "make"}, cwd="/repo")
+        await Remarks(store, "builder", session, partial(float, at)).keep(action, "only once")
+    await house.runs.prune(now - MONTH / 2)
+    left = (await store.records(remarks.KIND, limit=10)).items
+    assert [record.at for record in left] == [now]
 
 
 async def finished(house: House) -> Run:

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -22,6 +24,14 @@ from upcall.runs.process.folder import ERRORS, RunFolder
 pytestmark = pytest.mark.anyio
 OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 WAITS = "tell(turn=True); hang()"
+FULL = """
+import resource
+tell(turn=True)
+Path("go").read_text()
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, most))
+tell(result="done")
+"""
 
 
 @pytest.fixture
@@ -202,6 +212,21 @@ async def test_without_a_daemon_for_too_long_the_agent_is_ended_on_a_full_disk_t
         run = await house.until_session(await house.begin(WAITS))
     await house.until_let_go(run)
     assert house.processes() == []
+
+
+async def test_what_an_agent_says_at_its_end_on_a_full_disk_is_kept_when_there_is_room(house: House) -> None:
+    os.mkfifo(house.work / "go")
+    run = await house.begin(FULL)
+    await house.until(run, lambda current: current.turns == 1)
+    (agent,) = house.processes()
+    keeper, ended = _parent(agent), os.pidfd_open(agent)
+    await asyncio.to_thread((house.work / "go").write_text, "")
+    await asyncio.to_thread(select, [ended], [], [])
+    os.close(ended)
+    assert house.folder(run).read_exit() is None
+    resource.prlimit(keeper, resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE))
+    over = await house.until_state(run, *OVER)
+    assert (over.state, over.result) == (RunState.COMPLETED, "done")
 
 
 async def test_a_keeper_that_is_killed_takes_its_agent_with_it(house: House) -> None:

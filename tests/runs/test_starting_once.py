@@ -16,7 +16,7 @@ from upcall.domain.run import resume
 from upcall.domain.run.run import Run, RunState
 from upcall.runs.book import Book, Step
 from upcall.runs.deliveries import Deliveries
-from upcall.runs.process import supervise
+from upcall.runs.process import host, supervise
 from upcall.runs.process.folder import RunFolder
 from upcall.runs.process.keeper import BUSY, STALE, keeper_command, start_keeper
 from upcall.stores.sqlite.store import SqliteStore
@@ -66,7 +66,7 @@ async def test_a_run_whose_keeper_cannot_be_started_fails_after_a_few_tries(
 ) -> None:
     """As when what is installed was replaced under the daemon by something that does not work."""
     keepers = Keepers(broken=4)
-    monkeypatch.setattr(supervise, "start_keeper", keepers.start)
+    monkeypatch.setattr(host, "start_keeper", keepers.start)
     monkeypatch.setattr(supervise, "KEEPER_AGAIN", (0.0, 0.0, 0.0))
     async with a_house(tmp_path) as house:
         run = await house.begin("tell(result='done')")
@@ -87,7 +87,7 @@ async def test_a_run_is_started_once_its_keeper_can_be(
 ) -> None:
     """The check of keepers does not take its process for lost meanwhile."""
     keepers = Keepers(broken=1)
-    monkeypatch.setattr(supervise, "start_keeper", keepers.start)
+    monkeypatch.setattr(host, "start_keeper", keepers.start)
     monkeypatch.setattr(supervise, "CHECK_EVERY", 0.01)
     monkeypatch.setattr(supervise, "KEEPER_AGAIN", (0.2,))
     async with a_house(tmp_path) as house:
@@ -99,7 +99,7 @@ async def test_a_run_is_started_once_its_keeper_can_be(
 async def test_a_run_whose_keeper_cannot_be_started_is_cancelled_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervise, "start_keeper", Keepers(broken=sys.maxsize).start)
+    monkeypatch.setattr(host, "start_keeper", Keepers(broken=sys.maxsize).start)
     monkeypatch.setattr(supervise, "KEEPER_AGAIN", itertools.repeat(0.02))
     async with a_house(tmp_path) as house:
         run = await house.begin("hang()")
@@ -111,7 +111,7 @@ async def test_a_run_whose_keeper_cannot_be_started_is_cancelled_like_any_other(
 async def test_a_run_that_is_cancelled_while_it_goes_back_in_line_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervise, "start_keeper", lambda home, folder: STALE)
+    monkeypatch.setattr(host, "start_keeper", lambda home, folder: STALE)
     async with a_house(tmp_path) as house:
 
         async def cancelled_meanwhile(deliveries: Deliveries, run: Run) -> bool:

@@ -25,7 +25,7 @@ from upcall.channels.notifications.channel import Notice, bell
 from upcall.cli.client import Client
 from upcall.config.settings import Config, load
 from upcall.home.files import Home
-from upcall.runs.branches import branch_of
+from upcall.ports.branches import branch_of
 
 
 class Stream(io.StringIO):

@@ -2,7 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from upcall.domain.inquiry.inquiry import Attachment, Inquiry
+from upcall.domain.inquiry.field import Field
+from upcall.domain.inquiry.inquiry import Attachment, Edit, Inquiry, Subject
 from upcall.stores import codec
 from upcall.testing.examples import an_inquiry
 
@@ -14,6 +15,38 @@ def comparable(inquiry: Inquiry) -> bool:
 # Where a copy was written for the agent is not kept.
 _KEPT = st.builds(Attachment, path=st.just(""), size=st.integers())
 st.register_type_strategy(Attachment, _KEPT)
+
+
+# JSON has neither infinity nor NaN, so a schema has none.
+_NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+_FIELDS = st.builds(
+    Field,
+    least=st.none() | _NUMBERS,
+    most=st.none() | _NUMBERS,
+    values=st.lists(st.text() | _NUMBERS).map(tuple),
+)
+st.register_type_strategy(Field, _FIELDS)
+
+# What a tool is given is JSON as well; from its type alone it would be any object there is.
+_JSON = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+_GIVEN = st.dictionaries(st.text(), _JSON, max_size=3)
+st.register_type_strategy(Edit, st.builds(Edit, input=_GIVEN))
+st.register_type_strategy(
+    Subject,
+    st.builds(
+        Subject,
+        words=...,
+        anywhere=...,
+        unclear=...,
+        given=st.none() | _GIVEN,
+        runs_edited=...,
+        hears=...,
+    ),
+)
 
 
 # Built from the types, so that a field that is added to an inquiry and forgotten in the codec is found here.

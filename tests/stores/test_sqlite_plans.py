@@ -11,7 +11,7 @@ import pytest
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.ports.store import Query
 from upcall.stores import codec
-from upcall.stores.sqlite import reads
+from upcall.stores.sqlite import reads, search
 from upcall.stores.sqlite.migrations import migrate
 from upcall.stores.sqlite.reads import Reads
 from upcall.testing.examples import DAY, NOW, an_inquiry, answering
@@ -77,6 +77,26 @@ def test_deadlines_and_the_count_of_open_ones_read_only_an_index_of_open_ones(db
     assert "USING INDEX inquiry_due" in next_expiry
     (count,) = plan(db, reads.COUNT_OPEN)
     assert "USING COVERING INDEX inquiry_open" in count
+    (snoozed,) = plan(db, reads.COUNT_SNOOZED, (NOW,))
+    assert "USING INDEX inquiry_snoozed" in snoozed
+
+
+SEARCHES = {
+    "everything": Query(text="red", cursor="asked-5"),
+    "open": Query(text="red", state="open", cursor="open-5"),
+    "closed of one agent and run": Query(text="red cache", state="closed", agent="builder", run=7),
+    "a workspace": Query(workspace="/srv/shop"),
+}
+
+
+@pytest.mark.promise("proof/13")
+@pytest.mark.parametrize("query", SEARCHES.values(), ids=SEARCHES.keys())
+def test_a_search_follows_the_words_in_the_order_of_its_page_without_sorting(
+    db: sqlite3.Connection, query: Query
+) -> None:
+    words, inquiry = plan(db, *reads.statement(query))
+    assert words.startswith("SCAN inquiry_words VIRTUAL TABLE INDEX")
+    assert inquiry == "SEARCH inquiry USING INTEGER PRIMARY KEY (rowid=?)"
 
 
 def keep(db: sqlite3.Connection, inquiry: Inquiry) -> None:
@@ -124,3 +144,39 @@ def test_a_longer_history_costs_nothing(db: sqlite3.Connection) -> None:
     for at in range(10, 5000):
         keep(db, past(at))
     assert effort(db) == short
+
+
+def searched(db: sqlite3.Connection, query: Query) -> int:
+    """How many steps SQLite takes for a search."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    db.set_progress_handler(count, 1)
+    assert len(Reads(db).find(query).items) == query.limit
+    db.set_progress_handler(None, 1)
+    return steps
+
+
+@pytest.mark.promise("proof/13")
+def test_the_first_page_of_a_search_costs_the_same_however_many_are_found(db: sqlite3.Connection) -> None:
+    queries = [
+        Query(text="w", limit=5),
+        Query(text="which colou", limit=5),
+        Query(text="w", state="answered", agent="builder", limit=5),
+        Query(text="w", state="open", limit=5),
+    ]
+    for _ in range(20):
+        keep(db, an_inquiry(agent="builder"))
+    for at in range(20):
+        keep(db, past(at))
+    search.index(db, search.unindexed(db, 1000))
+    before = [searched(db, query) for query in queries]
+    for at in range(20, 1000):
+        keep(db, past(at))
+    search.index(db, search.unindexed(db, 1000))
+    # There are 50 times as many; the words may lie in one piece more.
+    assert all(searched(db, query) <= 1.5 * few for query, few in zip(queries, before, strict=True))

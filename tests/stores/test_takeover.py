@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -39,31 +40,39 @@ async def taken_over(store: PostgresStore, after: int) -> int:
                 return after
 
 
+@pytest.fixture
+async def store(address: str) -> AsyncIterator[PostgresStore]:
+    """The store of a daemon that lives; it looks for dead ones."""
+    opened = await PostgresStore.open(address)
+    yield opened
+    await opened.close()
+
+
 @pytest.mark.promise("trust/44")
 async def test_every_kind_of_job_of_a_killed_process_is_taken_over_and_of_a_halted_one_none(
-    address: str,
+    address: str, store: PostgresStore
 ) -> None:
-    store = await PostgresStore.open(address)
     after = await store.last_seq()
-    with start(address, "halted") as halted, start(address, "dead") as dead:
+    with start(address, "halted") as halted:
+        # One after the other: a claim takes whatever is due, also the jobs of one that starts meanwhile.
         assert len(json.loads(await line(halted))) == len(KINDS)
-        fences = dict(json.loads(await line(dead)))
-        os.kill(halted.pid, signal.SIGSTOP)
-        try:
-            dead.kill()
-            await taken_over(store, after)
-            claimed = await store.claim(KINDS, runner="", now=store.now(), lease=3600, limit=100)
-            assert {job.id for job in claimed} == {f"dead:{kind}" for kind in KINDS}
-            # Were it not dead but cut off, it could not settle anything any more.
-            assert all(job.fence > fences[job.id] for job in claimed)
-        finally:
-            os.kill(halted.pid, signal.SIGCONT)
+        with start(address, "dead") as dead:
+            fences = dict(json.loads(await line(dead)))
+            os.kill(halted.pid, signal.SIGSTOP)
+            try:
+                dead.kill()
+                await taken_over(store, after)
+                claimed = await store.claim(KINDS, runner="", now=store.now(), lease=3600, limit=100)
+                assert {job.id for job in claimed} == {f"dead:{kind}" for kind in KINDS}
+                # Were it not dead but cut off, it could not settle anything any more.
+                assert all(job.fence > fences[job.id] for job in claimed)
+            finally:
+                os.kill(halted.pid, signal.SIGCONT)
         # The one that was halted still has all of its jobs.
         assert halted.stdin is not None
         halted.stdin.write("\n")
         halted.stdin.flush()
         assert json.loads(await line(halted)) == len(KINDS)
-    await store.close()
 
 
 @pytest.mark.promise("trust/44")
@@ -86,7 +95,7 @@ def test_a_dead_process_is_noticed_within_five_seconds_with_time_to_spare() -> N
 
 @pytest.mark.promise("trust/44")
 async def test_a_killed_process_is_found_dead_by_no_more_looks_than_fit_into_five_seconds(
-    address: str, monkeypatch: pytest.MonkeyPatch
+    address: str, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looks come one interval apart. They are counted and not timed, so a busy machine changes nothing."""
     looks: list[bool] = []
@@ -101,7 +110,6 @@ async def test_a_killed_process_is_found_dead_by_no_more_looks_than_fit_into_fiv
         return found
 
     monkeypatch.setattr(Reads, "rows", counted)
-    store = await PostgresStore.open(address)
     with start(address, "dead") as dead:
         await line(dead)
         after = await store.last_seq()
@@ -112,7 +120,6 @@ async def test_a_killed_process_is_found_dead_by_no_more_looks_than_fit_into_fiv
     assert found_dead > 1
     # The first of them comes at most one interval after the death, and the last one takes the jobs over.
     assert found_dead * takeover.LOOK_EVERY < 5
-    await store.close()
 
 
 @pytest.mark.promise("trust/44")

@@ -77,8 +77,24 @@ class Replica:
         """Stop it without its knowing, as a machine does that hangs."""
         self._signal(signal.SIGSTOP)
 
+    def halt_between_transactions(self) -> None:
+        """Halt it while it holds no lock: the others would have to wait until the database ends its transaction."""
+        at_work = """
+            SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+                AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)
+        """
+        deadline = time.monotonic() + SECONDS
+        with psycopg.connect(self._environment["UPCALL_DATABASE"], autocommit=True) as admin:
+            while True:
+                self.halt()
+                self.wait_until_halted()
+                if admin.execute(at_work).fetchone() == (False,):
+                    return
+                self.go_on()
+                assert time.monotonic() < deadline, "it is never without a transaction"
+
     def wait_until_halted(self) -> None:
-        """Wait until it has halted itself."""
+        """Wait until it has halted."""
         assert self._process is not None
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 

@@ -15,6 +15,7 @@ import pytest
 from tests.channels import changing
 from tests.channels.fake_slack import APP_TOKEN, BOT_TOKEN, FakeSlack
 from tests.channels.fake_telegram import TOKEN, FakeTelegram
+from tests.plain_http import plain_client
 from tests.postgres_server import PostgresServer
 from tests.stories.replica import SECONDS, Replica, all_over, wait_until_shown
 from tests.stories.test_replica_channels import SETTINGS
@@ -62,7 +63,7 @@ class House:
 
     async def halted_at(self, path: str, body: Json) -> list[tuple[str, int]]:
         """Send a request to the daemon here, which halts it while it works on the consequences; returns the jobs that it holds."""
-        self.there.halt()
+        await anyio.to_thread.run_sync(self.there.halt_between_transactions)
         owner = {"Authorization": f"Bearer {self.here.home.owner_token_file.read_text().strip()}"}
         running = self.here.home.running()
         assert running is not None
@@ -87,7 +88,7 @@ async def house(
 ) -> AsyncIterator[House]:
     monkeypatch.setattr(changing, "WAIT_SECONDS", SECONDS)
     monkeypatch.delenv("UPCALL_URL", raising=False)
-    async with FakeSlack().served() as slack, httpx2.AsyncClient(timeout=SECONDS) as http:
+    async with FakeSlack().served() as slack, plain_client(timeout=SECONDS) as http:
         house = House(slack, http, tmp_path, postgres.database(tmp_path), request.param)
         try:
             await house.begin()

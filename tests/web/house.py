@@ -12,6 +12,7 @@ import httpx2
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.plain_http import plain_client
 from tests.web.runs import MemoryRuns
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker, Policy
@@ -21,6 +22,7 @@ from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.people import People
 from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel.routing import Routing
+from upcall.domain.consequences import nothing_more
 from upcall.domain.roles import Role
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.app import WebSettings, create_app
@@ -57,6 +59,7 @@ class House:
     runs: MemoryRuns
     app: ASGIApp
     clock: Clock
+    dispatch: Dispatch | None = None
     secrets: dict[str, str] = field(default_factory=dict)
     url: str = "http://127.0.0.1:8000"
     over_socket: bool = False
@@ -68,34 +71,43 @@ class House:
         clock = Clock()
         store = await SqliteStore.open(folder / "upcall.db", clock=clock)
         policy, pacing = settings.pop("policy", Policy()), settings.pop("pacing", None)
-        broker = Broker(store, policy, pacing=pacing, clock=clock)
+        posts, off = settings.pop("posts", ()), settings.pop("off", {})
+        routing = Routing(routes=settings.pop("routes", ()), channels=tuple(post.name for post in posts))
+        at_work = settings.pop("at_work", False)
+        follow_up = routing.consequences if at_work else nothing_more
+        broker = Broker(store, policy, pacing=pacing, clock=clock, follow_up=follow_up)
         access = Access(store, clock)
         await broker.start()
-        posts, off = settings.pop("posts", ()), settings.pop("off", {})
-        routing = Routing(routes=(), channels=tuple(post.name for post in posts))
+        dispatch = (
+            Dispatch(broker, People(store, clock), posts, CurrentRouting(routing), off=off)
+            if posts or off
+            else None
+        )
         runs = MemoryRuns()
         app = create_app(
             broker=broker,
             access=access,
             links=AnswerLinks(broker, access),
             runs=runs,
-            dispatch=Dispatch(broker, People(store, clock), posts, CurrentRouting(routing), off=off)
-            if posts or off
-            else None,
+            dispatch=dispatch,
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),
         )
-        house = cls(store, broker, access, runs, app, clock)
+        house = cls(store, broker, access, runs, app, clock, dispatch)
         for name, role in ROLES.items():
             # A folder that was used before has their old tokens.
             await store.drop_token(name)
             await access.load()
             house.secrets[name] = await access.create(name, role)
+        if dispatch is not None and at_work:
+            await dispatch.start()
         try:
             yield house
         finally:
             for client in house._clients.values():
                 await client.aclose()
+            if dispatch is not None and at_work:
+                await dispatch.close()
             await broker.close()
             await store.close()
 
@@ -105,7 +117,7 @@ class House:
         if key not in self._clients:
             headers = {"Authorization": f"Bearer {self.secrets[name]}"} if name is not None else {}
             transport = None if self.over_socket else httpx2.ASGITransport(self.app)
-            self._clients[key] = httpx2.AsyncClient(
+            self._clients[key] = plain_client(
                 base_url=self.url, headers=headers, transport=transport, timeout=30, trust_env=False
             )
         return self._clients[key]

@@ -72,6 +72,8 @@ class MemoryRuns:
         }
 
     async def find(self, *, state: str | None = None, cursor: str | None = None, limit: int = 50) -> RunPage:
+        if cursor and not (cursor.isascii() and cursor.isdigit()):
+            raise InvalidRequest(f"{cursor[:64]!r} is not a cursor of this list")
         begins = int(cursor) if cursor else 2**62
         found = [
             run

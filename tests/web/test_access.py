@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from upcall.access.tokens import CODE_SECONDS, Access
+from upcall.daemon.wiring.credentials import loaded_access, owner_name
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller, Role, Token
+from upcall.home.files import Home
 from upcall.stores.sqlite.store import SqliteStore
 
 ANA = Caller(name="ana", role=Role.PERSON)
@@ -153,3 +155,38 @@ async def test_no_caller_is_shut_out_while_tokens_are_read_anew(
     go_on.set()
     await loading
     assert here.identify(secret).name == "builder"
+
+
+@pytest.mark.promise("doorway/34")
+async def test_homes_that_start_at_the_same_time_on_one_store_keep_their_credentials(
+    store: SqliteStore, here: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = [Home(tmp_path / name) for name in ("here", "there")]
+    for home in homes:
+        home.create()
+    read, both, looks = store.tokens, asyncio.Barrier(2), 0
+
+    async def together() -> Sequence[Token]:
+        # Each home looks twice before it writes: when it loads the tokens, and when it looks for the name.
+        nonlocal looks
+        looks += 1
+        if looks > 4:
+            return await read()
+        found = await read()
+        await both.wait()
+        return found
+
+    monkeypatch.setattr(store, "tokens", together)
+
+    async def start(home: Home) -> None:
+        async with loaded_access(home, store, shared=True):
+            pass
+
+    await asyncio.gather(*(start(home) for home in homes))
+    await here.load()
+    for home in homes:
+        assert here.identify(home.read_secret(home.owner_token_file)).role == Role.ADMIN
+        assert here.identify(home.read_secret(home.agent_token_file)).role == Role.AGENT
+    names = {token.name for token in await here.tokens()}
+    assert len(names) == 4
+    assert {"local", owner_name()} < names

@@ -280,3 +280,31 @@ async def test_a_person_makes_links_for_themselves_and_an_admin_for_anybody(hous
     assert code(await house.post("root", "zz9/links", person="ana")) == (404, "unknown_inquiry")
     await house.answered(asked["ref"])
     assert code(await house.post("ana", f"{asked['id']}/links")) == (400, "invalid_request")
+
+
+@pytest.mark.promise("desk/31")
+async def test_a_press_on_a_notification_decides_once_and_hears_a_sentence(
+    house: House, visitor: Visitor
+) -> None:
+    async def pressed(path: str) -> httpx2.Response:
+        headers = {"X-Upcall-Fragment": "1", "Origin": house.url}
+        return await visitor.client.post(path, data={"verdict": "approve"}, headers=headers)
+
+    asked = await house.asked(kind="approval", question="terraform apply")
+    path = await link(house, asked)
+    first, again = await pressed(path), await pressed(path)
+    assert (first.status_code, first.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert first.text.startswith(f"Answered {asked['ref']}.")
+    assert again.status_code == 410
+    assert "good for one answer" in again.text
+
+    other = await house.asked(kind="approval", question="rm -rf build")
+    path = await link(house, other)
+    await house.post("ben", f"{other['ref']}/answer", text="Deny")
+    late = await pressed(path)
+    assert (late.status_code, late.text) == (
+        409,
+        f"Too late: {other['ref']} was settled before, so nothing was changed.",
+    )
+    answer = (await house.as_("ana").get(f"/v1/inquiries/{other['id']}")).json()["answer"]
+    assert (answer["text"], answer["by"]) == ("Deny", "ben")

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
+from tests.plain_http import plain_client
 from tests.web.house import House
 from tests.web.visitor import Visitor, words
 from upcall.web.pages.assets import assets
@@ -63,7 +63,7 @@ async def test_no_rule_is_made_from_what_was_not_approved(live: House, ana: Visi
 
 @pytest.mark.promise("desk/35")
 async def test_a_wrong_address_is_a_page_for_a_browser_and_json_for_a_program(live: House) -> None:
-    async with httpx2.AsyncClient(base_url=live.url) as client:
+    async with plain_client(base_url=live.url) as client:
         page = await client.get("/no/such/place", headers=HTML)
         assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
         assert "There is nothing here." in page.text
@@ -79,7 +79,7 @@ async def test_the_sign_in_page_says_that_the_session_ended_and_words_are_kept(
 ) -> None:
     cookies = dict(ana.client.cookies)
     await ana.sends(await ana.form("/", "/sign-out"))
-    async with httpx2.AsyncClient(base_url=live.url, cookies=cookies) as client:
+    async with plain_client(base_url=live.url, cookies=cookies) as client:
         moved = await client.get("/", headers=HTML)
         assert moved.headers["location"] == "/sign-in?ended=1"
         page = await client.get(moved.headers["location"])

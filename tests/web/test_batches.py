@@ -180,3 +180,23 @@ async def test_an_agent_decides_about_nothing(house: House) -> None:
     asked = await applied(house, "shop-api")
     sent = {"inquiries": [asked[0]["ref"]], "decision": "approve"}
     assert (await house.as_("builder").post("/v1/decisions", json=sent)).status_code == 403
+
+
+@pytest.mark.promise("desk/51")
+async def test_always_allowing_is_an_act_of_its_own_that_makes_a_rule_for_each(
+    live: House, ana: Visitor
+) -> None:
+    asked = await applied(live, *REPOSITORIES)
+    form = await ana.form("/", "/decide")
+    left_out, *chosen = ids(asked)
+    for _ in range(2):
+        # Sent twice, it makes no second rule.
+        done = await ana.sends(form, *chosen, ("verdict", "always"))
+        assert "Approved, and allowed for 30 days: 2." in words(done.text)
+    assert await found(live, asked) == ["open", "answered", "answered"]
+    rules = (await live.as_("ana").get("/v1/rules")).json()["items"]
+    assert {rule["inquiry"] for rule in rules} == {name for _, name in chosen}
+    assert len(rules) == 2
+    assert left_out[1] not in {rule["inquiry"] for rule in rules}
+    page = await ana.looks()
+    assert "Undo" not in words(page.partition("data-held")[2].partition("</div>")[0])

@@ -13,6 +13,7 @@ from upcall.channels.words import sentences
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.health import SENDING, Health
 from upcall.domain.channel.off import Off
+from upcall.domain.channel.routing import Place, Route
 from upcall.web.pages.locales import LANGUAGES
 
 
@@ -65,6 +66,32 @@ async def test_without_channels_the_page_says_how_to_add_one(tmp_path: Path) -> 
         root = Visitor(house)
         await root.signs_in("root")
         assert "No channel is set up" in words(await root.looks("/channels"))
+        assert "<code>upcall channels add slack</code>" in await root.looks("/channels")
         form = await root.form("/channels", "/sign-out")
         form.action = "/channels/slack/test"
         assert (await root.sends(form)).status_code == 404
+
+
+@pytest.mark.promise("desk/50")
+async def test_a_test_message_arrives_in_the_channel_and_nowhere_else(tmp_path: Path) -> None:
+    slack, other = ScriptedChannel(), ScriptedChannel()
+    posts = [
+        ConfiguredChannel(name=name, channel=channel, words=sentences("en"), link=no_link)
+        for name, channel in (("slack", slack), ("other", other))
+    ]
+    routes = (Route(places=(Place(channel="slack", address="C1"), Place(channel="other", address="C2"))),)
+    async with House.open(tmp_path, posts=posts, routes=routes) as house:
+        assert house.dispatch is not None
+        await house.dispatch.start()
+        try:
+            root = Visitor(house)
+            await root.signs_in("root")
+            sent = await root.sends(await root.form("/channels", "/channels/slack/test"))
+            await slack.until(lambda: bool(slack.shown))
+        finally:
+            await house.dispatch.close()
+        (asked,) = (await house.as_("root").get("/v1/inquiries")).json()["items"]
+        (shown,) = slack.shown.values()
+        assert (shown.inquiry, asked["agent"]) == (asked["id"], "root")
+        assert "A test question was sent through slack." in unescape(words(sent.text))
+        assert other.attempts == 0

@@ -64,10 +64,12 @@ class Place:
 
 
 @asynccontextmanager
-async def opened(folder: Path, most: int) -> AsyncIterator[Place]:
+async def opened(
+    folder: Path, most: int, connection: type[HttpConnection] = HttpConnection
+) -> AsyncIterator[Place]:
     gate = Gate(most)
     async with House.open(folder) as house:
-        protocol = cast("type[asyncio.Protocol]", partial(HttpConnection, gate))
+        protocol = cast("type[asyncio.Protocol]", partial(connection, gate))
         server = Server(uvicorn.Config(house.app, port=0, http=protocol, log_config=None, lifespan="off"))
         serving = asyncio.create_task(server.serve())
         await until(lambda: server.started)

@@ -10,6 +10,20 @@ from tests.web.visitor import Visitor, words
 ACTION = {"tool": "Bash", "input": {"command": "make deploy"}, "cwd": "/srv/shop"}
 
 
+@pytest.mark.promise("raised/39", "raised/41")
+async def test_a_card_has_its_branch_at_once_and_says_why_a_rule_is_not_offered(
+    live: House, ana: Visitor
+) -> None:
+    action = {**ACTION, "input": {"command": "git status && ls"}}
+    asked = await live.asked(action=action, workspace="/srv/shop", branch="feature/cache")
+    assert (asked["branch"], asked["activity"]) == ("feature/cache", None)
+    why = "with & in it, the command is more than one simple command"
+    assert asked["action"]["no_prefix"] == {"reason": "character", "what": "&", "text": why}
+    page = words(await ana.looks())
+    assert "feature/cache" in page
+    assert "with &amp; in it, it is more than one simple command" in page
+
+
 @pytest.mark.promise("desk/2")
 async def test_a_held_answer_is_undone_and_the_asker_never_sees_it(house: House) -> None:
     asked = await house.asked()

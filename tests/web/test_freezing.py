@@ -4,9 +4,13 @@ The time is that of the loop's own thread, compared with a fixed piece of work i
 """
 
 import asyncio
+import base64
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from starlette.types import Message
 
 from tests.adversary.freezing import BODIES, INPUTS, NATIVE_QUESTIONS, SEARCHES
 from tests.adversary.heartbeat import heartbeat, reference, settled_heap
@@ -15,11 +19,15 @@ from tests.web.visitor import Visitor
 from upcall.approvals.desk import ApprovalDesk
 from upcall.approvals.rulebook import Rulebook
 from upcall.approvals.unnamed import UnnamedCalls
+from upcall.domain.answer.files import LARGEST_FILE, MOST_FILES
 from upcall.domain.roles import Caller, Role
 from upcall.domain.run.program import Action
 from upcall.doors.native import QUESTION_TOOL, Call, decide
 
 pytestmark = pytest.mark.thorough
+
+PART = 64 * 1024
+"""Bytes that the server reads at once."""
 
 AGENT = Caller(name="builder", role=Role.AGENT)
 ANA = Caller(name="ana", role=Role.PERSON)
@@ -34,6 +42,24 @@ def heap() -> Iterator[None]:
 async def alive(house: House) -> None:
     async with asyncio.timeout(60):
         assert (await house.as_(None).get("/livez")).status_code == 200
+
+
+async def sent_in_parts(house: House, by: str, path: str, body: bytes) -> Any:
+    """Post a long body as a server passes it on, without a client that copies all of it in the same loop."""
+    parts = [body[start : start + PART] for start in range(0, len(body), PART)]
+    said: list[bytes] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(0)
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    async def send(message: Message) -> None:
+        said.append(message.get("body", b""))
+
+    headers = [(b"host", b"127.0.0.1:8000"), (b"authorization", f"Bearer {house.secrets[by]}".encode())]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    await house.app(scope, receive, send)
+    return json.loads(b"".join(said))
 
 
 @pytest.mark.promise("trust/17")
@@ -51,6 +77,18 @@ async def test_nothing_that_is_asked_holds_up_the_loop(house: House, name: str) 
         await person.client.get("/")
         await agent.get("/v1/inquiries")
         await agent.get("/v1/inquiries", params={"q": "password"})
+    assert watched.longest < max(before, reference())
+
+
+async def test_an_answer_with_all_the_files_that_are_taken_holds_up_no_other(house: House) -> None:
+    asked = await house.asked()
+    picture = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_FILE - 8)).decode()
+    files = [{"name": f"{number}.png", "data": picture} for number in range(MOST_FILES)]
+    body = json.dumps({"text": "as in these", "files": files}).encode()
+    before = reference()
+    async with heartbeat() as watched:
+        answered = await sent_in_parts(house, "ana", f"/v1/inquiries/{asked['ref']}/answer", body)
+    assert len(answered["inquiry"]["answer"]["files"]) == MOST_FILES
     assert watched.longest < max(before, reference())
 
 

@@ -87,6 +87,7 @@ def test_every_sentence_that_is_asked_for_exists_and_every_one_is_asked_for() ->
         "time.",
         "js.",
         "compose.",
+        "field.",
         "item.",
         "filter.kind.",
         "group.",

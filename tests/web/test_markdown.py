@@ -50,3 +50,11 @@ def test_cells_that_the_parser_adds_are_counted_too() -> None:
     rows = MOST_CELLS // 51 - 2
     assert rendered(table(50, rows)).count("<td>") == 50 * rows
     assert "<td>" not in rendered(table(50, rows + 1))
+
+
+@pytest.mark.parametrize(
+    "entity", ["&#x202e;", "&#8238;", "&rlm;", "&ZeroWidthSpace;", "&shy;", "&#x200b;", "&#8294;"]
+)
+def test_an_entity_that_stands_for_what_cannot_be_seen_stands_for_nothing(entity: str) -> None:
+    assert rendered(f"Delete {entity}gnp.exe") == "<p>Delete gnp.exe</p>\n"
+    assert rendered(f"**Delete {entity}gnp** &lt; &auml;") == "<p><strong>Delete gnp</strong> &lt; ä</p>\n"

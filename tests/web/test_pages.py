@@ -424,3 +424,47 @@ async def test_the_page_for_an_unreachable_daemon_has_nothing_private(live: Hous
     for page in (await ana.looks("/offline"), (await ana.client.get("/service-worker.js")).text):
         assert "business" not in page
     assert "ana" not in words(await ana.looks("/offline"))
+
+
+@pytest.mark.promise("desk/49")
+async def test_the_filter_of_agents_has_all_of_them_also_beyond_what_is_drawn(
+    live: House, ana: Visitor
+) -> None:
+    for number in range(500):
+        asker = Origin(agent=f"agent-{number:03}", session=f"s{number}", door="api")
+        await live.broker.ask(draft({"question": f"Number {number}?", "ttl": "24h"}), asker)
+    page = await ana.looks()
+    offered = page.partition('<select name="agent"')[2].partition("</select>")[0]
+    assert offered.count('<option value="agent-') == 500
+    assert page.count('<li class="row"') < 500
+
+
+@pytest.mark.promise("desk/54")
+async def test_a_row_comes_before_its_card_and_a_page_cut_off_in_between_gets_both_again(
+    live: House, ana: Visitor
+) -> None:
+    asked = await live.asked(question="Go on?")
+    first = await frames(ana, "?view=inbox&after=0")
+    assert [frame["event"] for frame in first] == ["row", "card"]
+    row, card = first
+    assert f'id="row-{asked["id"]}"' in row["data"]
+    assert f'id="i-{asked["id"]}"' in card["data"]
+    assert "row-" not in card["data"]
+    again = await frames(ana, "?view=inbox", last=row["id"])
+    assert [(frame["event"], frame["id"]) for frame in again] == [("row", row["id"]), ("card", card["id"])]
+
+
+async def frames(ana: Visitor, query: str, last: str = "") -> list[dict[str, str]]:
+    """What a stream tells first, up to and with a card."""
+    told: list[dict[str, str]] = [{}]
+    headers = {"Last-Event-ID": last} if last else {}
+    async with ana.client.stream("GET", f"/inbox/stream{query}", headers=headers) as stream:
+        async for line in stream.aiter_lines():
+            name, _, value = line.partition(": ")
+            if name:
+                told[-1][name] = told[-1].get(name, "") + value
+            elif told[-1].get("event") == "card":
+                break
+            else:
+                told.append({})
+    return [frame for frame in told if "event" in frame]

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
+from tests.plain_http import plain_client
 from tests.web.house import CHOICE, House, serving
 from tests.web.visitor import Visitor, words
 from upcall.broker.broker import Policy
@@ -231,6 +231,6 @@ async def forms(ana: Visitor) -> list[Any]:
 
 
 async def test_only_people_who_signed_in_see_threads(live: House) -> None:
-    async with httpx2.AsyncClient(base_url=live.url, trust_env=False) as stranger:
+    async with plain_client(base_url=live.url, trust_env=False) as stranger:
         for path in ("/threads", "/threads/t", "/threads/t/stream"):
             assert (await stranger.get(path)).status_code in {303, 401}

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
+from tests.plain_http import plain_client
 from tests.web.house import House
 
 HTML = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "en-GB,en;q=0.9"}
@@ -48,7 +49,7 @@ class Visitor:
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self.client = httpx2.AsyncClient(
+        self.client = plain_client(
             base_url=house.url,
             headers=HTML,
             transport=None if house.over_socket else httpx2.ASGITransport(house.app),

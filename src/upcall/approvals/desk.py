@@ -5,17 +5,21 @@ silence, a withdrawn question, an action that changed after it was shown, and an
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from upcall.approvals.rulebook import Rulebook
+from upcall.approvals import plans
+from upcall.approvals.remarks import Remarks
+from upcall.approvals.standing import allowance
 from upcall.broker.broker import Broker
+from upcall.broker.edited_actions import standing_denial
 from upcall.broker.repeats import Scope
-from upcall.domain.answer.outcome import Outcome, outcome
+from upcall.domain.answer.outcome import Outcome, outcome, remark
 from upcall.domain.approval import actions, denials
 from upcall.domain.errors import InvalidInquiry, RateLimited, StorageError, UpcallError
 from upcall.domain.inquiry.asking import Draft, draft
 from upcall.domain.inquiry.inquiry import APPROVE, Answered, Inquiry, Origin
 from upcall.domain.inquiry.limits import MOST_NATIVE, NATIVE, weight
-from upcall.domain.records import Effects, Happening, Record
+from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Action, Verdict
 from upcall.ports.store import Ledger
@@ -23,6 +27,8 @@ from upcall.ports.unhurried import LIGHT, unhurried
 
 PAGE = 200
 NO_PEOPLE = "No person can approve this, so it is denied. Do not perform the action."
+NO_READER = "No person can approve a plan here. Do not carry it out; report it, and stop."
+NOT_THIS = "What was approved is not this action. Do not perform it."
 USED = "This was approved once, and that was used by another call. Do not perform the action; ask again."
 
 
@@ -38,6 +44,9 @@ class ApprovalDesk:
         door: str,
         workspace: str | None = None,
         thread: str | None = None,
+        client: str = "",
+        program: str = "",
+        runner: str = "",
         has_people: Callable[[], bool] = lambda: True,
     ) -> None:
         self._broker = broker
@@ -46,7 +55,11 @@ class ApprovalDesk:
         self._door = door
         self._workspace = workspace
         self._thread = thread
+        self._client = client
+        self._program = program
+        self._runner = runner
         self._has_people = has_people
+        self._remarks = Remarks(broker.store, caller.name, session, broker.now)
 
     async def ask(self, fields: Mapping[str, object], key: str, *, wait: float | None = None) -> Outcome:
         """Put questions as the program's own tool has them; after `wait` seconds without an answer, it is parked.
@@ -84,57 +97,65 @@ class ApprovalDesk:
         except UpcallError as error:
             return _no(f"This could not be approved: {error.message}. Do not perform the action.")
 
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        """Have a person decide a plan. An error on the way sends it back."""
+        try:
+            if not self._has_people():
+                return _no(NO_READER)
+            return await plans.decided(
+                self._broker, plan, self._origin(plans.PURPOSE, key), self._patience(wait), edits=edits
+            )
+        except UpcallError as error:
+            return _no(f"The plan could not be put to a person: {error.message}. Do not carry it out.")
+
     async def begin_turn(self) -> None:
         """Forget the session's denials: a person has spoken to it since."""
         await _forget_denials(self._broker.store, self._caller.name, self._session)
 
     async def _decided(self, action: Action, key: str, wait: float) -> Verdict:
-        if await self._acts_freely():
-            await self._note("allowed_by_mode", action)
-            return Verdict(allowed=True, reason="This run may act without asking.")
-        rule = await Rulebook(self._broker).allowing(action, self._caller.name)
-        if rule is not None:
-            await self._note("allowed_by_rule", action, rule=rule.id)
-            return Verdict(allowed=True, reason=f"Allowed by the remembered rule {rule.id}.")
+        origin = self._origin("permission", key)
+        allowed = await allowance(self._broker, action, origin, autonomous=self._caller.autonomous)
+        if allowed is not None:
+            return Verdict(allowed=True, reason=allowed.reason)
         asked = await unhurried(actions.size(action, LIGHT), lambda: actions.approval(action))
         earlier = await self._earlier_denial(asked.digest)
         if earlier is not None:
             return _no(earlier.reason, earlier.inquiry)
         if not self._has_people():
             return _no(NO_PEOPLE)
-        added = await self._broker.ask(
-            asked, self._origin("permission", key), named_session=True, scope=Scope(name=self._session)
-        )
+        added = await self._broker.ask(asked, origin, named_session=True, scope=Scope(name=self._session))
         settled = await self._broker.wait(added.inquiry, wait)
         if settled.is_approved and not await self._broker.repeats.use(settled, key):
             return _no(USED, settled.id)
-        return _verdict(settled, asked.digest)
+        verdict = _verdict(settled, asked.digest)
+        return await self._checked(verdict, action, settled) if verdict.allowed else verdict
+
+    async def _checked(self, verdict: Verdict, action: Action, inquiry: Inquiry) -> Verdict:
+        """A yes of a person. An action that they edited passes again what the one before it has passed."""
+        edit = inquiry.edit
+        if edit is not None:
+            changed = replace(action, input=edit.input)
+            digest = await unhurried(actions.size(changed, LIGHT), lambda: actions.digest(changed))
+            if not action.editable or digest != edit.digest:
+                return _no(NOT_THIS, inquiry.id)
+            if earlier := await self._earlier_denial(edit.digest):
+                return _no(earlier.reason, inquiry.id)
+            action = changed
+        if action.hears == "after" and verdict.remark:
+            await self._remarks.keep(action, verdict.remark)
+        return verdict
+
+    async def remark(self, tool: str, given: Mapping[str, object]) -> str:
+        """What the model is to be told now that a tool has run: what a person changed, and their note. Told once."""
+        return await self._remarks.take(tool, given)
 
     async def _earlier_denial(self, digest: str) -> denials.Denial | None:
         """The denial of the same action that still stands."""
-        key = denials.denial_key(self._caller.name, self._session, digest)
-        record = await self._broker.store.look_up(denials.KIND, key)
-        found = None if record is None else denials.denial_in(record)
-        return found if found is not None and self._broker.now() < found.until else None
-
-    async def _acts_freely(self) -> bool:
-        """Whether the caller may act without asking: by its thread's permissions, or by its own where the thread has none."""
-        own = "" if self._thread is None else await self._broker.thread_queue.own_permissions(self._thread)
-        return own == "autonomous" or (not own and self._caller.autonomous)
-
-    async def _note(self, event: str, action: Action, **more: object) -> None:
-        """Log that an action was allowed without a person."""
-        size = actions.size(action, LIGHT)
-        data: dict[str, object] = {
-            "agent": self._caller.name,
-            "session": self._session,
-            "run": self._caller.run,
-            "tool": action.tool,
-            "action": await unhurried(size, lambda: actions.summary(action)),
-            "sha256": await unhurried(size, lambda: actions.digest(action)),
-            **more,
-        }
-        await self._broker.store.record(Happening(type=event, at=self._broker.now(), data=data))
+        return await standing_denial(
+            self._broker.store, self._caller.name, self._session, digest, self._broker.now()
+        )
 
     def _origin(self, purpose: str, key: str) -> Origin:
         return Origin(
@@ -144,7 +165,9 @@ class ApprovalDesk:
             workspace=self._workspace,
             thread=self._thread,
             run=self._caller.run,
-            runner=self._caller.runner,
+            program=self._program,
+            runner=self._caller.runner or self._runner,
+            client=self._client,
             purpose=purpose,
             request_key=key,
         )
@@ -163,8 +186,14 @@ def _verdict(inquiry: Inquiry, digest: str) -> Verdict:
     match inquiry.state:
         case Answered(answer=answer) if answer.values == ((APPROVE,),):
             if inquiry.digest != digest:
-                return _no("What was approved is not this action. Do not perform it.", inquiry.id)
-            return Verdict(allowed=True, reason="The user approved this.", inquiry=inquiry.id)
+                return _no(NOT_THIS, inquiry.id)
+            return Verdict(
+                allowed=True,
+                reason="The user approved this.",
+                inquiry=inquiry.id,
+                input=None if answer.edit is None else answer.edit.input,
+                remark=remark(inquiry),
+            )
         case _:
             return Verdict(
                 allowed=False, reason=outcome(inquiry).text, open=inquiry.is_open, inquiry=inquiry.id

@@ -17,6 +17,7 @@ from upcall.ports.store import Ledger
 from upcall.ports.unhurried import LIGHT, unhurried
 
 KIND = "unnamed_call"
+_KEY = "unnamed"
 _NAMING = ("session_id", "prompt_id", "agent_id", "tool_name", "tool_input")
 
 
@@ -30,7 +31,7 @@ class Unnamed:
     @property
     def key(self) -> str:
         """The request key."""
-        return f"unnamed:{self.action}:{self.number}"
+        return f"{_KEY}:{self.action}:{self.number}"
 
 
 class UnnamedCalls:
@@ -63,6 +64,13 @@ class UnnamedCalls:
             return Effects(records=(Record(kind=KIND, key=call.action, at=now, body={"decided": most}),))
 
         await self._ledger.revise(KIND, call.action, counted)
+
+    async def withdrawn(self, key: str | None, now: float) -> None:
+        """Note that the call with this request key is over; a key of another kind is none of these."""
+        kind, _, rest = (key or "").partition(":")
+        action, _, number = rest.partition(":")
+        if kind == _KEY and number.isdecimal():
+            await self.decided(Unnamed(action=action, number=int(number)), now)
 
 
 def _action(sent: Mapping[str, object], caller: Caller) -> str:

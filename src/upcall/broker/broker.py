@@ -15,10 +15,13 @@ from upcall.broker.answer_files import AnswerFiles
 from upcall.broker.asking_back import AskingBack
 from upcall.broker.bulk import Bulk
 from upcall.broker.decisions import Answering, declining, snoozing, undoing
+from upcall.broker.edited_actions import edited
 from upcall.broker.expiry import Expiry
 from upcall.broker.heartbeat import Heartbeat, end_the_past
 from upcall.broker.ids import Ids
 from upcall.broker.pacing import Pacing
+from upcall.broker.placing import Placing
+from upcall.broker.plans import prepared
 from upcall.broker.policy import DEFAULTS, Policy
 from upcall.broker.repeats import Repeats, Scope
 from upcall.broker.replies import Reply, Settled, settled
@@ -36,7 +39,6 @@ from upcall.domain.inquiry.inquiry import (
     Closing,
     Failed,
     Inquiry,
-    Kind,
     Origin,
     Rejected,
 )
@@ -91,7 +93,8 @@ class Broker:
         )
         self.bulk = Bulk(policy, clock, self._asker, self._update_all)
         self.back = AskingBack(store, self._update, self._waiters, policy, clock)
-        self._ids = Ids()
+        self._placing = Placing()
+        self.ids = Ids()
         self.closing = asyncio.Event()
 
     async def start(self) -> None:
@@ -125,16 +128,18 @@ class Broker:
         """
         now = self._clock()
         self._pacing.spend(origin.agent, now)
+        draft = await prepared(draft, origin, self.store, self.policy)
+        origin = await self._placing.placed(origin)
         if scope and (earlier := await self.repeats.standing_for(origin, scope, draft.digest)):
             return Added(inquiry=earlier, created=False)
         self._pacing.attach(origin.agent, sum(len(upload.content) for upload in draft.uploads), now)
         if origin.thread is not None:
             await self.thread_queue.enter(origin, draft.kind)
         if named_session:
-            looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind is Kind.APPROVAL)
+            looping = self._pacing.repeated(origin, draft.digest, now, approval=draft.kind.is_consent)
             if looping is not None:
                 return Added(inquiry=await self.store.get(looping), created=False)
-        inquiry = self.policy.inquiry(self._ids.next(int(now * 1000)), draft, origin, now)
+        inquiry = self.policy.inquiry(self.ids.next(int(now * 1000)), draft, origin, now)
         effects = self._follow_up(lifecycle.asked(inquiry)) + self.repeats.remembered(inquiry, scope)
         added = await self.store.add(inquiry, [upload.content for upload in draft.uploads], effects)
         if added.inquiry.origin.run != origin.run:
@@ -176,6 +181,10 @@ class Broker:
             raise UnknownInquiry(name)
         return inquiry
 
+    async def count_waiting(self) -> int:
+        """How many open inquiries wait for a person now: a snoozed one does not."""
+        return await self.store.count_open(self.now())
+
     async def find(self, query: Query, caller: Caller) -> Page:
         """A page of the inquiries that the caller may see; a run has its own, whichever it asks for."""
         own = replace(query, agent=caller.name, run=caller.run or query.run)
@@ -190,9 +199,13 @@ class Broker:
             EmptyAnswer: if there is nothing in it.
             UnreadableAnswer: if it is none of the choices and free text is not allowed.
             NotItsTurn: if another question of its thread comes first.
+            NotEditable: if its action is edited, and cannot be, or not like this.
+            EditDenied: if a person has denied the edited action before.
         """
         require_person(caller, "answer")
-        closing = Closing(by=caller.name, via=reply.via, at=self._clock(), key=reply.key)
+        edit, now = await edited(self.store, name, reply.input, self._clock()), self._clock()
+        closing = Closing(by=caller.name, via=reply.via, at=now, key=reply.key)
+        closing = closing if edit is None else replace(closing, edited=edit.digest)
         barred = None if self.policy.asker_may_approve else (await self._asker(name))[1]
         decide = Answering(
             reply=reply,
@@ -201,6 +214,7 @@ class Broker:
             policy=self.policy,
             barred=lambda _: barred,
             rule="" if reply.remember is None else f"r{secrets.token_hex(4)}",
+            edit=edit,
         )
         return settled(await self._update(name, decide), closing, Answered)
 

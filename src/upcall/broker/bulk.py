@@ -1,5 +1,6 @@
 """One decision about several inquiries: one transaction, a record for each, and told for each what came of it."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -7,6 +8,7 @@ from typing import Literal, get_args
 from upcall.broker.decisions import Answering, declining, snoozing, undoing
 from upcall.broker.policy import Policy
 from upcall.broker.replies import Reply, Settled, settled
+from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import InvalidRequest, UnknownInquiry, UpcallError
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Answered, Change, Closing, Inquiry, Kind, Rejected
 from upcall.domain.roles import Caller, require_person
@@ -24,7 +26,7 @@ MOST_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a person decides about several at once. It makes no rule.
+    """What a person decides about several at once. It makes no rule unless `remember` says which, one for each that is approved.
 
     `words` are the note of an approval or denial and the reason of declining, `seconds` how long to snooze, `hold` how
     long it can be undone before the askers are told.
@@ -36,6 +38,7 @@ class Decision:
     hold: float = 0.0
     via: str = "api"
     key: str | None = None
+    remember: Remember | None = None
 
 
 UpdateAll = Callable[[Sequence[str], Decide], Awaitable[Sequence[Updated | UpcallError]]]
@@ -91,7 +94,15 @@ class Bulk:
     ) -> Decide:
         barred = await self._barred(names)
         label = APPROVE if decision.verdict == "approve" else DENY
-        reply = Reply(answers=[[label]], note=decision.words, via=decision.via, hold=decision.hold)
+        reply = Reply(
+            answers=[[label]],
+            note=decision.words,
+            via=decision.via,
+            hold=decision.hold,
+            remember=decision.remember,
+        )
+        # A step may be taken twice, and names its rule alike.
+        named: dict[str, str] = {}
         answer = Answering(
             reply=reply,
             caller=caller,
@@ -107,7 +118,9 @@ class Bulk:
                     f"{inquiry.ref} is a question, and no approval",
                     hint="answer it, or use decline",
                 )
-            return answer(inquiry)
+            if decision.remember is None:
+                return answer(inquiry)
+            return replace(answer, rule=named.setdefault(inquiry.id, f"r{secrets.token_hex(4)}"))(inquiry)
 
         return decide
 

@@ -5,17 +5,20 @@ from dataclasses import dataclass
 
 from upcall.broker.policy import Policy
 from upcall.broker.replies import Reply, completed, read
-from upcall.domain.approval import consent
+from upcall.domain.approval import consent, editing
 from upcall.domain.errors import NotItsTurn
 from upcall.domain.inquiry import lifecycle
-from upcall.domain.inquiry.inquiry import Change, Closing, Inquiry
+from upcall.domain.inquiry.inquiry import Change, Closing, Edit, Inquiry
 from upcall.domain.roles import Caller
 from upcall.ports.store import Decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """A reply of a person. `barred` is who may not approve an inquiry, if there is such a person; `rule` names a new rule."""
+    """A reply of a person, with the action as they edited it.
+
+    `barred` is who may not approve an inquiry, if there is such a person; `rule` names a new rule.
+    """
 
     reply: Reply
     caller: Caller
@@ -23,6 +26,7 @@ class Answering:
     policy: Policy
     barred: Callable[[Inquiry], str | None]
     rule: str = ""
+    edit: Edit | None = None
 
     def __call__(self, inquiry: Inquiry) -> Change | None:
         """The step that the reply makes of an inquiry."""
@@ -32,6 +36,7 @@ class Answering:
         if inquiry.is_queued:
             raise NotItsTurn(inquiry.ref)
         given = read(inquiry, reply, self.policy.reading, self.policy.limits)
+        given = editing.taken(inquiry, given, self.edit)
         consent.check(inquiry, given, caller, self.barred(inquiry))
         change = lifecycle.answer(inquiry, given, self.closing, force=reply.force)
         if change is None:

@@ -8,11 +8,11 @@ from upcall.domain.inquiry.refs import inquiry_id
 class Ids:
     """Makes the ids of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, random: Random | None = None) -> None:
         self._last = (0, 0)
         # Ids are unique, not secret. Asking the system for chance would let go of the interpreter for each of them,
         # and getting it back from the store's busy thread takes longer than everything else about an id.
-        self._random = Random()  # noqa: S311
+        self._random = random or Random()  # noqa: S311
 
     def next(self, now_ms: int) -> str:
         """An id that sorts after all before it, within a millisecond too and even when the clock is set back."""

@@ -53,6 +53,7 @@ class Policy:
             digest=draft.digest,
             subject=draft.subject,
             quorum=self.quorum if draft.kind is Kind.APPROVAL else 1,
+            earlier_plan=draft.earlier_plan,
             state=Open(queued=ttl if in_line else None),
         )
 

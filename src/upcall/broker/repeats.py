@@ -126,7 +126,7 @@ class Repeats:
         is_free = used_by is None or _is_of(used_by, key)
         if not isinstance(inquiry.state, Answered) or not is_free:
             return False
-        if inquiry.kind is Kind.APPROVAL:
+        if inquiry.kind.is_consent:
             return not is_late and inquiry.is_approved
         return is_sent_again or (inquiry.state.collected_at is None and not scope.has_reached(inquiry.id))
 

@@ -1,15 +1,16 @@
 """What people reply, and what comes of it: the values that go into the broker and come out again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from upcall.domain.answer import reading
+from upcall.domain.answer import plans as deciding, reading, typed
 from upcall.domain.answer.matching import well_formed
 from upcall.domain.answer.reading import ReadingRules
 from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import EmptyAnswer, InvalidRequest
+from upcall.domain.inquiry.comment import Comment
 from upcall.domain.inquiry.inquiry import Answer, Answered, Change, Closing, Inquiry, Kind, Open
-from upcall.domain.inquiry.limits import Limits
+from upcall.domain.inquiry.limits import Limits, weight
 from upcall.domain.inquiry.uploads import Upload
 from upcall.domain.records import NOTHING, Effects
 from upcall.ports.store import Updated
@@ -22,8 +23,14 @@ class Reply:
     text: str | None = None
     answers: Sequence[Sequence[str]] | None = None
     choices: Sequence[str] | None = None
+    content: Mapping[str, object] | None = None
+    """A form filled in, as the object that its schema describes."""
     note: str = ""
     """What the person wrote beside their choice."""
+    comments: tuple[Comment, ...] = ()
+    """What the person said about passages of a plan."""
+    input: Mapping[str, object] | None = None
+    """What the tool is given instead, where the person edited the action."""
     files: tuple[Upload, ...] = ()
     """What the person sent with it."""
     via: str = "api"
@@ -57,19 +64,29 @@ def read(inquiry: Inquiry, reply: Reply, rules: ReadingRules, limits: Limits) ->
     """
     given = [*(reply.answers or ()), reply.choices or (), (reply.text or "",)]
     size = sum(len(value) for values in given for value in values)
+    size += sum(len(each.text) + len(each.passage) for each in reply.comments)
+    size += 0 if reply.content is None else weight(reply.content, limits.answer)
     if size > limits.answer:
         raise InvalidRequest(f"an answer has at most {limits.answer} characters, got {size}")
     note = well_formed(reply.note).strip()
-    if len(note) > limits.reason:
-        raise InvalidRequest(f"a note has at most {limits.reason} characters, got {len(note)}")
+    longest = limits.answer if inquiry.kind is Kind.PLAN else limits.reason
+    if len(note) > longest:
+        raise InvalidRequest(f"a note has at most {longest} characters, got {len(note)}")
     try:
         answer = _read(inquiry, reply, rules)
     except EmptyAnswer:
         # A picture may say it all.
-        if not reply.files or len(inquiry.questions) > 1 or inquiry.kind is Kind.APPROVAL:
+        several = len(inquiry.questions) > 1 or typed.is_form(inquiry)
+        if not reply.files or several or inquiry.kind.is_consent:
             raise
         answer = reading.take(inquiry, [[", ".join(file.attachment.name for file in reply.files)]])
-    return replace(answer, note=note, files=tuple(file.attachment for file in reply.files))
+    if inquiry.kind is Kind.PLAN:
+        answer = deciding.completed(inquiry, answer, note, reply.comments)
+    elif reply.comments:
+        raise InvalidRequest("comments: the question is no plan", hint="say it in `note`")
+    else:
+        answer = replace(answer, note=note)
+    return replace(answer, files=tuple(file.attachment for file in reply.files))
 
 
 def completed(change: Change, reply: Reply) -> Change:
@@ -90,6 +107,10 @@ def _read(inquiry: Inquiry, reply: Reply, rules: ReadingRules) -> Answer:
         return reading.take(inquiry, reply.answers)
     if reply.choices is not None:
         return reading.choose(inquiry, reply.choices, rules)
+    if reply.content is not None:
+        if not typed.is_form(inquiry):
+            raise InvalidRequest("content: the question is no form", hint='send {"answers": [["…"]]}')
+        return reading.as_taken(typed.filled_in(inquiry, reply.content))
     if reply.clear:
         rules = replace(rules, unknown_approval="reask")
     return reading.read(inquiry, reply.text or "", rules)

@@ -82,10 +82,14 @@ class ThreadQueue:
         """What the agent may do without asking: the thread says, or else the agent's setting, or else the default."""
         return known.permissions or self._permission(known.agent)
 
-    async def own_permissions(self, name: str) -> str:
-        """What a thread itself says about that; empty where it says nothing."""
+    def setting_of(self, agent: str) -> str:
+        """What an agent may do in threads that say nothing about that."""
+        return self._permission(agent)
+
+    async def own_permissions(self, name: str, agent: str) -> str:
+        """What a thread of an agent itself says about that; empty where it says nothing, or is another agent's."""
         record = await self._store.look_up(THREAD, name)
-        return "" if record is None else thread_in(record).permissions
+        return "" if record is None or record.state != agent else thread_in(record).permissions
 
     async def advance(self, name: str) -> None:
         """Give the turn to the next one in line, if it is free."""

@@ -23,7 +23,9 @@ class Waiters:
         self._store = store
         # By inquiry: each with what it waits for.
         self._waiting: dict[str, dict[asyncio.Future[Inquiry | None], Awaited]] = {}
-        self._following = Follower("following the log for those who wait", store, self._heed, log)
+        self._following = Follower(
+            "following the log for those who wait", store, self._heed, log, gathering=0
+        )
         self._closed = False
 
     async def start(self) -> None:

@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from upcall.config import channels as kinds
+from upcall.domain.channel.off import Off
+from upcall.home.program import installing
 from upcall.ports.channel import Channel, Stamps
 
 if TYPE_CHECKING:
@@ -51,10 +53,20 @@ def missing_library(settings: kinds.ChannelSettings) -> str:
     return ""
 
 
+def without_library(channels: Mapping[str, kinds.ChannelSettings]) -> dict[str, Off]:
+    """The channels that are off because what they need is not installed."""
+    missing = {name: missing_library(settings) for name, settings in channels.items()}
+    return {
+        name: Off(problem=f"channels.{name}: {problem}", hint=installing(channels[name].kind))
+        for name, problem in missing.items()
+        if problem
+    }
+
+
 def needs_library(kind: str, error: ImportError) -> str:
     """That a library is missing, and how to install it."""
     found = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return f"{kind} needs a library that is not there; pip install 'upcall[{kind}]' brings it ({found})"
+    return f"{kind} needs a library that is not installed ({found}); {installing(kind)} brings it"
 
 
 def push(settings: kinds.PushSettings, recipients: "Recipients") -> Channel:

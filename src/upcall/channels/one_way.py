@@ -2,7 +2,7 @@
 
 import asyncio
 
-from upcall.channels.plain import barred, question
+from upcall.channels.plain import barred, more, question
 from upcall.domain.channel.showing import Reference, View
 from upcall.domain.text.display import inert
 from upcall.ports.channel import Inbox
@@ -13,7 +13,7 @@ def summary(view: View) -> str:
     asked = ["\n".join(question(each)) for each in view.questions]
     context = "\n".join(barred(view.context)) if view.context else ""
     framed = [inert(part) for part in (*asked, context) if part]
-    return "\n\n".join([*framed, *(part for part in (view.progress, view.more) if part)])
+    return "\n\n".join([*framed, *(part for part in (inert(view.progress), *more(view)) if part)])
 
 
 class OneWay:

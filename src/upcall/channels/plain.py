@@ -28,6 +28,12 @@ def question(asked: Asked, number: int | None = None, *, listed: bool = True) ->
     return lines
 
 
+def more(view: View) -> list[str]:
+    """The lines that say what else there is. Each ends with an address of ours; the names of files before it make no link."""
+    lines = (line.rpartition(" ") for line in view.more.split("\n")) if view.more else ()
+    return [f"{inert(text)} {link}" for text, _, link in lines]
+
+
 def numbered(view: View, words: Mapping[str, str]) -> str:
     """A whole view, to be answered in words. Agent text in it makes no mention and no link."""
     shown = plain(view, words)
@@ -36,10 +42,7 @@ def numbered(view: View, words: Mapping[str, str]) -> str:
         lines += [*barred(inert(shown.context.strip("\n"))), BAR]
     for number, asked in enumerate(shown.questions, 1):
         lines += [inert(line) for line in question(asked, number if len(shown.questions) > 1 else None)]
-    for line in shown.more.split("\n") if shown.more else ():
-        # Each ends with an address of ours.
-        text, _, link = line.rpartition(" ")
-        lines.append(f"{inert(text)} {link}")
+    lines += more(shown)
     if shown.outcome is not None:
         return "\n".join([*lines, inert(shown.outcome)])
     return "\n".join([*lines, *(inert(line) for line in (shown.progress, shown.hint) if line)])

@@ -6,7 +6,7 @@ little more than the interpreter's own time.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from upcall.cli.command import USAGE, execute, load
 from upcall.cli.table import GROUPS, HIDDEN, commands
@@ -43,7 +43,7 @@ def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in {"-h", "--help", "help"}:
         if argv[1:] and argv[1] in commands():
             return _dispatch([argv[1], "--help"])
-        print(_overview(_state() if not argv else []))
+        print(_overview([]) if argv else _arrival())
         return 0
     name = "version" if argv[0] in {"--version", "-V"} else argv[0]
     summary = commands().get(name) or HIDDEN.get(name)
@@ -67,21 +67,29 @@ def _unknown(name: str) -> int:
     return USAGE
 
 
-def _state() -> list[str]:
+def _arrival() -> str:
+    """What waits, and the commands: only their names where the window has no room for more below what waits."""
     from upcall.cli.render.overview import state
+    from upcall.cli.render.terminal import height
 
-    return state()
+    waits, rows = state(), height()
+    whole = _overview(waits)
+    # The last row is for the prompt.
+    return whole if rows is None or whole.count("\n") + 1 < rows else _overview(waits, names_only=True)
 
 
-def _overview(state: list[str]) -> str:
+def _overview(state: list[str], *, names_only: bool = False) -> str:
     from upcall.home.program import program
 
     typed = program()
     lines = ["Upcall lets your agents ask you, and go on with your answer.", *state, ""]
     for title, group in GROUPS.items():
         lines.append(f"{title}:")
-        lines += [f"  {name:<11} {summary}" for name, summary in group.items()]
-        lines.append("")
+        if names_only:
+            lines += _names(group)
+        else:
+            lines += [f"  {name:<11} {summary}" for name, summary in group.items()] + [""]
+    lines += [""] if names_only else []
     lines += [
         "Try:",
         f"  {typed} demo                                    watch it work",
@@ -90,4 +98,12 @@ def _overview(state: list[str]) -> str:
         "",
         f"`{typed} COMMAND --help` explains each command, with examples.",
     ]
+    if names_only:
+        lines[-1] += f" `{typed} --help` lists them."
     return "\n".join(lines)
+
+
+def _names(group: Mapping[str, str]) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(" ".join(group), initial_indent="  ", subsequent_indent="  ")

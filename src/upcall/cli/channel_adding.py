@@ -27,7 +27,7 @@ from upcall.config.settings import Config, load
 from upcall.domain.channel.showing import Finding
 from upcall.domain.text.display import one_line
 from upcall.home.files import Home, default_home
-from upcall.home.program import program
+from upcall.home.program import installing, program
 
 CHECK_SECONDS = 60.0
 
@@ -61,7 +61,7 @@ def add(args: Namespace) -> int:
     kind = args.kind or str(known.get("kind", args.name))
     settings = _settings(kind)
     if missing := missing_library(settings(kind=kind)):
-        raise CommandFailed(missing, hint=f"pip install 'upcall[{kind}]', then the same again")
+        raise CommandFailed(missing, hint="install it, then the same again")
     if not is_terminal(sys.stdin):
         raise CommandFailed(
             "the secrets are asked for without echo, and there is no terminal to ask in",
@@ -248,7 +248,7 @@ def _in_keyring(home: Home, name: str, key: str, value: str) -> str:
         from keyring.errors import KeyringError
     except ImportError as error:
         raise CommandFailed(
-            "the system's keyring needs a library. Nothing was written", hint="pip install 'upcall[keyring]'"
+            "the system's keyring needs a library. Nothing was written", hint=installing("keyring")
         ) from error
     # Two homes of one user have secrets of their own.
     service = f"upcall-{hashlib.sha256(str(home.path.absolute()).encode()).hexdigest()[:8]}"

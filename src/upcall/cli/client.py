@@ -72,6 +72,10 @@ class Client:
         """Send a POST request."""
         return self.call("POST", path, body)
 
+    def put(self, path: str, body: dict[str, Any]) -> Any:
+        """Send a PUT request."""
+        return self.call("PUT", path, body)
+
     def delete(self, path: str) -> Any:
         """Send a DELETE request."""
         return self.call("DELETE", path)

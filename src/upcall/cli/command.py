@@ -19,7 +19,8 @@ HELP_COLUMNS = 110
 class Command:
     """One word after `upcall`: its arguments and its function.
 
-    `mixed` allows options between values. With `passes_on`, arguments after `--` are for another program.
+    `mixed` allows options between values. With `passes_on`, arguments after `--` are for another program. `alone` are the
+    arguments of a command that is given none.
     """
 
     def __init__(
@@ -30,12 +31,14 @@ class Command:
         *,
         mixed: bool = False,
         passes_on: bool = False,
+        alone: Sequence[str] = (),
     ) -> None:
         self.run = run
         self.arguments = arguments
         self.examples = examples
         self.mixed = mixed
         self.passes_on = passes_on
+        self.alone = alone
 
 
 def load(name: str) -> Command:
@@ -89,7 +92,7 @@ def parser_of(name: str, summary: str, command: Command) -> Parser:
 
 def execute(name: str, summary: str, command: Command, argv: Sequence[str]) -> int:
     """Read the arguments of a command and run it."""
-    return command.run(parsed(parser_of(name, summary, command), command, argv))
+    return command.run(parsed(parser_of(name, summary, command), command, argv or command.alone))
 
 
 def parsed(parser: argparse.ArgumentParser, command: Command, argv: Sequence[str]) -> argparse.Namespace:

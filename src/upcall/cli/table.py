@@ -11,6 +11,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "snooze": "pause the reminders of a question; it stays open",
         "correct": "tell the agent that an answer was wrong, and what is right",
         "extend": "give a question more time before it expires",
+        "away": "say whether the dialogs of your terminals reach you elsewhere",
     },
     "agents at work": {
         "run": "start an agent on a task, in the background",
@@ -25,6 +26,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "ask": "ask a person and print the answer",
         "wait": "wait for a question that was asked before",
         "mcp": "run the MCP server on standard input and output",
+        "langgraph": "put interrupted threads of a LangGraph server to a person",
+        "human": "answer by the rules of a script, to try agents and for CI",
     },
     "to run it": {
         "setup": "connect an agent that you start yourself, or prepare a channel",
@@ -40,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "backup": "copy the database while it is in use",
         "restore": "replace the database with a backup",
         "migrate": "move all data into a PostgreSQL database",
+        "new": "write a package for a channel or an agent of your own",
         "demo": "watch an agent ask, a person answer, and the agent go on",
         "completion": "print a completion script for your shell",
         "version": "print the version",

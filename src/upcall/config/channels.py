@@ -221,7 +221,7 @@ class RouteSettings:
     to: tuple[str, ...] = field(default=(), metadata=EXACT)
     agent: str = ""
     workspace: str = ""
-    kind: Literal["", "text", "approval", "ask_user_question"] = ""
+    kind: Literal["", "text", "approval", "ask_user_question", "plan"] = ""
     label: str = ""
     order: Literal["all", "round_robin"] = "all"
     remind: float = field(default=600.0, metadata=SECONDS)

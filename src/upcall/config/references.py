@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from upcall.home.files import Home
+from upcall.home.program import installing
 
 FILE, KEYRING = "file:", "keyring:"
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
@@ -99,7 +100,7 @@ def _kept(name: str) -> str:
         import keyring  # noqa: PLC0415 - an extra, and a desktop's keyring takes time to be found
         from keyring.errors import KeyringError  # noqa: PLC0415 - see above
     except ImportError as error:
-        raise MissingSecret("it is in the system's keyring: pip install 'upcall[keyring]'") from error
+        raise MissingSecret(f"it is in the system's keyring: {installing('keyring')}") from error
     try:
         found = keyring.get_password(service, user)
     except (KeyringError, RuntimeError) as error:

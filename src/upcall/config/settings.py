@@ -16,6 +16,7 @@ from upcall.config.presets import NAMES, below, preset_table
 from upcall.config.presets.settings import PresetSettings
 from upcall.config.reading import EXACT, SECONDS, SECONDS_OR_OFF, SECRET, Table, as_table, fill, variable_of
 from upcall.config.references import MissingSecret, References, read_secrets
+from upcall.domain.away import AWAY_AFTER
 from upcall.domain.channel.off import Off
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.limits import Limits
@@ -30,6 +31,7 @@ ALIASES = ("ask_user", "question")
 """Other names that `ask_human` can have."""
 
 LONGEST_UNDO = 60.0
+HIGHEST_PORT = 65535
 
 REPLICA = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a daemon among others has the form of a host name."""
@@ -132,6 +134,7 @@ class Config(PresetSettings):
     ttl: float = field(default=24 * 3600.0, metadata=SECONDS)
     block_timeout: float = field(default=30 * 60.0, metadata=SECONDS)
     hook_wait: float = field(default=30 * 60.0, metadata=SECONDS)
+    away_after: float = field(default=AWAY_AFTER, metadata=SECONDS)
     slice: float = field(default=50.0, metadata=SECONDS)
     on_block_end: Literal["park", "error", "end_run"] = "park"
     on_expiry: Literal["expire", "deny", "fail"] = "expire"
@@ -145,6 +148,7 @@ class Config(PresetSettings):
     activity: bool = True
     resume_message: str = ""
     tool_aliases: tuple[str, ...] = ()
+    elicit: Literal["auto", "always", "never"] = "auto"
     connections: int = 0
     marker: str = ""
     advice: str = ""
@@ -189,26 +193,41 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Config:
         "routes": read_routes(table.get("routes", []), channels, problems),
     }
     config = reachable(fill(Config, table, environment, "", problems, read=named))
+    problems += _faults(config, environment)
+    if problems:
+        raise InvalidSetting("\n".join(problems), hint=_where(home, problems))
+    return config
+
+
+def _faults(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with values of the right type."""
     if config.undo > LONGEST_UNDO:
-        problems.append(f"undo: at most {LONGEST_UNDO:g} seconds, which the agent waits; got {config.undo:g}")
+        yield f"undo: at most {LONGEST_UNDO:g} seconds, which the agent waits; got {config.undo:g}"
     if not config.inbox and not config.routes:
-        problems.append("inbox: where it is no route, there have to be [[routes]]")
-    problems += [
-        f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
-        for alias in config.tool_aliases
-        if alias not in ALIASES
-    ]
-    problems += config.preset_problems()
+        yield "inbox: where it is no route, there have to be [[routes]]"
+    for alias in config.tool_aliases:
+        if alias not in ALIASES:
+            yield f"tool_aliases: one of {', '.join(ALIASES)}; got {alias!r}"
+    yield from config.preset_problems()
     hook = config.notifications.webhook_url
     if hook and not hook.startswith(("https://", "http://")):
-        problems.append(
-            f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
-        )
+        yield f"notifications.webhook_url: an address such as https://chat.example/hook, got {hook!r}"
     if config.replica and not REPLICA.fullmatch(config.replica):
-        problems.append(f"replica: up to 63 small letters, digits and -; got {config.replica!r}")
-    if problems:
-        raise InvalidSetting("\n".join(problems), hint=f"edit {home.config_file}")
-    return config
+        yield f"replica: up to 63 small letters, digits and -; got {config.replica!r}"
+    # The system would take the rest of a division by 65536.
+    if not 0 <= config.port <= HIGHEST_PORT:
+        name = variable_of("port") if variable_of("port") in environment else "port"
+        yield f"{name}: 1 to {HIGHEST_PORT}, or 0 for any that is free; got {config.port}"
+
+
+def _where(home: Home, problems: list[str]) -> str:
+    """Where problems are mended: in the file, or in the variables of the environment."""
+    variables = [
+        name for name, _, _ in (each.partition(": ") for each in problems) if name.startswith(variable_of(""))
+    ]
+    mend = f"correct or unset {', '.join(variables)}" if variables else ""
+    edit = f"edit {home.config_file}" if len(variables) < len(problems) else ""
+    return "; ".join(part for part in (edit, mend) if part)
 
 
 def reachable(config: Config) -> Config:
@@ -233,6 +252,11 @@ def keys(config: Config | None = None) -> Iterator[tuple[str, str, object]]:
     """
     for_presets = {each.name for each in fields(PresetSettings)}
     yield from sorted(_keys(config or Config(), ""), key=lambda row: row[0] in for_presets)
+
+
+def set_by_variables(environment: Mapping[str, str]) -> list[str]:
+    """The variables of an environment that are settings, in the order of the settings."""
+    return [variable for _, variable, _ in keys() if variable in environment]
 
 
 def agent_keys() -> Iterator[tuple[str, object]]:

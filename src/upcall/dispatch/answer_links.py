@@ -79,6 +79,13 @@ class AnswerLinks:
         person = await self._people.holder(channel, address)
         return None if person is None else await self.path(inquiry, person, via=channel)
 
+    async def path_for(self, inquiry: Inquiry, channel: str, person: str) -> str | None:
+        """Where a person who is told by name in a channel can answer; None if no person of that name may."""
+        try:
+            return await self.path(inquiry, person, via=channel)
+        except UnknownPerson:
+            return None
+
     async def open(self, token: str) -> Opened:
         """What a link leads to, without using it up.
 

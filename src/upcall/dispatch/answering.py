@@ -1,36 +1,68 @@
 """Makes the reply that the broker reads out of what a person did in a channel."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from upcall.broker.broker import Reply
 from upcall.dispatch.configured_channel import ConfiguredChannel
+from upcall.domain.answer import plans
 from upcall.domain.answer.matching import bare
 from upcall.domain.answer.reading import strip_quoted
 from upcall.domain.channel import degrading
 from upcall.domain.channel.showing import Given, Inbound
+from upcall.domain.errors import UnreadableAnswer
+from upcall.domain.inquiry.field import FieldType
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.domain.inquiry.plans import REVISE
+from upcall.domain.inquiry.unfit import UnfitAnswer
+from upcall.domain.inquiry.uploads import Upload
 from upcall.domain.records import Effects
+from upcall.domain.text.display import one_line
+
+LONGEST_TITLE = 60
 
 
 def reply_of(
-    inquiry: Inquiry, inbound: Inbound, words: str, configured: ConfiguredChannel, effects: Effects
+    inquiry: Inquiry,
+    inbound: Inbound,
+    words: str,
+    configured: ConfiguredChannel,
+    files: tuple[Upload, ...],
+    effects: Effects,
 ) -> Reply:
-    """What was written, or what was pressed and typed as an answer for each question."""
+    """What was written, or what was pressed and typed as an answer for each question, with the files that came with it."""
+    reply = _reply(inquiry, inbound, words, configured)
     key = f"{configured.name}:{inbound.id}"
+    return replace(reply, via=configured.name, key=key, files=files, effects=effects)
+
+
+def _reply(inquiry: Inquiry, inbound: Inbound, words: str, configured: ConfiguredChannel) -> Reply:
     given = inbound.given
     if given is None:
         text = strip_quoted(words)
         if inquiry.kind is Kind.APPROVAL:
             text = _verdict(f"{text}\n{inbound.rest}" if inbound.rest else text, configured.words)
+        elif inquiry.kind is Kind.PLAN:
+            text = _plan_words(inquiry, text, inbound.rest, configured.words)
+        elif _is_switch(inquiry):
+            text = _verdict(text, configured.words)
         clear = configured.channel.capabilities.letters
-        return Reply(text=text, via=configured.name, key=key, effects=effects, clear=clear)
+        return Reply(text=text, clear=clear)
     answers = [
         _values(inquiry, index, each) for index, each in enumerate(given) if index < len(inquiry.questions)
     ]
     only = given[0] if len(given) == 1 else None
     if only is not None and not only.picks:
-        return Reply(text=only.words, via=configured.name, key=key)
-    return Reply(answers=answers, via=configured.name, key=key)
+        return Reply(text=only.words)
+    return Reply(answers=answers)
+
+
+def unfit_line(error: UnfitAnswer, words: Mapping[str, str]) -> str:
+    """What does not fit, a sentence for each field."""
+    return "\n".join(
+        f"{one_line(each.title, LONGEST_TITLE)}: {words[f'field.{each.rule}'].format(**each.gaps)}"
+        for each in error.problems
+    )
 
 
 def _verdict(text: str, words: Mapping[str, str]) -> str:
@@ -40,6 +72,26 @@ def _verdict(text: str, words: Mapping[str, str]) -> str:
         if said in {*words[word].split("|"), words[label].casefold()}:
             return verdict
     return text
+
+
+def _plan_words(inquiry: Inquiry, text: str, rest: str, words: Mapping[str, str]) -> str:
+    """What was said about a plan, with its decision as the word that the domain reads.
+
+    Raises:
+        UnreadableAnswer: if it is a decision, and may not be all that was said.
+    """
+    said = _verdict(text, words)
+    if bare(said).casefold() == words["plan.revise"].casefold():
+        said = REVISE
+    if rest and not plans.read(inquiry, said.strip()).note:
+        raise UnreadableAnswer("a plan is decided by nothing but the word")
+    return said
+
+
+def _is_switch(inquiry: Inquiry) -> bool:
+    """Whether it is a form of nothing but a yes or a no."""
+    field = inquiry.questions[0].field
+    return len(inquiry.questions) == 1 and field is not None and field.type is FieldType.BOOLEAN
 
 
 def _values(inquiry: Inquiry, index: int, given: Given) -> list[str]:

@@ -10,6 +10,8 @@ from upcall.domain.records import Effects, Record
 from upcall.ports.store import Ledger
 
 PAGE = 200
+UNCERTAIN = "?"
+"""The stage of a message that may show any: no inquiry is at this one, so the message is brought up to date."""
 
 
 async def delivery_at(store: Ledger, inquiry: str, place: Place, now: float) -> Delivery:
@@ -63,3 +65,10 @@ def contents(delivery: Delivery, shown: View, words: Mapping[str, str]) -> Seque
 def begun(known: Delivery, kept: Record | None) -> Effects:
     """That a message is about to be sent."""
     return Effects(records=(record(replace(known if kept is None else delivery_in(kept), begun=True)),))
+
+
+def overwritten(again: Effects, kept: Record | None) -> Effects | None:
+    """That it is not known what a message shows: a late call may have overwritten it. With `again`, it is brought up to date."""
+    if kept is None:
+        return None
+    return Effects(records=(record(replace(delivery_in(kept), stage=UNCERTAIN)),)) + again

@@ -11,7 +11,15 @@ from typing import TypeVar
 
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.current_routing import CurrentRouting
-from upcall.dispatch.deliveries import begun, contents, deliveries_in, delivery_at, recorded, shown_with
+from upcall.dispatch.deliveries import (
+    begun,
+    contents,
+    deliveries_in,
+    delivery_at,
+    overwritten,
+    recorded,
+    shown_with,
+)
 from upcall.dispatch.failing import incomplete, noticed
 from upcall.dispatch.outage import PAUSES, Hurry, NotAsked
 from upcall.dispatch.reception import adopted
@@ -29,6 +37,7 @@ from upcall.domain.channel.delivery import (
 )
 from upcall.domain.channel.routing import Place, refresh_job, remind_job, rested, route_of
 from upcall.domain.channel.showing import Reference, View
+from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.records import NOTHING, Effects, Happening, Job
 from upcall.ports.channel import Finds, Refused, SignedOut, Unavailable
@@ -204,7 +213,24 @@ class Messages:
             fresh = replace(delivery, stage=kept, updated_at=updated_at, error=error)
             effects += Effects(records=(record(fresh),))
         jobs = (self._later(job),) if again else ()
-        await self._store.settle(job, effects + Effects(forgotten=tuple(over), jobs=jobs))
+        if not await self._store.settle(job, effects + Effects(forgotten=tuple(over), jobs=jobs)):
+            await self._repair(inquiry.id, stage)
+
+    async def _repair(self, name: str, sent: str) -> None:
+        """Bring messages up to date once more, where a refresh that took the place of ours may have come before it.
+
+        Each daemon has its own connection to the vendor, and a slow call of ours can overwrite what another daemon has shown
+        meanwhile. What was sent is right if the inquiry has not changed since.
+        """
+        try:
+            current = await self._store.get(name)
+        except UnknownInquiry:
+            return
+        if degrading.stage(current) == sent:
+            return
+        again = Effects(jobs=(refresh_job(name, self._configured.name, self._clock()),))
+        for delivery in await deliveries_in(self._store, name, self._configured.name):
+            await self._store.revise(KIND, key(name, delivery.place), partial(overwritten, again))
 
     async def _bring_up(self, job: Job, delivery: Delivery, shown: View) -> None:
         for reference, content in contents(delivery, shown, self._configured.words):

@@ -7,15 +7,16 @@ import logging
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.broker.broker import Broker, Settled
-from upcall.dispatch.answering import reply_of
+from upcall.dispatch.answering import reply_of, unfit_line
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.dispatch.current_routing import CurrentRouting
 from upcall.dispatch.failing import missed
 from upcall.dispatch.health import Health
 from upcall.dispatch.people import ALPHABET, CODE_LENGTH, Locked, People, WrongCode
+from upcall.dispatch.sent_files import take_files
 from upcall.dispatch.telling import Teller
 from upcall.domain.channel import degrading
 from upcall.domain.channel.delivery import (
@@ -36,6 +37,8 @@ from upcall.domain.channel.routing import Place, refresh_job
 from upcall.domain.channel.showing import Heard, Inbound, Odd, View
 from upcall.domain.errors import StorageError, UnknownInquiry, UnreadableAnswer, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
+from upcall.domain.inquiry.unfit import UnfitAnswer
+from upcall.domain.inquiry.uploads import Upload
 from upcall.domain.inquiry.wording import resolution_text
 from upcall.domain.records import NOTHING, Effects, Record
 from upcall.domain.roles import Caller, Role
@@ -185,7 +188,7 @@ class Reception:
             about = [each.inquiry for each in await self._open_here(inbound)]
         # A reaction to a question that can be answered in words is a remark; on an approval it looks like a decision.
         decides = inbound.odd is Odd.MESSAGE
-        meant = any(each.is_open and (decides or each.kind is Kind.APPROVAL) for each in about)
+        meant = any(each.is_open and (decides or each.kind.is_consent) for each in about)
         return self._no(self._words["not_understood"] if meant else "")
 
     async def _take_bare(self, inbound: Inbound, person: str) -> Heard:
@@ -221,16 +224,32 @@ class Reception:
             inquiry, self._configured.channel.capabilities, self._words, words
         ):
             return self._no(self._words["other.text"])
+        sent = inbound.files if inquiry.is_open else ()
+        files = await take_files(self._configured.channel, sent, self._words)
+        if files.refused and not files.uploads and not words.strip() and inbound.given is None:
+            return self._no(" ".join(files.refused))
+        heard = await self._decide(inquiry, inbound, words, person, files.uploads)
+        return (
+            replace(heard, line="\n".join([heard.line, *files.refused]).strip()) if files.refused else heard
+        )
+
+    async def _decide(
+        self, inquiry: Inquiry, inbound: Inbound, words: str, person: str, files: tuple[Upload, ...]
+    ) -> Heard:
         taken = heard_record(self._name, inbound.id, inquiry.id, self._broker.now(), accepted=True)
         effects = Effects(records=(taken,)) if _is_bare(inbound) else NOTHING
         try:
-            reply = reply_of(inquiry, inbound, words, self._configured, effects)
+            reply = reply_of(inquiry, inbound, words, self._configured, files, effects)
             settled = await self._broker.receive(inquiry.id, reply, Caller(name=person, role=Role.PERSON))
         except StorageError:
             raise
         except UpcallError as error:
             if isinstance(error, UnreadableAnswer) and inquiry.kind is Kind.APPROVAL:
                 return self._no(f"{self._words['unclear']} {self._words['reply.approval']}")
+            if isinstance(error, UnreadableAnswer) and inquiry.kind is Kind.PLAN:
+                return self._no(self._words["plan.what"])
+            if isinstance(error, UnfitAnswer):
+                return self._no(unfit_line(error, self._words))
             return self._no(f"{error.message}. {error.hint}" if error.hint else error.message)
         return self._told(settled)
 
@@ -240,7 +259,7 @@ class Reception:
         if not settled.accepted:
             return self._no(self._words["late"].format(outcome=outcome))
         if inquiry.is_open:
-            votes = self._words["votes"].format(given=len(inquiry.votes), needed=inquiry.quorum)
+            votes = self._words["votes"].format(given=len(inquiry.votes_for()), needed=inquiry.quorum)
             return Heard(line=self._words["counted"].format(progress=votes), accepted=True)
         # The message itself says so in a moment, to all who see it.
         return Heard(line="", accepted=True)
@@ -366,7 +385,7 @@ def _is_bare(inbound: Inbound) -> bool:
 
 def _may_mean(inbound: Inbound, here: _Here) -> bool:
     """Whether words can be about the only open question: they may be older than it, and have waited for us somewhere."""
-    is_approval = here.inquiry.kind is Kind.APPROVAL
+    is_approval = here.inquiry.kind.is_consent
     if inbound.at is None:
         return not is_approval
     return inbound.at >= here.since - (0.0 if is_approval else EARLY)

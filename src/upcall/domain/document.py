@@ -6,9 +6,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from upcall.domain.answer.typed import content
 from upcall.domain.approval import rules
+from upcall.domain.approval.obstacles import no_prefix
 from upcall.domain.inquiry.activity import Activity
-from upcall.domain.inquiry.inquiry import Answered, AskedBack, Attachment, Inquiry, Open, Option, Question
+from upcall.domain.inquiry.inquiry import (
+    Answer,
+    Answered,
+    AskedBack,
+    Attachment,
+    Edit,
+    Inquiry,
+    Kind,
+    Open,
+    Option,
+    Question,
+)
+from upcall.domain.inquiry.plans import decision
+from upcall.domain.inquiry.revisions import difference
 
 Document = dict[str, object]
 
@@ -42,6 +57,7 @@ def document(inquiry: Inquiry) -> Document:
         "agent": origin.agent,
         "asker": origin.asker,
         "workspace": origin.workspace,
+        "branch": branch_shown(inquiry),
         "session": origin.session,
         "thread": origin.thread,
         "run": origin.run,
@@ -61,11 +77,17 @@ def document(inquiry: Inquiry) -> Document:
         "activity": _activity(inquiry.activity),
         "action": _action(inquiry),
         "approvals": _approvals(inquiry),
+        "plan": _plan(inquiry),
         "answer": _answer(inquiry),
         "resolution": _resolution(inquiry),
         "delivery": [],
         "resume": None,
     }
+
+
+def branch_shown(inquiry: Inquiry) -> str:
+    """The branch as it was asked from, or else as it was read a moment later."""
+    return inquiry.origin.branch or (inquiry.activity.branch if inquiry.activity else "")
 
 
 def _files(files: Sequence[Attachment]) -> list[Document]:
@@ -86,13 +108,22 @@ def _asked_back(back: AskedBack) -> Document:
 
 
 def _question(question: Question) -> Document:
-    return {
+    shown: Document = {
         "header": question.header,
         "question": question.text,
         "options": [_option(option) for option in question.options],
         "multiSelect": question.multi,
         "custom": question.custom,
     }
+    if (field := question.field) is not None:
+        shown["field"] = {
+            "name": field.name,
+            "title": field.title,
+            "required": field.required,
+            "default": list(field.default),
+            "schema": field.schema(),
+        }
+    return shown
 
 
 def _option(option: Option) -> Document:
@@ -114,6 +145,7 @@ def _activity(activity: Activity | None) -> Document | None:
         "turn": activity.turn,
         "message": activity.message,
         "calls": [{"tool": call.tool, "input": call.input} for call in activity.calls],
+        "plan": activity.plan,
     }
 
 
@@ -123,31 +155,82 @@ def _action(inquiry: Inquiry) -> Document | None:
     if subject is None:
         return None
     # With several people to ask, no one of them decides for good.
-    ways = rules.ways(subject) if inquiry.quorum == 1 else ()
+    ways = rules.ways(subject) if inquiry.quorum == 1 and inquiry.edit is None else ()
     return {
         "tool": subject.tool,
         "cwd": subject.cwd,
         "sha256": inquiry.digest,
         "remember": list(ways),
         "prefix": shlex.join(rules.suggested_prefix(subject)),
+        "no_prefix": _no_prefix(inquiry),
+        "input": None if subject.given is None else dict(subject.given),
+        "runs_edited": subject.runs_edited,
     }
+
+
+def _no_prefix(inquiry: Inquiry) -> Document | None:
+    """Why the first words of a command cannot be remembered; None where they can, and for what is no command."""
+    why = None if inquiry.subject is None or inquiry.quorum > 1 else no_prefix(inquiry.subject)
+    return None if why is None else {"reason": why.obstacle.value, "what": why.what, "text": why.sentence}
 
 
 def _approvals(inquiry: Inquiry) -> Document | None:
     """The quorum and the approvals so far; None where one person is enough."""
     if inquiry.quorum == 1:
         return None
-    given = [{"by": vote.by, "via": vote.via, "at": timestamp(vote.at)} for vote in inquiry.votes]
-    return {"needed": inquiry.quorum, "given": given}
+    given = [
+        {
+            "by": vote.by,
+            "via": vote.via,
+            "at": timestamp(vote.at),
+            "sha256": vote.edited or inquiry.digest,
+        }
+        for vote in inquiry.votes
+    ]
+    return {"needed": inquiry.quorum, "given": given, "edits": [_edit(edit) for edit in inquiry.edits]}
+
+
+def _edit(edit: Edit) -> Document:
+    """An edited action: its input and hash, both texts, and what was changed."""
+    return {
+        "input": dict(edit.input),
+        "sha256": edit.digest,
+        "before": edit.before,
+        "after": edit.after,
+        "difference": edit.difference,
+    }
+
+
+def _plan(inquiry: Inquiry) -> Document | None:
+    """What a plan takes up; its own text is the context."""
+    if inquiry.kind is not Kind.PLAN:
+        return None
+    before = inquiry.earlier_plan
+    return {
+        "before": before or None,
+        "difference": (difference(before, inquiry.context) or None) if before else None,
+    }
+
+
+def _decided(inquiry: Inquiry, answer: Answer) -> Document:
+    """The decision about a plan, with the comments on it."""
+    if inquiry.kind is not Kind.PLAN:
+        return {}
+    comments = [{"text": each.text, "passage": each.passage, "line": each.line} for each in answer.comments]
+    return {"decision": decision(inquiry, answer), "comments": comments}
 
 
 def _answer(inquiry: Inquiry) -> Document | None:
     match inquiry.state:
         case Answered(closing=closing, answer=answer, collected_at=collected_at, forwarded_at=forwarded_at):
+            filled = content(inquiry)
             return {
                 "answers": [list(values) for values in answer.values],
+                **({} if filled is None else {"content": filled}),
+                **_decided(inquiry, answer),
                 "text": answer.text,
                 "note": answer.note,
+                "edit": None if answer.edit is None else _edit(answer.edit),
                 "files": _files(answer.files),
                 "by": closing.by,
                 "via": closing.via,

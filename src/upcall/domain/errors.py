@@ -24,6 +24,7 @@
     ├── Unauthenticated     no token, or one that is unknown or revoked
     ├── EmptyAnswer         nothing but white space
     ├── UnreadableAnswer    not one of the choices, and free text is not allowed
+    │   └── UnfitAnswer         fields of a form that do not fit (`inquiry/unfit.py`)
     ├── KeyConflict         the same request key came with other content
     ├── RateLimited         too many asks in too short a time
     ├── DamagedRow          one row cannot be read; all others can
@@ -98,7 +99,7 @@ class UnknownRun(UpcallError):
     code = "unknown_run"
 
     def __init__(self, number: object) -> None:
-        super().__init__(f"there is no run {number}", hint="`upcall status` lists them")
+        super().__init__(f"there is no run {number}", hint="`upcall runs` lists them")
 
 
 class UnknownThread(UpcallError):
@@ -282,6 +283,18 @@ class NoteUnread(UpcallError):
     """A note beside a yes, to a prompt whose model would not get to read it."""
 
     code = "note_unread"
+
+
+class NotEditable(UpcallError):
+    """An action that a person cannot edit, or not like this."""
+
+    code = "not_editable"
+
+
+class EditDenied(UpcallError):
+    """An edited action that a person has denied before, in the same turn of its session."""
+
+    code = "edit_denied"
 
 
 class NotAnswered(UpcallError):

@@ -7,7 +7,8 @@ without losing the call; every other session is told no. Only a clear yes become
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Self, cast
+from functools import partial
+from typing import Literal, Self, cast
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -18,7 +19,8 @@ from upcall.broker.broker import Broker
 from upcall.domain.errors import InvalidRequest, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Verdict
-from upcall.doors.native import Call, DeskFor, Fields, call_in, decide, denied
+from upcall.doors.forms import ELICITATION, FORM, filled_in, unnamed
+from upcall.doors.native import Call, DeskFor, Fields, call_in, decide, denied, permission
 from upcall.http.bearer import RequiresToken, caller_of, token_of
 from upcall.http.body import Json, disconnected, read_body
 from upcall.http.errors import MethodNotAllowed, failure
@@ -29,7 +31,9 @@ DOOR = "claude-hook"
 OURS = "mcp__upcall__"
 PRE_TOOL_USE = "PreToolUse"
 PERMISSION_REQUEST = "PermissionRequest"
-EVENTS = (PRE_TOOL_USE, PERMISSION_REQUEST)
+RAN = ("PostToolUse", "PostToolUseFailure")
+EVENTS = (PRE_TOOL_USE, PERMISSION_REQUEST, ELICITATION, *RAN)
+PLANNING = "plan"
 ONE_AT_A_TIME = (
     "Another question of this session is still open. Ask one at a time: wait for its answer, then ask this."
 )
@@ -92,6 +96,10 @@ class HookDoor:
 
     async def _decided(self, sent: Fields, caller: Caller) -> Reply:
         """The reply to a call. A `PermissionRequest` has no id of its call and gets one here."""
+        if sent.get("hook_event_name") == ELICITATION:
+            return await self._of_form(sent, caller)
+        if sent.get("hook_event_name") in RAN:
+            return await self._remark(sent, caller)
         if sent.get("hook_event_name") != PERMISSION_REQUEST or sent.get("tool_use_id") is not None:
             return await self._said(sent, caller)
         async with self._unnamed.named(sent, caller) as call:
@@ -99,6 +107,32 @@ class HookDoor:
             if _is_allowed(reply):
                 await self._unnamed.decided(call, self._broker.now())
             return reply
+
+    async def _of_form(self, sent: Fields, caller: Caller) -> Reply:
+        """The reply to a form. One that is only a link stays with Claude Code."""
+        session, cwd = sent.get("session_id"), sent.get("cwd")
+        if sent.get("mode", FORM) != FORM or not isinstance(session, str) or not 0 < len(session) <= 1000:
+            return {}
+        workspace = cwd if isinstance(cwd, str) and cwd else None
+        desk = self._desk_for(
+            caller=caller, session=session, door=DOOR, workspace=workspace, client="claude-code"
+        )
+        async with self._unnamed.named(unnamed(sent), caller) as form:
+            wait = min(self._wait, self._broker.policy.block_timeout)
+            told = partial(self._broker.collect, caller=caller, evidence="hook")
+            reply = await filled_in(sent, form.key, desk, wait, told)
+            # Whatever came of it, the same form later is another one.
+            await self._unnamed.decided(form, self._broker.now())
+            return reply
+
+    async def _remark(self, sent: Fields, caller: Caller) -> Reply:
+        """What the model is told of a tool that has run: what a person changed about it, and their note."""
+        session, tool, given = sent.get("session_id"), sent.get("tool_name"), sent.get("tool_input")
+        if not isinstance(session, str) or not isinstance(tool, str) or not isinstance(given, Mapping):
+            return {}
+        desk = self._desk_for(caller=caller, session=session, door=DOOR, workspace=None)
+        words = await desk.remark(tool, cast("Fields", given))
+        return _output(str(sent["hook_event_name"]), {"additionalContext": words}) if words else {}
 
     async def _said(self, sent: Fields, caller: Caller) -> Reply:
         """The reply to a call; empty for a call of our own tools."""
@@ -114,14 +148,21 @@ class HookDoor:
         return await self._put(sent, call, cast("str", session), caller)
 
     async def _put(self, sent: Fields, call: Call, session: str, caller: Caller) -> Reply:
-        desk = self._desk_for(caller=caller, session=session, door=DOOR, workspace=call.cwd or None)
-        wait = min(self._wait, self._broker.policy.block_timeout)
+        desk = self._desk_for(
+            caller=caller, session=session, door=DOOR, workspace=call.cwd or None, client="claude-code"
+        )
+        patience = self._broker.policy.block_timeout
+        wait = min(self._wait, patience)
+        # Only the reply to this event has a place for words beside a yes.
+        before = sent.get("hook_event_name") != PERMISSION_REQUEST
+        hears: Literal["with_yes", "after"] = "with_yes" if before else "after"
         if not _may_defer(sent, caller):
-            return _told(sent, await decide(call, desk, wait))
+            planning = sent.get("permission_mode") == PLANNING and caller.run is not None
+            return _told(sent, await decide(call, desk, patience if planning else wait, hears))
         with self._calls.taken(session, call.key) as turn:
             if not turn.is_first:
                 return _told(sent, Verdict(allowed=False, reason=ONE_AT_A_TIME))
-            verdict = await decide(call, desk, wait)
+            verdict = await decide(call, desk, wait, hears)
             if not verdict.open:
                 return _told(sent, verdict)
             turn.defer()
@@ -192,9 +233,13 @@ class DeferrableCall:
 
 
 def _may_defer(sent: Fields, caller: Caller) -> bool:
-    """Whether a call may be deferred: only runs are resumed, and the call of a subagent would be lost."""
+    """Whether a call may be deferred: only runs are resumed, and the call of a subagent would be lost.
+
+    A session that is resumed is not in plan mode any more, so nothing is put off there.
+    """
     return (
         sent.get("hook_event_name") != PERMISSION_REQUEST
+        and sent.get("permission_mode") != PLANNING
         and caller.run is not None
         and not sent.get("agent_id")
     )
@@ -203,9 +248,7 @@ def _may_defer(sent: Fields, caller: Caller) -> bool:
 def _told(sent: Fields, verdict: Verdict) -> Reply:
     if sent.get("hook_event_name") != PERMISSION_REQUEST:
         return _pre_tool_use(verdict)
-    if verdict.allowed:
-        return _output(PERMISSION_REQUEST, {"decision": {"behavior": "allow", "updatedInput": verdict.input}})
-    return _output(PERMISSION_REQUEST, {"decision": {"behavior": "deny", "message": verdict.reason}})
+    return _output(PERMISSION_REQUEST, {"decision": permission(verdict)})
 
 
 def _is_allowed(reply: Reply) -> bool:
@@ -216,7 +259,8 @@ def _is_allowed(reply: Reply) -> bool:
 def _pre_tool_use(verdict: Verdict) -> Reply:
     if verdict.allowed:
         allow = {"permissionDecision": "allow", "updatedInput": verdict.input}
-        return _output(PRE_TOOL_USE, allow)
+        words = {"additionalContext": verdict.remark} if verdict.remark else {}
+        return _output(PRE_TOOL_USE, {**allow, **words})
     deny = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
     return _output(PRE_TOOL_USE, deny)
 

@@ -21,10 +21,28 @@ def detach() -> None:
         os._exit(0)
 
 
+NEEDED = ("itsdangerous", "mcp_types", "starlette", "uvicorn")
+"""Some of what a daemon is made of, and the client is not."""
+
+
 class DaemonFailed(UpcallError):
     """A daemon was started and did not come up."""
 
     code = "daemon_failed"
+
+
+def _check_installed() -> None:
+    """Raises DaemonFailed where Upcall was installed without its dependencies, beside a framework that holds one of them back."""
+    # Every pipe loads this module, and hardly any starts a daemon.
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise DaemonFailed(
+            f"no daemon runs, and none can be started here: {missing[0]!r} is not installed",
+            hint="start one from an environment of its own (`pipx install upcall`, `upcall up --background`), "
+            "or set UPCALL_URL and UPCALL_TOKEN",
+        )
 
 
 def _open_log(home: Home) -> int:
@@ -59,6 +77,7 @@ def start_daemon(home: Home, options: Sequence[str] = ()) -> Running:
     Raises:
         DaemonFailed: if it does not come up; the sentence is the daemon's own.
     """
+    _check_installed()
     home.create()
     ready, said = os.pipe()
     try:
@@ -88,12 +107,12 @@ def start_daemon(home: Home, options: Sequence[str] = ()) -> Running:
     finally:
         os.close(said)
     with os.fdopen(ready, "r") as words:
-        # End of file without a word means that the process is gone.
-        verdict = words.readline().strip()
+        # End of file without a word means that the process is gone. A failure has a second line: what to do next.
+        verdict, hint = words.readline().strip(), words.readline().strip()
     running = home.running()
     if verdict != "ready" or running is None:
         raise DaemonFailed(
             verdict.removeprefix("failed: ") or "the daemon ended while it was starting",
-            hint=f"see {home.log_file}, or run `upcall up` to watch it start",
+            hint=hint or f"see {home.log_file}, or run `upcall up` to watch it start",
         )
     return running

@@ -37,6 +37,26 @@ def keeping(runner: str) -> str:
     return f"uv tool install {NAME}" if runner == "uvx" else f"pipx install {NAME}"
 
 
+def installing(extra: str, prefix: str = sys.prefix) -> str:
+    """The command that adds an extra to this installation: pip reaches neither pipx's environments nor uv's."""
+    folder, wanted = Path(prefix), f"'{NAME}[{extra}]'"
+    if runner := passing_runner(prefix):
+        return keeping(runner).replace(NAME, wanted)
+    if (folder / "pipx_metadata.json").exists():
+        return f"pipx inject {NAME} {wanted}"
+    if (receipt := folder / "uv-receipt.toml").exists():
+        # uv installs exactly what it is told, so the extras that are there already have to be named again.
+        return f"uv tool install '{NAME}[{','.join(sorted({extra, *_extras(receipt)}))}]'"
+    return f"pip install {wanted}"
+
+
+def _extras(receipt: Path) -> list[str]:
+    import tomllib  # noqa: PLC0415 - most commands of the shell need nothing of it, and start sooner without
+
+    told = tomllib.loads(receipt.read_text("utf-8")).get("tool", {}).get("requirements", [])
+    return [extra for each in told if each.get("name") == NAME for extra in each.get("extras", [])]
+
+
 def _found() -> Path | None:
     """What a shell starts by our name."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):

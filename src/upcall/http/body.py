@@ -3,9 +3,11 @@
 import orjson
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import Receive
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from upcall.http.errors import TooLarge
+from upcall.http.whole_reply import WHOLE
 from upcall.ports.json_reading import writable
 
 
@@ -51,6 +53,13 @@ class Json(Response):
             (b"content-length", b"%d" % len(self.body)),
             (b"content-type", b"application/json"),
         ]
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, in one write where the connection can."""
+        whole = scope.get(WHOLE)
+        if whole is None or not whole(self.status_code, self.body):
+            await super().__call__(scope, receive, send)
 
 
 def encode(document: object) -> bytes:

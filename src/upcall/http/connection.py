@@ -1,16 +1,19 @@
-"""One HTTP connection on uvicorn, with limits that uvicorn lacks: of the size of the head, and of time.
+"""One HTTP connection on uvicorn, with what uvicorn lacks: limits of the size of the head and of time, replies in one write.
 
 Fields of a trailer are dropped: permissions were decided by the head.
 """
 
 import asyncio
+from functools import partial
 from typing import Any, cast
 
+from starlette.types import Scope
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from upcall.http.errors import error_body
 from upcall.http.gate import KNOWN, Gate
+from upcall.http.whole_reply import WHOLE, written
 
 LARGEST_HEAD = 64 * 1024
 """Bytes of a request's address and headers together."""
@@ -105,6 +108,7 @@ class HttpConnection(HttpToolsProtocol):
         self._moved, self._in_head, self._in_body = True, False, True
         self._expect(BODY_WITHIN)
         super().on_headers_complete()
+        cast("Scope", self.cycle.scope)[WHOLE] = partial(self._send_whole, self.cycle)
 
     @override
     def on_body(self, body: bytes) -> None:
@@ -116,6 +120,22 @@ class HttpConnection(HttpToolsProtocol):
         self._moved, self._in_head, self._in_body = True, True, False
         self._stop_timer()
         super().on_message_complete()
+
+    def _send_whole(self, cycle: RequestResponseCycle, status: int, body: bytes) -> bool:
+        """Write a JSON reply at once, where nothing about it is out of the ordinary."""
+        if (
+            cycle.response_started
+            or cycle.disconnected
+            or not cycle.keep_alive
+            or self.flow.write_paused
+            or cycle.scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(written(status, body, tuple(self.server_state.default_headers)))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
 
     def _expect(self, seconds: float) -> None:
         self._stop_timer()

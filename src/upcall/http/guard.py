@@ -15,15 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from upcall.domain.errors import InvalidRequest, UpcallError
 from upcall.http.errors import ForeignHost, ForeignOrigin, TooLarge, failure, http_failure, internal_failure
+from upcall.http.whole_reply import SECURITY, WHOLE, Whole
 
 logger = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-SECURITY = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-]
 POLICY_VIOLATION = 1008
 ANSWER_LINKS = "/a/"
 """Pages that need no sign-in beside their address. They send no referrer, so browsers call their origin `null`."""
@@ -57,7 +53,8 @@ class Guard:
             return
         # The framework's routes raise their errors instead of writing text where they see an application.
         scope["app"] = self
-        outgoing = _Outgoing(send)
+        outgoing = _Outgoing(send, scope.get(WHOLE))
+        scope[WHOLE] = outgoing.send_whole
         try:
             meter = self._admit(scope, receive, outgoing)
             await self._app(scope, receive if meter is None else meter.receive, outgoing.send)
@@ -121,12 +118,20 @@ def _check_length(length: bytes, limit: int) -> None:
 class _Outgoing:
     """Adds missing security headers, and notes whether the response has started."""
 
-    __slots__ = ("_send", "meter", "started")
+    __slots__ = ("_send", "_whole", "meter", "started")
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, whole: Whole | None) -> None:
         self._send = send
+        self._whole = whole
         self.started = False
         self.meter: _Meter | None = None
+
+    def send_whole(self, status: int, body: bytes) -> bool:
+        """Send a JSON reply in one write, unless a body is metered: what was cut off gets an error instead."""
+        if self._whole is None or self.meter is not None:
+            return False
+        self.started = self._whole(status, body)
+        return self.started
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":

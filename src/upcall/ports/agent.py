@@ -41,6 +41,27 @@ class Desk(Protocol):
         """Have an action decided: by a remembered rule, by the run's mode, or by a person."""
         ...
 
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        """Have a plan decided by a person, whatever the run's mode; the reason of a no has their comments.
+
+        `edits` says whether the program can be told to change files without asking further.
+        """
+        ...
+
+
+class SessionDesk(Desk, Protocol):
+    """The desk of one session."""
+
+    async def begin_turn(self) -> None:
+        """A person has spoken to the session, so it may ask anew for what was denied."""
+        ...
+
+    async def remark(self, tool: str, given: Mapping[str, object]) -> str:
+        """What the model is to be told after a tool has run with this input; empty where there is nothing. Told once."""
+        ...
+
 
 class Driver(Protocol):
     """Talks to one process of a program that serves a protocol, from its start to the end of its work."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from upcall.domain.channel.showing import Capabilities, Finding, Heard, Inbound, Reference, View
+from upcall.domain.channel.showing import Capabilities, Finding, Heard, Inbound, Reference, SentFile, View
 
 
 class Unavailable(Exception):
@@ -159,6 +159,15 @@ class Says(Protocol):
 
     async def say(self, to: Mapping[str, str], line: str) -> None:
         """Say a line where `to` says, which is from a `Line` of this channel. Raises as `show` does."""
+        ...
+
+
+@runtime_checkable
+class Fetches(Protocol):
+    """A channel that can fetch the files that people send in it."""
+
+    async def fetch(self, file: SentFile, most: int) -> bytes:
+        """The content of a file; of one with more than `most` bytes, just more than that. Raises as `show` does."""
         ...
 
 

@@ -10,18 +10,29 @@ from upcall.ports.store import Event, Store
 WAIT = 30.0
 """Seconds that one read of the log may wait for an event; the next read goes on from there."""
 
+GATHERING = 0.02
+"""Seconds that events gather before a follower reads them, so that none of its turns comes before an agent's own."""
+
 
 class Follower:
     """Hands each event of a store's log to `heed`, in order, from `start` to `close`.
 
-    When reading or `heed` fails, the follower logs it and goes on after a pause, with the same event.
+    When reading or `heed` fails, the follower logs it and goes on after a pause, with the same event. `gathering` is how long
+    events gather before they are read; 0 is for the one follower that wakes waiting agents.
     """
 
     def __init__(
-        self, name: str, store: Store, heed: Callable[[Event], Awaitable[None]], log: logging.Logger
+        self,
+        name: str,
+        store: Store,
+        heed: Callable[[Event], Awaitable[None]],
+        log: logging.Logger,
+        *,
+        gathering: float = GATHERING,
     ) -> None:
         self._store = store
         self._heed = heed
+        self._gathering = gathering
         self._seen = 0
         self._reading = Background(name, self._read, log)
 
@@ -35,7 +46,11 @@ class Follower:
         await self._reading.close()
 
     async def _read(self) -> None:
-        for event in await self._store.events(self._seen, wait=WAIT):
+        events = await self._store.events(self._seen, wait=WAIT)
+        if events and self._gathering:
+            await asyncio.sleep(self._gathering)
+            events = await self._store.events(self._seen)
+        for event in events:
             await self._heed(event)
             self._seen = event.seq
 

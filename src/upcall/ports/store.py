@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from upcall.domain.errors import UpcallError
-from upcall.domain.inquiry.inquiry import Change, Inquiry, Kind
+from upcall.domain.inquiry.inquiry import Change, Inquiry, Kind, Origin
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 
@@ -52,7 +52,8 @@ class Updated:
 class Query:
     """Which inquiries to list. Open ones come oldest first, everything else newest first.
 
-    `text` is searched for: every word of it begins a word of the inquiry (see `domain/searching`).
+    `text` is searched for: every word of it begins a word of the inquiry (see `domain/searching`). What a search finds comes in
+    the order in which it was asked: open ones oldest first, everything else newest first.
     """
 
     state: str | None = None
@@ -65,13 +66,22 @@ class Query:
     limit: int = 50
     cursor: str | None = None
 
+    @property
+    def is_search(self) -> bool:
+        """Whether it is answered from the index of words."""
+        return bool(self.text.strip()) or self.workspace is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some inquiries and where the next ones begin."""
+    """Some inquiries and where the next ones begin.
+
+    `complete` is False where a search may have missed some: the words of many inquiries are still to be indexed.
+    """
 
     items: tuple[Inquiry, ...]
     next: str | None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +185,22 @@ class Store(Ledger, Protocol):
         """
         ...
 
+    async def requested(self, origin: Origin) -> Inquiry | None:
+        """The latest inquiry that was asked under the key of this request; None for a request without one."""
+        ...
+
     async def find(self, query: Query) -> Page:
-        """A page of inquiries; listing open ones costs nothing for history."""
+        """A page of inquiries; listing open ones costs nothing for history, and neither does the first page of a search.
+
+        A search indexes the latest changes first, so that what was just asked or answered is found.
+        """
+        ...
+
+    async def index_words(self, limit: int) -> int:
+        """Index the words of at most `limit` inquiries that have changed since they were last indexed, the newest first.
+
+        Returns their number.
+        """
         ...
 
     async def update(self, name: str, decide: Decide) -> Updated:
@@ -235,12 +259,15 @@ class Store(Ledger, Protocol):
         """The items of a thread with a higher number, in order; with `before`, the last ones with a lower number."""
         ...
 
-    async def last_seq(self) -> int:
-        """The number of the latest event; 0 when there is none."""
+    async def last_seq(self, least: int = 0) -> int:
+        """The number of the latest event; 0 when there is none.
+
+        With `least`, a number that a reader has from elsewhere: what is less than that is certainly the end of the log.
+        """
         ...
 
-    async def count_open(self) -> int:
-        """How many inquiries are open."""
+    async def count_open(self, awake_at: float | None = None) -> int:
+        """How many inquiries are open; with a time, without those that are snoozed beyond it."""
         ...
 
     async def prune(self, before: float, limit: int) -> int:

@@ -13,17 +13,17 @@ from contextlib import suppress
 from upcall.access.connected import is_resumable, session_name
 from upcall.domain.errors import UnknownInquiry, UnknownRun, UpcallError
 from upcall.domain.inquiry import lifecycle
-from upcall.domain.inquiry.activity import Activity, Call, Step, Words, activity, asks_now
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.activity import Activity, Call, Step, Steps, Words, activity, asks_now
+from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.domain.run.resume import is_named
 from upcall.domain.run.run import Run
 from upcall.home.saved_environments import SavedEnvironments
+from upcall.ports.branches import branch_of
 from upcall.ports.following import Follower
 from upcall.ports.runs import LogLine
 from upcall.ports.store import Event
 from upcall.ports.transcripts import AskingSession, transcripts_of
 from upcall.runs.book import Book
-from upcall.runs.branches import branch_of
 from upcall.runs.process.host import RunHost
 from upcall.runs.process.transcript import lines_of, stream_of
 from upcall.runs.tasks import Tasks
@@ -154,7 +154,8 @@ class ActivityReader:
 def _found(inquiry: Inquiry, steps: tuple[Step, ...], *, task: str, branch: str, turn: int | None) -> Found:
     action = "" if inquiry.subject is None else inquiry.subject.tool
     made = activity(steps, task=task, branch=branch, turn=turn, action=action)
-    return made, asks_now(steps, inquiry.questions[0].text, action)
+    question = "" if inquiry.kind is Kind.PLAN else inquiry.questions[0].text
+    return made, asks_now(steps, question, action)
 
 
 def _steps(lines: Iterable[LogLine]) -> Iterator[Step]:
@@ -162,6 +163,8 @@ def _steps(lines: Iterable[LogLine]) -> Iterator[Step]:
         match line.kind:
             case "said":
                 yield Words(text=line.text)
+            case "plan":
+                yield Steps(text=line.text)
             case "tool":
                 tool, _, given = line.text.partition(" ")
                 yield Call(tool=tool, input=_input(given))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from upcall.access.connected import session_name
-from upcall.approvals import unnamed
+from upcall.approvals import remarks, unnamed
 from upcall.domain.approval import denials
 from upcall.domain.errors import DamagedRow, UnknownInquiry, UnknownRun
 from upcall.domain.records import Effects, Record
@@ -64,7 +64,8 @@ class Cleanup:
     async def _check_question(self, inquiry: str) -> None:
         """Remove the environment that a pipe has saved for a question, if the question is over."""
         try:
-            if await asyncio.to_thread(self._saved.has, inquiry) and await self._is_over(inquiry):
+            # One look at a file's name costs less than going to another thread, and few questions have a file.
+            if self._saved.has(inquiry) and await self._is_over(inquiry):
                 await asyncio.to_thread(self._saved.forget, inquiry)
         except (DamagedRow, OSError) as problem:
             # The next check finds it again; until then it holds up neither the others nor the runs.
@@ -96,7 +97,7 @@ class Cleanup:
         for state in ENDED:
             async for run in self._book.each(state.value):
                 forgotten += _is_old(run, before) and await self._forget(run, before)
-        for kind in (RESUME, denials.KIND, unnamed.KIND, KEY):
+        for kind in (RESUME, denials.KIND, remarks.KIND, unnamed.KIND, KEY):
             async for record in each_record(self._store, kind):
                 if record.at < before:
                     gone = Effects(forgotten=((kind, record.key),))

@@ -7,7 +7,6 @@ them.
 
 import asyncio
 import logging
-import time
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Protocol
@@ -94,7 +93,7 @@ class ResumeWorker:
 
     def start(self) -> None:
         """Begin to look for work."""
-        self._began = time.monotonic()
+        self._began = asyncio.get_running_loop().time()
         self._working.start()
 
     async def close(self) -> None:
@@ -252,7 +251,7 @@ class ResumeWorker:
         origin = inquiry.origin
         if not needs_delivery(inquiry):
             await self._store.settle(job)
-        elif (left := self._began + REUNION - time.monotonic()) > 0:
+        elif (left := self._began + REUNION - asyncio.get_running_loop().time()) > 0:
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + left),)))
         elif self._sessions.is_connected(origin.program, origin.session):
             await self._store.settle(job, Effects(jobs=(replace(job, due=self._clock() + LOOK_AGAIN),)))

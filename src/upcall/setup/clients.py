@@ -1,13 +1,14 @@
 """The settings each program needs to ask: our MCP server, a long timeout, and permission to call its tools."""
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upcall.setup import json_editing
-from upcall.setup.edits import Edit, JsonDialect, JsonEntry, JsonItem, MarkedLines, ProseDialect
+from upcall.setup.edits import Edit, JsonDialect, JsonEntry, JsonItem, MarkedLines, ProseDialect, WholeFile
 from upcall.setup.errors import MalformedError
+from upcall.setup.hooks import codex_edits, hook_edits, opencode_plugin
 from upcall.setup.plan import PlannedFile
 from upcall.setup.toml_editing import TomlDialect, TomlTable
 
@@ -21,6 +22,8 @@ MARK = "# Written by `upcall setup codex`; `upcall setup codex --remove` takes t
 INLINE_MARK = (
     "# `upcall setup codex` wrote the entry `upcall` below; `upcall setup codex --remove` takes it out."
 )
+
+PLUGIN_MARK = "// Written by `upcall setup opencode --away`"
 
 ASKING = """\
 When you are blocked by a decision that is mine, or by something that you cannot find out yourself, and I do not answer \
@@ -37,6 +40,13 @@ class ServerCommand:
     environment: Mapping[str, str]
     inherited: tuple[str, ...] = ()
     """Variables that it inherits from the program's environment: a token has no place in a settings file."""
+    hooks: tuple[str, ...] = ()
+    """The kinds of hooks that are wanted beside it; `KINDS` of `hooks.py` has those of each program."""
+
+    @property
+    def upcall(self) -> tuple[str, ...]:
+        """The command of this Upcall, without the words that make it a server."""
+        return self.command[: self.command.index("mcp")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +82,10 @@ def own_server(environment: Mapping[str, str]) -> ServerCommand:
     )
 
 
-def files_for(name: str, place: UserFolders, door: ServerCommand, *, prompt: bool) -> list[PlannedFile]:
-    """The files of a program with their edits; with `prompt`, also the instructions on when to ask.
+def files_for(
+    name: str, place: UserFolders, door: ServerCommand, *, prompt: bool, hooks: Sequence[str] = ()
+) -> list[PlannedFile]:
+    """The files of a program with their edits; with `prompt`, also the instructions on when to ask, and hooks of these kinds.
 
     Raises:
         UnknownProgram: if we know no such program.
@@ -83,7 +95,7 @@ def files_for(name: str, place: UserFolders, door: ServerCommand, *, prompt: boo
         from upcall.agents.catalogue import UnknownProgram  # noqa: PLC0415
 
         raise UnknownProgram(name, CLIENTS)
-    needs = CLIENTS[name](place, door)
+    needs = CLIENTS[name](place, replace(door, hooks=tuple(hooks)))
     lines = PlannedFile(path=needs.memory, dialect=ProseDialect(), edits=[MarkedLines(ASKING)])
     return [*needs.files, lines] if prompt else needs.files
 
@@ -96,10 +108,11 @@ def _claude(place: UserFolders, door: ServerCommand) -> Needs:
     # In the background, what arrives later would not count as an answer.
     stay = JsonEntry(("env", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS"), "0")
     server = JsonEntry(("mcpServers", SERVER), claude_server(door))
+    hooks = hook_edits(door.hooks, door.upcall, door.environment)
     plain = JsonDialect(comments=False)
     files = [
         PlannedFile(path=state / ".claude.json", dialect=plain, edits=[server]),
-        PlannedFile(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay]),
+        PlannedFile(path=folder / "settings.json", dialect=plain, edits=[*allowed, stay, *hooks]),
     ]
     return Needs(files=files, memory=folder / "CLAUDE.md")
 
@@ -135,8 +148,13 @@ def _codex(place: UserFolders, door: ServerCommand) -> Needs:
         "omit_tools_from": ["deferred", "code_mode"],
     }
     table = TomlTable(("mcp_servers", SERVER), MARK, INLINE_MARK, values)
-    file = PlannedFile(path=folder / "config.toml", dialect=TomlDialect(), edits=[table])
-    return Needs(files=[file], memory=folder / "AGENTS.md")
+    planned = [PlannedFile(path=folder / "config.toml", dialect=TomlDialect(), edits=[table])]
+    if door.hooks:
+        hooks = codex_edits(door.upcall, door.environment)
+        planned.append(
+            PlannedFile(path=folder / "hooks.json", dialect=JsonDialect(comments=False), edits=hooks)
+        )
+    return Needs(files=planned, memory=folder / "AGENTS.md")
 
 
 def _opencode(place: UserFolders, door: ServerCommand) -> Needs:
@@ -147,8 +165,13 @@ def _opencode(place: UserFolders, door: ServerCommand) -> Needs:
     if _has_rules(path):
         # Of all rules that fit the last one counts, and this becomes the last one.
         edits.append(JsonEntry(("permission", f"{SERVER}_*"), "allow"))
-    file = PlannedFile(path=path, dialect=JsonDialect(comments=True), edits=edits)
-    return Needs(files=[file], memory=folder / "AGENTS.md")
+    planned = [PlannedFile(path=path, dialect=JsonDialect(comments=True), edits=edits)]
+    if door.hooks:
+        plugin = WholeFile(opencode_plugin(door.upcall, door.environment), PLUGIN_MARK)
+        planned.append(
+            PlannedFile(path=folder / "plugins" / "upcall-away.js", dialect=ProseDialect(), edits=[plugin])
+        )
+    return Needs(files=planned, memory=folder / "AGENTS.md")
 
 
 def opencode_server(door: ServerCommand) -> dict[str, object]:

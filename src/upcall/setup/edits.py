@@ -1,4 +1,4 @@
-"""The kinds of change to a file: an entry in JSON, an item of a list in JSON, lines in prose; `toml_editing` has tables.
+"""The kinds of change to a file: an entry in JSON, an item or an object of a list in JSON, lines in prose; `toml_editing` has tables.
 
 Each can be put in and taken out again; `before` is the text as it was before Upcall came, where that is known.
 """
@@ -6,11 +6,14 @@ Each can be put in and taken out again; `before` is the text as it was before Up
 import json
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from upcall.setup import json_editing
 from upcall.setup.errors import MalformedError
 from upcall.setup.json_reading import read
+
+PROGRAM = "upcall"
+"""In every command of ours: the name of the script, or of the module."""
 
 
 class Edit(Protocol):
@@ -77,6 +80,50 @@ class JsonItem:
         return text if rest == text else _pruned(rest, self.path, before)
 
 
+@dataclass(frozen=True, slots=True)
+class JsonGroup:
+    """A group of hooks in a list at a path in JSON. It takes the place of an earlier one of ours, whose command has the words of `mark`.
+
+    A hook of ours that was moved into a group of other hooks is taken out of it, and the others stay.
+    """
+
+    path: tuple[str, ...]
+    value: object
+    mark: str
+
+    def put(self, text: str) -> str:
+        """See `Edit`."""
+        text = text if text.strip() else "{}\n"
+        if self._ours(text) == [self.value]:
+            return text
+        return json_editing.add(self._without(text), self.path, self.value)
+
+    def take(self, text: str, before: str | None) -> str:
+        """See `Edit`."""
+        rest = self._without(text)
+        return text if rest == text else _pruned(rest, self.path, before)
+
+    def _without(self, text: str) -> str:
+        for item in self._ours(text):
+            text = json_editing.drop(text, self.path, item)
+            others = [hook for hook in item["hooks"] if not self._is_ours(hook)]
+            if others:
+                text = json_editing.add(text, self.path, {**item, "hooks": others})
+        return text
+
+    def _ours(self, text: str) -> list[dict[str, Any]]:
+        """The groups with a hook of ours."""
+        found = json_editing.find(text, self.path) if text.strip() else None
+        items = found.value if found is not None and isinstance(found.value, list) else []
+        groups = [item for item in items if isinstance(item, dict) and isinstance(item.get("hooks"), list)]
+        return [group for group in groups if any(map(self._is_ours, group["hooks"]))]
+
+    def _is_ours(self, hook: object) -> bool:
+        command = cast("dict[str, Any]", hook).get("command") if isinstance(hook, dict) else None
+        # What follows the mark are further words.
+        return isinstance(command, str) and PROGRAM in command and f"{self.mark} " in f"{command} "
+
+
 def _pruned(text: str, path: tuple[str, ...], before: str | None) -> str:
     """Without the containers that are empty now and were not there before."""
     while path:
@@ -111,6 +158,24 @@ class MarkedLines:
             raise MalformedError("the marks of Upcall's lines do not match", text, text.find(self.begin))
         ours = rf"\n?{re.escape(self.begin)}.*?{re.escape(self.end)}\n?"
         return re.sub(ours, "", text, count=1, flags=re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file of our own, which begins with `mark`."""
+
+    text: str
+    mark: str
+
+    def put(self, text: str) -> str:
+        """See `Edit`."""
+        if text.strip() and not text.startswith(self.mark):
+            raise MalformedError("it was not written by Upcall", text, 0)
+        return self.text
+
+    def take(self, text: str, before: str | None) -> str:
+        """See `Edit`."""
+        return "" if text.startswith(self.mark) else text
 
 
 class Dialect(Protocol):

@@ -38,7 +38,7 @@ def put(text: str, path: Path, value: object) -> str:
     return _inserted(text, node, value, name)
 
 
-def add(text: str, path: Path, item: str) -> str:
+def add(text: str, path: Path, item: object) -> str:
     """The text with an item in the list at a path, which is made if need be."""
     node = find(text, path)
     if node is None:
@@ -56,7 +56,7 @@ def take(text: str, path: Path) -> str:
     return _removed(text, holder, next(n for n, span in enumerate(holder.children) if span[1] == end))
 
 
-def drop(text: str, path: Path, item: str) -> str:
+def drop(text: str, path: Path, item: object) -> str:
     """The text without an item of the list at a path."""
     node = find(text, path)
     if node is None or not isinstance(node.value, list) or item not in node.value:

@@ -11,6 +11,7 @@ import orjson
 
 from upcall.domain.errors import DamagedRow, InvalidRequest
 from upcall.domain.inquiry.activity import Activity, ToolUse
+from upcall.domain.inquiry.field import Field, FieldType, Format
 from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Inquiry,
@@ -84,6 +85,8 @@ def body(inquiry: Inquiry) -> str:
         made["runner"] = origin.runner
     if origin.client:
         made["client"] = origin.client
+    if origin.branch:
+        made["branch"] = origin.branch
     if inquiry.context:
         made["context"] = inquiry.context
     if inquiry.attachments:
@@ -101,10 +104,13 @@ def body(inquiry: Inquiry) -> str:
     if inquiry.digest:
         made["digest"] = inquiry.digest
     if inquiry.subject is not None:
-        subject = inquiry.subject
-        made["subject"] = [subject.tool, subject.cwd, subject.exact, subject.words, subject.anywhere]
+        made["subject"] = _subject_out(inquiry.subject)
+        if inquiry.subject.unclear:
+            made["unclear"] = inquiry.subject.unclear
     if inquiry.quorum != 1:
         made["quorum"] = inquiry.quorum
+    if inquiry.earlier_plan:
+        made["earlier_plan"] = inquiry.earlier_plan
     return _text(made)
 
 
@@ -226,6 +232,7 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
             purpose=purpose,
             request_key=request_key,
             client=get("client", ""),
+            branch=get("branch", ""),
         ),
         asked_at=asked_at,
         expires_at=expires_at,
@@ -237,8 +244,9 @@ def _decoded(values: Sequence[Any]) -> Inquiry:
         secret=get("secret", False),
         redacted=get("redacted", 0),
         digest=get("digest", ""),
-        subject=_subject_in(read["subject"]) if "subject" in read else None,
+        subject=_subject_in(read["subject"], get("unclear", "")) if "subject" in read else None,
         quorum=get("quorum", 1),
+        earlier_plan=get("earlier_plan", ""),
         activity=_activity_in(after["activity"]) if "activity" in after else None,
         state=state_in(state, after),
     )
@@ -267,7 +275,20 @@ def _question_out(question: Question) -> Json:
         made["multi"] = True
     if not question.custom:
         made["custom"] = False
+    if question.field is not None:
+        made["field"] = _field_out(question.field)
     return made
+
+
+def _field_out(field: Field) -> Json:
+    """What is not the default; the keys are the fields."""
+    every = {name: getattr(field, name) for name in Field.__slots__}
+    # Nothing else: a bound may be 0.
+    return {
+        name: value
+        for name, value in every.items()
+        if value is not None and value is not False and value != ()
+    }
 
 
 def _option_out(option: Option) -> Json:
@@ -283,23 +304,54 @@ def _option_out(option: Option) -> Json:
 
 def _activity_out(activity: Activity) -> list[object]:
     calls = [[call.tool, call.input] for call in activity.calls]
-    return [activity.task, activity.branch, activity.turn, activity.message, calls]
+    made: list[object] = [activity.task, activity.branch, activity.turn, activity.message, calls]
+    return [*made, activity.plan] if activity.plan else made
 
 
 def _activity_in(read: Sequence[Any]) -> Activity:
-    task, branch, turn, message, calls = read
+    # Earlier versions have written five of them.
+    task, branch, turn, message, calls, *more = read
     used = tuple([ToolUse(tool=tool, input=given) for tool, given in calls])
-    return Activity(task=task, branch=branch, turn=turn, message=message, calls=used)
+    plan = more[0] if more else ""
+    return Activity(task=task, branch=branch, turn=turn, message=message, calls=used, plan=plan)
 
 
 def _question_in(read: Mapping[str, Any]) -> Question:
     # The keys are the fields, so a question or an option takes them as they are.
+    if "field" in read:
+        read = {**read, "field": _field_in(read["field"])}
     if "options" in read:
         return Question(**{**read, "options": tuple([Option(**option) for option in read["options"]])})
     return Question(**read)
 
 
-def _subject_in(read: Sequence[Any]) -> Subject:
-    # Earlier versions have written four of them.
+def _field_in(read: Mapping[str, Any]) -> Field:
+    kept = {**read, "type": FieldType(read["type"])}
+    if "format" in kept:
+        kept["format"] = Format(kept["format"])
+    for name in ("values", "default"):
+        kept[name] = tuple(kept.get(name, ()))
+    return Field(**kept)
+
+
+def _subject_out(subject: Subject) -> list[object]:
+    made: list[object] = [subject.tool, subject.cwd, subject.exact, subject.words, subject.anywhere]
+    return [*made, subject.given, subject.runs_edited, subject.hears]
+
+
+def _subject_in(read: Sequence[Any], unclear: str) -> Subject:
+    # Earlier versions have written four of them, or five.
     tool, cwd, exact, words, *more = read
-    return Subject(tool=tool, cwd=cwd, exact=exact, words=tuple(words), anywhere=more[0] if more else "")
+    none: tuple[Any, ...] = ("", None, False, False)
+    anywhere, given, runs_edited, hears = [*more, *none[len(more) :]]
+    return Subject(
+        tool=tool,
+        cwd=cwd,
+        exact=exact,
+        words=tuple(words),
+        anywhere=anywhere,
+        unclear=unclear,
+        given=given,
+        runs_edited=runs_edited,
+        hears=hears,
+    )

@@ -13,7 +13,7 @@ from upcall.stores.state_codec import QUEUED
 
 
 class Listing(NamedTuple):
-    """The parts of the statement that answers a query, and the index that was made for it."""
+    """The parts of the statement that answers a query, and the index that was made for it. A search has no use for that index."""
 
     wheres: list[str]
     values: list[object]
@@ -26,15 +26,15 @@ class Listing(NamedTuple):
         return " AND ".join(self.wheres) or "TRUE"
 
 
-def listing(query: Query) -> Listing:
-    """The conditions and the order of a query.
+def listing(query: Query, number: str = "number") -> Listing:
+    """The conditions and the order of a query; `number` names the column that the list is in the order of.
 
     Raises:
         InvalidRequest: if the state, the limit or the cursor is not one.
     """
     if query.limit < 1:
         raise InvalidRequest(f"limit {query.limit!r} is not a positive number")
-    made = _BEGINNINGS[order(query)](query)
+    made = _BEGINNINGS[order(query)](query, number)
     if query.agent is not None:
         made.wheres.append("agent = ?")
         made.values.append(query.agent)
@@ -47,39 +47,53 @@ def listing(query: Query) -> Listing:
     return made
 
 
-def _open(query: Query) -> Listing:
+def _open(query: Query, number: str) -> Listing:
     name = order(query)
     wheres, values = [f"state = '{name}'"], list[object]()
     if query.cursor is not None:
-        wheres.append("number > ?")
+        wheres.append(f"{number} > ?")
         values.append(_position(name, query.cursor)[0])
     if query.closed_since is not None:
         wheres.append("FALSE")
-    return Listing(wheres, values, f"inquiry_{name}" if query.run is None else "inquiry_run", "number")
+    return Listing(wheres, values, f"inquiry_{name}" if query.run is None else "inquiry_run", number)
 
 
-def _closed(query: Query) -> Listing:
-    wheres, values = ["closed_at IS NOT NULL"], list[object]()
+def _closed(query: Query, number: str) -> Listing:
+    wheres, values = _ended(query)
     if query.cursor is not None:
-        number, at = _position("closed", query.cursor)
-        wheres.append("(closed_at, number) < (?, ?)")
-        values += [at, number]
+        position, at = _position("closed", query.cursor)
+        wheres.append(f"(closed_at, {number}) < (?, ?)")
+        values += [at, position]
+    return Listing(wheres, values, "inquiry_closed", f"closed_at DESC, {number} DESC")
+
+
+def _asked(query: Query, number: str) -> Listing:
+    wheres, values = _ended(query) if _is_of_closed(query) else ([], [])
+    if query.cursor is not None:
+        wheres.append(f"{number} < ?")
+        values.append(_position("asked", query.cursor)[0])
+    using = None if query.agent is None else "inquiry_agent"
+    return Listing(wheres, values, using if query.run is None else "inquiry_run", f"{number} DESC")
+
+
+def _ended(query: Query) -> tuple[list[str], list[object]]:
+    wheres, values = ["closed_at IS NOT NULL"], list[object]()
     if query.closed_since is not None:
         wheres.append("closed_at >= ?")
         values.append(query.closed_since)
     if query.state not in {None, "closed"}:
         wheres.append("state = ?")
         values.append(query.state)
-    return Listing(wheres, values, "inquiry_closed", "closed_at DESC, number DESC")
+    return wheres, values
 
 
-def _asked(query: Query) -> Listing:
-    wheres, values = list[str](), list[object]()
-    if query.cursor is not None:
-        wheres.append("number < ?")
-        values.append(_position("asked", query.cursor)[0])
-    using = None if query.agent is None else "inquiry_agent"
-    return Listing(wheres, values, using if query.run is None else "inquiry_run", "number DESC")
+def is_of_open(query: Query) -> bool:
+    """Whether it is a list of open inquiries, which are few."""
+    return query.state in {"open", QUEUED}
+
+
+def _is_of_closed(query: Query) -> bool:
+    return query.state is not None or query.closed_since is not None
 
 
 _BEGINNINGS = {"open": _open, QUEUED: _open, "closed": _closed, "asked": _asked}
@@ -87,14 +101,22 @@ _BEGINNINGS = {"open": _open, QUEUED: _open, "closed": _closed, "asked": _asked}
 
 def order(query: Query) -> str:
     """Which of the orders a query wants: `open`, `queued`, `closed` or `asked`."""
-    if query.state is None:
-        return "asked" if query.closed_since is None else "closed"
-    if query.state in {"open", QUEUED}:
+    if query.state is not None and is_of_open(query):
         return query.state
-    if query.state == "closed" or query.state in STATE_NAMES.values():
-        return "closed"
+    if query.state in {None, "closed"} or query.state in STATE_NAMES.values():
+        # The index of words knows when an inquiry was asked, and not when it was closed.
+        return "closed" if _is_of_closed(query) and not query.is_search else "asked"
     states = ", ".join([*STATE_NAMES.values(), QUEUED, "closed"])
     raise InvalidRequest(f"there is no state {query.state!r}", hint=f"it is one of {states}")
+
+
+def position(query: Query) -> int:
+    """The number that the cursor of a query names.
+
+    Raises:
+        InvalidRequest: if it is no cursor of that list.
+    """
+    return _position(order(query), query.cursor or "")[0]
 
 
 def cursor(query: Query, number: int, closed_at: float | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from upcall.domain.inquiry.comment import Comment
 from upcall.domain.inquiry.inquiry import (
     STATE_NAMES,
     Answer,
@@ -12,6 +13,7 @@ from upcall.domain.inquiry.inquiry import (
     Cancelled,
     Closed,
     Closing,
+    Edit,
     Expired,
     Failed,
     Held,
@@ -42,17 +44,26 @@ def state_out(state: State) -> Json:
     if isinstance(state, Answered):
         if state.votes:
             made["votes"] = [_closing_out(vote) for vote in state.votes]
-        made["answer"] = {"values": state.answer.values, "text": state.answer.text}
-        if state.answer.note:
-            made["answer"]["note"] = state.answer.note
-        if state.answer.files:
-            made["answer"]["files"] = files_out(state.answer.files)
+        made["answer"] = _answer_out(state.answer)
         if state.collected_at is not None:
             made["collected_at"] = state.collected_at
         if state.forwarded_at is not None:
             made["forwarded_at"] = state.forwarded_at
         if state.released_at is not None:
             made["released_at"] = state.released_at
+    return made
+
+
+def _answer_out(answer: Answer) -> Json:
+    made: Json = {"values": answer.values, "text": answer.text}
+    if answer.note:
+        made["note"] = answer.note
+    if answer.comments:
+        made["comments"] = [[each.text, each.passage, each.line] for each in answer.comments]
+    if answer.files:
+        made["files"] = files_out(answer.files)
+    if answer.edit is not None:
+        made["edit"] = _edit_out(answer.edit)
     return made
 
 
@@ -64,6 +75,8 @@ def _open_out(state: Open) -> Json:
         made["queued"] = state.queued
     if state.back:
         made["back"] = [[each.by, each.at, each.words, each.told, each.reply] for each in state.back]
+    if state.edits:
+        made["edits"] = [_edit_out(edit) for edit in state.edits]
     return made
 
 
@@ -83,7 +96,17 @@ def held_out(held: Held) -> Json:
 
 
 def _closing_out(closing: Closing) -> list[object]:
-    return [closing.by, closing.via, closing.at, closing.reason, closing.key]
+    made: list[object] = [closing.by, closing.via, closing.at, closing.reason, closing.key]
+    return [*made, closing.edited] if closing.edited else made
+
+
+def _edit_out(edit: Edit) -> list[object]:
+    return [edit.input, edit.digest, edit.before, edit.after, edit.difference]
+
+
+def _edit_in(read: Sequence[Any]) -> Edit:
+    given, digest, before, after, difference = read
+    return Edit(input=given, digest=digest, before=before, after=after, difference=difference)
 
 
 def state_in(name: str, read: Json) -> State:
@@ -104,6 +127,7 @@ def _open_in(read: Json) -> Open:
         queued=read.get("queued"),
         held=_held_in(read["held"]) if "held" in read else None,
         back=_back_in(read["back"]) if "back" in read else (),
+        edits=tuple([_edit_in(edit) for edit in read["edits"]]) if "edits" in read else (),
     )
 
 
@@ -123,9 +147,18 @@ def _answered_in(closing: Closing, read: Json) -> Answered:
     given = read["answer"]
     values = tuple([tuple(value) for value in given["values"]])
     files = files_in(given["files"]) if "files" in given else ()
+    comments = tuple([Comment(text=t, passage=p, line=n) for t, p, n in given.get("comments", ())])
+    edit = _edit_in(given["edit"]) if "edit" in given else None
     return Answered(
         closing=closing,
-        answer=Answer(values=values, text=given["text"], note=given.get("note", ""), files=files),
+        answer=Answer(
+            values=values,
+            text=given["text"],
+            note=given.get("note", ""),
+            comments=comments,
+            files=files,
+            edit=edit,
+        ),
         collected_at=read.get("collected_at"),
         forwarded_at=read.get("forwarded_at"),
         released_at=read.get("released_at"),
@@ -138,5 +171,5 @@ def _votes_in(read: Json) -> tuple[Closing, ...]:
 
 
 def _closing_in(read: Sequence[Any]) -> Closing:
-    by, via, at, reason, key = read
-    return Closing(by=by, via=via, at=at, reason=reason, key=key)
+    by, via, at, reason, key, *more = read
+    return Closing(by=by, via=via, at=at, reason=reason, key=key, edited=more[0] if more else "")

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Self, cast
 
+__all__ = ["StdioAgent", "text_of"]
+
 Json = dict[str, object]
 
 

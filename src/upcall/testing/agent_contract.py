@@ -28,7 +28,6 @@ from hypothesis import example, given, strategies as st
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import (
     Command,
-    Door,
     Finished,
     Noticed,
     Permission,
@@ -42,17 +41,24 @@ from upcall.domain.run.program import (
     TurnTaken,
 )
 from upcall.ports.agent import Agent, Reader
+from upcall.testing.agent_examples import CWD, DOOR, SESSION, TOKEN, a_session, a_task
 
-TOKEN = "upcall_agent_Kx81-only-for-this-run"  # noqa: S105 - stands for one, and opens nothing
-SESSION = "3f0e6a52-8f5d-4c8e-9d59-7b1f6f0d2a11"
-CWD = "/home/ana/my project"
-DOOR = Door(
-    command=("/opt/upcall/bin/upcall", "mcp", "--wait", "block"),
-    environment={"UPCALL_HOME": "/home/ana/.upcall", "UPCALL_TOKEN": TOKEN},
-    url="http://127.0.0.1:7391",
-    token=TOKEN,
-    wait=54_321.0,
-)
+__all__ = [
+    "CWD",
+    "DOOR",
+    "SESSION",
+    "TOKEN",
+    "AgentContract",
+    "AgentHarness",
+    "CommandContract",
+    "ReaderContract",
+    "a_session",
+    "a_task",
+    "read",
+    "says",
+    "told",
+]
+
 WORDS = (
     'Fix the "users" table, it\'s $(broken) `now` \\ & 100 %',
     "First line\nsecond line\n\n\tindented\n",
@@ -87,16 +93,6 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-
-
-def a_task(**changes: Any) -> Task:
-    """Something to do."""
-    return Task(**{"prompt": "Fix the tests", "cwd": CWD, "door": DOOR, "session": SESSION, **changes})
-
-
-def a_session(**changes: Any) -> Session:
-    """One that was begun by such a task."""
-    return Session(**{"id": SESSION, "cwd": CWD, "door": DOOR, **changes})
 
 
 def told(command: Command) -> str:

@@ -38,6 +38,8 @@ from upcall.testing.channel_house import (
     a_house,
 )
 
+__all__ = ["ChannelContract", "DirectChannelContract"]
+
 
 class ChannelContract:
     """Override `vendor`."""

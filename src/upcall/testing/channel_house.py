@@ -1,6 +1,7 @@
 """The fixture of channel tests: a broker with one channel, and the vendor's side of the wire."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import uvicorn
 from starlette.applications import Starlette
+from typing_extensions import override
 
 from upcall.broker.broker import Broker, Policy
 from upcall.channels.words import sentences
@@ -25,6 +27,19 @@ from upcall.ports.channel import Channel
 from upcall.stores.sqlite.store import SqliteStore
 from upcall.web.callbacks import callback_routes
 from upcall.web.settings import WebSettings
+
+__all__ = [
+    "ASKER",
+    "NAME",
+    "SECONDS",
+    "WEB",
+    "CallingVendor",
+    "DirectVendor",
+    "House",
+    "Message",
+    "Vendor",
+    "a_house",
+]
 
 SECONDS = 20.0
 NAME = "tried"
@@ -127,7 +142,11 @@ class House:
     async def settled(self, inquiry: Inquiry) -> Inquiry:
         """The inquiry once it is settled."""
         settled = await self.broker.wait(inquiry, SECONDS)
-        assert not settled.is_open
+        assert not settled.is_open, (
+            f"{inquiry.ref} is still open {SECONDS} seconds after it was answered at the vendor. What a person presses or "
+            f"fills in has to reach the inbox as an Inbound with the inquiry's id (`inquiry={inquiry.id!r}`) and what was "
+            "`given` for each question; words in reply to a message need that message's name (`message`)."
+        )
         return settled
 
     async def answers(self, inquiry: Inquiry) -> list[list[str]]:
@@ -150,7 +169,7 @@ async def a_house(
     people = People(store, broker.now)
     post = ConfiguredChannel(name=NAME, channel=vendor.channel(), words=sentences("en"), link=_link)
     dispatch = Dispatch(broker, people, [post], CurrentRouting(routing))
-    async with AsyncExitStack() as leaving:
+    async with _finished(), AsyncExitStack() as leaving:
         leaving.push_async_callback(store.close)
         await broker.start()
         leaving.push_async_callback(broker.close)
@@ -161,6 +180,39 @@ async def a_house(
             vendor.reachable(await leaving.enter_async_context(_served(dispatch)))
         await vendor.until(vendor.listening)
         yield House(broker=broker, people=people, dispatch=dispatch)
+
+
+class _Unfinished(logging.Handler):
+    """Ends a test as soon as the channel comes to a method that is not written: it would wait for what never comes."""
+
+    def __init__(self, test: asyncio.Timeout) -> None:
+        super().__init__()
+        self._test = test
+        self.method: NotImplementedError | None = None
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        """Look for such an exception among those that the dispatcher logs before it goes on."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, NotImplementedError) and self.method is None:
+            self.method = error
+            self._test.reschedule(asyncio.get_running_loop().time())
+
+
+@asynccontextmanager
+async def _finished() -> AsyncIterator[None]:
+    log = logging.getLogger("upcall.dispatch")
+    async with asyncio.timeout(None) as test:
+        unfinished = _Unfinished(test)
+        log.addHandler(unfinished)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if unfinished.method is None:
+                raise
+            raise unfinished.method from None
+        finally:
+            log.removeHandler(unfinished)
 
 
 async def _link(inquiry: Inquiry, _: str) -> str:

@@ -8,6 +8,21 @@ from upcall.domain.inquiry.inquiry import Answer, Change, Closing, Inquiry, Kind
 from upcall.domain.roles import Role, Token
 from upcall.ports.store import Decide
 
+__all__ = [
+    "DAY",
+    "HOUR",
+    "NOW",
+    "Clock",
+    "a_closing",
+    "a_question",
+    "a_token",
+    "an_answer",
+    "an_inquiry",
+    "an_origin",
+    "answering",
+    "rejecting",
+]
+
 NOW = 1_800_000_000.0
 """When the examples were asked."""
 HOUR, DAY = 3600.0, 86400.0

@@ -43,6 +43,8 @@ from upcall.testing.store_searching import SearchContract
 from upcall.testing.store_several import SeveralContract
 from upcall.testing.store_threads import ThreadContract
 
+__all__ = ["AddingContract", "BackupContract", "DecidingContract", "KeepingContract", "StoreContract"]
+
 
 class AddingContract(StoreHarness):
     """Adding inquiries, and their names."""

@@ -13,6 +13,8 @@ from upcall.domain.roles import Token
 from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import NOW, Clock, a_token, an_inquiry, answering, rejecting
 
+__all__ = ["StoreHarness"]
+
 
 class DecisionFailed(Exception):
     """Stands for any exception of a decision."""

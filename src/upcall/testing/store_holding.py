@@ -8,6 +8,8 @@ from upcall.ports.store import Decide, Query, Store
 from upcall.testing.examples import HOUR, NOW, an_inquiry, answering
 from upcall.testing.store_harness import StoreHarness
 
+__all__ = ["AskedBackContract", "HoldingContract"]
+
 
 def _holding(*blobs: bytes) -> Decide:
     """The step by which a person answers with these files, and can still undo it."""

@@ -16,6 +16,8 @@ from upcall.ports.store import Decide, Revise, Store
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
 from upcall.testing.store_harness import DecisionFailed, StoreHarness, everything
 
+__all__ = ["JobsContract", "LedgerContract", "RecordsContract"]
+
 LEASE = 60.0
 
 

@@ -13,9 +13,19 @@ from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import HOUR, NOW, a_closing, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import DecisionFailed, StoreHarness, everything, names, refusing
 
+__all__ = ["ListingContract", "LogContract"]
+
 
 class ListingContract(StoreHarness):
     """Lists: which inquiries, in which order, page by page."""
+
+    async def test_a_request_leads_to_what_was_asked_under_its_key(self, store: Store) -> None:
+        """As it is now, and never to the inquiry of another agent; a request without a key leads nowhere."""
+        asked = (await store.add(an_inquiry(request_key="call-1"))).inquiry
+        answered = (await store.update(asked.id, answering())).inquiry
+        assert await store.requested(asked.origin) == answered
+        assert await store.requested(replace(asked.origin, agent="another")) is None
+        assert await store.requested(replace(asked.origin, request_key=None)) is None
 
     async def test_open_inquiries_come_oldest_first(self, store: Store) -> None:
         """Without those that are closed, snoozed ones included."""
@@ -26,6 +36,8 @@ class ListingContract(StoreHarness):
         assert await names(store, Query(state="open")) == expected
         assert await names(store, Query(state="open", limit=2)) == expected
         assert await store.count_open() == 5
+        assert await store.count_open(NOW) == 4
+        assert await store.count_open(NOW + HOUR) == 5
 
     async def test_everything_comes_newest_first(self, store: Store) -> None:
         """Open or closed."""

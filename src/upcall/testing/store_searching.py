@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from upcall.domain.inquiry import lifecycle
-from upcall.domain.inquiry.inquiry import Kind, Option, Question
+from upcall.domain.inquiry.inquiry import Kind, Open, Option, Question
 from upcall.ports.store import Query, Store
-from upcall.testing.examples import NOW, a_closing, an_answer, an_inquiry, answering, rejecting
+from upcall.testing.examples import HOUR, NOW, a_closing, an_answer, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import StoreHarness, names
+
+__all__ = ["SearchContract"]
 
 
 async def found(store: Store, text: str, state: str | None = None) -> list[str]:
@@ -137,7 +139,7 @@ class SearchContract(StoreHarness):
         assert await names(store, Query(run=12, workspace="/elsewhere")) == []
 
     async def test_many_are_found_page_by_page_while_others_write(self, store: Store) -> None:
-        """Nothing twice, nothing left out, however many there are to catch up with."""
+        """Nothing twice, nothing left out, and in the order of asking."""
         asked = [(await store.add(an_inquiry(context=f"number {at}"))).inquiry.id for at in range(450)]
         await asyncio.gather(*[store.update(name, answering()) for name in asked[:100]])
         searching = [asyncio.create_task(found(store, "numb", "open")) for _ in range(3)]
@@ -145,7 +147,57 @@ class SearchContract(StoreHarness):
         for each in searching:
             assert set(asked[110:]) <= set(await each)
         page = await store.find(Query(text="number", state="closed", limit=200))
-        assert [inquiry.id for inquiry in page.items] == await names(store, Query(state="closed", limit=200))
+        assert [inquiry.id for inquiry in page.items] == asked[109::-1]
+        assert page.complete
+
+    async def test_a_search_beside_many_changes_finds_the_latest_and_what_is_indexed(
+        self, store: Store
+    ) -> None:
+        """All of them once `index_words` has nothing left to do."""
+        asked = [an_inquiry(context="ultramarine") for _ in range(1060)]
+        await asyncio.gather(*[store.add(each) for each in asked])
+        latest = (await store.find(Query(limit=1))).items[0].id
+        page = await store.find(Query(text="ultramarine", limit=1))
+        assert [inquiry.id for inquiry in page.items] == [latest]
+        while await store.index_words(100):
+            pass
+        assert len(await names(store, Query(text="ultramarine", limit=200))) == len(asked)
+        assert (await store.find(Query(text="ultramarine"))).complete
+
+    async def test_what_waits_for_its_turn_is_indexed_once_and_found(self, store: Store) -> None:
+        """However many wait: a search ends."""
+        first = (await store.add(an_inquiry(context="ultramarine"))).inquiry
+        queued = (await store.add(an_inquiry(context="ultramarine", state=Open(queued=HOUR)))).inquiry
+        assert await found(store, "ultramarine", "queued") == [queued.id]
+        assert await found(store, "ultramarine", "open") == [first.id]
+        assert await store.index_words(10) == 0
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            Query(text="ultra", agent="painter"),
+            Query(text="ultra", kind=Kind.TEXT),
+            Query(text="ultra", run=7),
+            Query(text="ultra", state="rejected"),
+            Query(text="ultra", workspace="/srv/shop"),
+            Query(
+                text="ultra", workspace="/srv/shop", agent="painter", kind=Kind.TEXT, run=7, state="rejected"
+            ),
+        ],
+        ids=["agent", "kind", "run", "state", "workspace", "all"],
+    )
+    async def test_a_search_is_narrowed_exactly_over_several_pages(self, store: Store, query: Query) -> None:
+        """To an agent, a kind, a run, a state and a workspace, each alone and all together."""
+        wanted = [
+            an_inquiry(context="ultramarine", agent="painter", kind=Kind.TEXT, run=7, workspace="/srv/shop")
+            for _ in range(5)
+        ]
+        others = [an_inquiry(context="ultramarine", run=77, workspace="/srv/shop2") for _ in range(5)]
+        for mine, other in zip(wanted, others, strict=True):
+            await store.add(other)
+            await store.add(mine)
+            await store.update(mine.id, rejecting())
+        assert await names(store, replace(query, limit=2)) == [each.id for each in wanted[::-1]]
 
     async def test_what_was_forgotten_is_not_found(self, store: Store) -> None:
         """And the row that gets its place is found by its own words."""

@@ -9,6 +9,8 @@ from upcall.ports.store import Query, Store, Updated
 from upcall.testing.examples import an_inquiry, answering
 from upcall.testing.store_harness import DecisionFailed, StoreHarness, everything, names
 
+__all__ = ["SeveralContract"]
+
 
 class SeveralContract(StoreHarness):
     """Deciding about several in one step."""
@@ -34,7 +36,7 @@ class SeveralContract(StoreHarness):
         ]
 
     async def test_what_is_refused_keeps_no_other_from_being_changed(self, store: Store) -> None:
-        """A refusal and an unknown name stand in the place of their results, whatever text the name is."""
+        """A refusal and an unknown name, also one that no database can hold, stand in the place of their results."""
         first, second = [(await store.add(an_inquiry())).inquiry for _ in range(2)]
         answer = answering("Blue")
 

@@ -11,6 +11,8 @@ from upcall.ports.store import Query, Store
 from upcall.testing.examples import DAY, HOUR, NOW, an_inquiry, answering, rejecting
 from upcall.testing.store_harness import StoreHarness, names
 
+__all__ = ["ThreadContract"]
+
 
 def said(thread: str, name: str) -> Happening:
     """Something that an agent said in a thread."""

@@ -1,6 +1,7 @@
 """The web application: every route, behind the guard."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -8,6 +9,7 @@ from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Lifespan
 
 from upcall.access.tokens import Access
+from upcall.approvals.away import AwaySwitch
 from upcall.broker.broker import Broker
 from upcall.broker.corrections import Corrections
 from upcall.broker.threads import Threads
@@ -19,6 +21,8 @@ from upcall.ports.runs import Runs
 from upcall.telemetry.inquiries import InquiryMetrics
 from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
+from upcall.web.api.approvals import ApprovalHandlers
+from upcall.web.api.away import AwayHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
 from upcall.web.api.corrections import CorrectionHandlers
 from upcall.web.api.daemon import DaemonHandlers
@@ -55,6 +59,7 @@ def create_app(
     dispatch: Dispatch | None = None,
     pushed: Subscriptions | None = None,
     reload: Reload | None = None,
+    away: AwaySwitch | None = None,
     metrics: InquiryMetrics | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     lifespan: Lifespan[Any] | None = None,
@@ -72,6 +77,7 @@ def create_app(
         dispatch=dispatch,
         pushed=pushed,
         reload=reload,
+        away=away,
         metrics=metrics,
     )
     routes = [
@@ -101,8 +107,10 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
     )
     threads = Threads(broker)
     live = EventHandlers(broker, access, settings, documents)
+    inquiries = InquiryHandlers(broker, documents, threads, undo=settings.undo)
     handlers = (
-        InquiryHandlers(broker, documents, threads, undo=settings.undo),
+        inquiries,
+        ApprovalHandlers(broker, inquiries, documents),
         DecisionHandlers(broker, documents, undo=settings.undo),
         CorrectionHandlers(broker, Corrections(broker, threads, runs), documents),
         live,
@@ -113,10 +121,11 @@ def api_routes(backend: Backend) -> list[BaseRoute]:
         PeopleHandlers(broker, dispatch),
         ChannelHandlers(dispatch),
         SettingsHandlers(backend.reload),
+        AwayHandlers(backend.away),
         RuleHandlers(broker),
         TokenHandlers(access),
         SignInLinkHandlers(access, settings),
         MetricsHandlers(broker, dispatch, backend.metrics or InquiryMetrics(broker.store), settings.version),
-        DaemonHandlers(broker, settings, openapi(settings.version, broker.policy.limits)),
+        DaemonHandlers(broker, settings, partial(openapi, settings.version, broker.policy.limits)),
     )
     return resources(chain.from_iterable(TABLE.values()), access, handlers)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from upcall.access.tokens import Access
+from upcall.approvals.away import AwaySwitch
 from upcall.broker.broker import Broker
 from upcall.dispatch.answer_links import AnswerLinks
 from upcall.dispatch.dispatcher import Dispatch
@@ -18,7 +19,7 @@ Reload = Callable[[], Awaitable[Mapping[str, object]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """The services of one daemon; `dispatch`, `pushed` and `reload` are None where there is none of it.
+    """The services of one daemon; `dispatch`, `pushed`, `reload` and `away` are None where there is none of it.
 
     Without `metrics` counting begins with the first scrape.
     """
@@ -31,4 +32,5 @@ class Backend:
     dispatch: Dispatch | None = None
     pushed: Subscriptions | None = None
     reload: Reload | None = None
+    away: AwaySwitch | None = None
     metrics: InquiryMetrics | None = None

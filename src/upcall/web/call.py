@@ -15,6 +15,7 @@ from upcall.domain.roles import Caller
 from upcall.http.bearer import header_of
 from upcall.http.body import read_body
 from upcall.ports.json_reading import read_json
+from upcall.ports.unhurried import unhurried
 
 Body = Mapping[str, object]
 
@@ -61,7 +62,8 @@ class Call:
         Raises:
             InvalidRequest: if it is anything else.
         """
-        return _object(await read_body(self.receive))
+        raw = await read_body(self.receive)
+        return await unhurried(len(raw), lambda: _object(raw))
 
 
 Handler = Callable[[Call], Awaitable[ASGIApp]]

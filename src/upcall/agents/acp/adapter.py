@@ -7,9 +7,10 @@ from types import ModuleType
 from upcall.agents.acp.reading import AcpReader
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import LOST_TOUCH, Command, Finished, Noticed, Session, Task
+from upcall.home.program import installing
 from upcall.ports.agent import Console, Desk, Driver, Reader
 
-EXTRA_HINT = "pip install 'upcall[acp]'"
+EXTRA_HINT = installing("acp")
 PACKAGES = {"acp": EXTRA_HINT}
 """What the extra brings, and how it is installed."""
 

@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
@@ -26,6 +27,9 @@ from acp.schema import (
     ElicitationFormCapabilities,
     ElicitationFormRequestMode,
     ElicitationFormSessionMode,
+    ElicitationUrlCapabilities,
+    ElicitationUrlRequestMode,
+    ElicitationUrlSessionMode,
     EnvVariable,
     FileSystemCapabilities,
     Implementation,
@@ -38,9 +42,18 @@ from acp.schema import (
 from pydantic import ValidationError
 
 import upcall
+from upcall.agents.acp.actions import action_of
 from upcall.agents.acp.elicitation import NotFilledIn, Value, fields_of
 from upcall.agents.acp.reading import AcpReader, Message, message_in
-from upcall.agents.acp.requests import Denials, action_of, is_ours, question_groups, way_to
+from upcall.agents.acp.requests import (
+    Denials,
+    is_ours,
+    plan_in,
+    question_groups,
+    visit,
+    way_to,
+    way_with_edits,
+)
 from upcall.agents.prompt import advice_of, with_advice
 from upcall.domain.run.api_errors import awaited
 from upcall.domain.run.program import (
@@ -117,6 +130,7 @@ class Client:
         self._reader = reader
         self._cwd = cwd
         self.denials = Denials()
+        self.agent = ""
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
@@ -124,12 +138,18 @@ class Client:
         """Have the action decided, and choose the option that says no more than that."""
         asked = tool_call.model_dump(mode="json", by_alias=True, exclude_none=True)
         call = {**self._reader.known(tool_call.tool_call_id), **asked}
-        action = action_of(call, self._cwd)
+        action = action_of(call, self._cwd, self.agent)
         offered = [(str(option.kind), option.option_id) for option in options]
         if is_ours(call):
             return _chosen(way_to(offered, allow=True))
         # The protocol never repeats a request, so each is one of its own.
-        verdict = await self._desk.approve(action, f"acp:{uuid4().hex}")
+        key, with_edits = f"acp:{uuid4().hex}", way_with_edits(offered)
+        if plan := plan_in(call):
+            verdict = await self._desk.put_plan(plan, key, edits=with_edits is not None)
+            if verdict.accepts_edits:
+                return _chosen(with_edits)
+        else:
+            verdict = await self._desk.approve(replace(action, hears="with_yes"), key)
         if not verdict.allowed:
             self.denials.add(action, verdict.reason)
             return _chosen(way_to(offered, allow=False))
@@ -137,12 +157,16 @@ class Client:
         if way is None:
             self._notice(ActionRefused(tool=action.tool, reason="the agent offers no way to allow it once"))
             way = way_to(offered, allow=False)
+        else:
+            self.denials.note(action.tool, verdict.remark)
         return _chosen(way)
 
     async def create_elicitation(
         self, message: str, mode: Any, **_: Any
     ) -> AcceptElicitationResponse | DeclineElicitationResponse | CancelElicitationResponse:
-        """Put a form to a person; requests to visit an address are declined."""
+        """Put a form to a person, or a link to be opened."""
+        if isinstance(mode, ElicitationUrlSessionMode | ElicitationUrlRequestMode):
+            return await self._visited(message, str(mode.url))
         if not isinstance(mode, ElicitationFormSessionMode | ElicitationFormRequestMode):
             return DeclineElicitationResponse(action="decline")
         schema = mode.requested_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -165,6 +189,20 @@ class Client:
                     self.denials.note(message, outcome.note)
                     break
         return AcceptElicitationResponse(action="accept", content=cast("Any", content))
+
+    async def _visited(
+        self, message: str, url: str
+    ) -> AcceptElicitationResponse | DeclineElicitationResponse | CancelElicitationResponse:
+        asked = visit(message, url)
+        if asked is None:
+            return DeclineElicitationResponse(action="decline")
+        outcome = await self._desk.ask(asked, f"acp:{uuid4().hex}")
+        if outcome.status == "rejected":
+            return DeclineElicitationResponse(action="decline")
+        if outcome.answers is None:
+            return CancelElicitationResponse(action="cancel")
+        self.denials.note(message, outcome.note)
+        return AcceptElicitationResponse(action="accept")
 
     async def create_terminal(self, **_: Any) -> CreateTerminalResponse:
         """Refused: we told the agent that there are none."""
@@ -211,10 +249,13 @@ class Conversation:
                 client_capabilities=ClientCapabilities(
                     fs=FileSystemCapabilities(read_text_file=False, write_text_file=False),
                     terminal=False,
-                    elicitation=ElicitationCapabilities(form=ElicitationFormCapabilities()),
+                    elicitation=ElicitationCapabilities(
+                        form=ElicitationFormCapabilities(), url=ElicitationUrlCapabilities()
+                    ),
                 ),
                 client_info=Implementation(name="upcall", title="Upcall", version=upcall.__version__),
             )
+            self._client.agent = offered.agent_info.name if offered.agent_info else ""
             if not await self._open(offered):
                 return
         self._notice(SessionSeen(id=self._session))

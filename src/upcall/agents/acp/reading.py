@@ -9,6 +9,7 @@ from typing import cast
 
 from upcall.domain.run import program
 from upcall.domain.run.api_errors import api_error
+from upcall.domain.run.steps import planned
 
 Message = Mapping[str, object]
 
@@ -77,6 +78,9 @@ class AcpReader:
                 yield from self._speak()
             case "tool_call" | "tool_call_update":
                 yield from self._tool(update)
+            case "plan":
+                yield from self._pause()
+                yield from _planned(update.get("entries"))
             case "usage_update":
                 yield from self._price(_object(update.get("cost")))
             case _:
@@ -133,6 +137,13 @@ class AcpReader:
         yield program.Finished(
             ok=ended_well, text=self._last_words, reason="" if ended_well else reason or "unknown"
         )
+
+
+def _planned(entries: object) -> Iterator[program.Noticed]:
+    items = [_object(each) for each in cast("list[object]", entries)] if isinstance(entries, list) else []
+    plan = planned((_text(each.get("content")), _text(each.get("status"))) for each in items)
+    if plan is not None:
+        yield plan
 
 
 def _used(result: Message) -> Iterator[program.Noticed]:

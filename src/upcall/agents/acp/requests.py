@@ -4,12 +4,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import quote, urlsplit
 
 from upcall.agents.acp.elicitation import YES, Choice, Field, Value
 from upcall.domain.run.program import Action
 
 QUESTIONS = 4
 """How many an inquiry has at most."""
+
+DONE = "Done"
+"""What a person chooses who has opened a link."""
+
+_IN_LINKS = "!#$%&'()*+,/:;=?@[]~-._"
+ACCEPT_EDITS = "acceptEdits"
+"""The mode, and so the option, in which Claude Code changes files without asking."""
 
 DENIED = "Actions of yours were denied. Do not try them again; the reasons:"
 NOTED = "Beside an answer of theirs, the person wrote:"
@@ -18,20 +26,13 @@ GO_ON = "If something is left of your task, go on with it in another way."
 _TOOLS = "ask_human|confirm_action|wait_for_answer|notify_human"
 _OURS = re.compile(rf"(?:mcp__)?upcall(?:__|[_./:])(?:{_TOOLS})|(?:{_TOOLS}) \(upcall MCP Server\)")
 _SENSITIVE = {"edit", "delete", "move", "execute"}
-_SHOWN = ("title", "kind", "locations", "content")
 
 
-def action_of(call: Mapping[str, object], cwd: str) -> Action:
-    """What is to be approved: the tool's own input, or where an agent keeps that to itself all that it tells."""
+def plan_in(call: Mapping[str, object]) -> str:
+    """The plan that a call submits; empty for any other. An agent that tells only the file of its plan submits an action."""
     given = call.get("rawInput")
-    if isinstance(given, dict) and given:
-        wanted = cast("Mapping[str, object]", given)
-    else:
-        wanted = {name: call[name] for name in _SHOWN if call.get(name)}
-    # Titles often are the command itself; a kind is what rules can be made for.
-    kind = call.get("kind")
-    tool = kind if kind and kind != "other" else call.get("title")
-    return Action(tool=str(tool or "tool"), input=wanted, cwd=cwd)
+    plan = cast("Mapping[str, object]", given).get("plan") if isinstance(given, dict) else None
+    return plan.strip() if isinstance(plan, str) and call.get("kind") == "switch_mode" else ""
 
 
 def is_ours(call: Mapping[str, object]) -> bool:
@@ -46,6 +47,11 @@ def way_to(offered: Sequence[tuple[str, str]], *, allow: bool) -> str | None:
     """
     kinds = ("allow_once",) if allow else ("reject_once", "reject_always")
     return next((name for kind in kinds for each, name in offered if each == kind), None)
+
+
+def way_with_edits(offered: Sequence[tuple[str, str]]) -> str | None:
+    """The option that approves a plan and accepts edits of files; no other standing yes is ever chosen."""
+    return next((name for kind, name in offered if kind == "allow_always" and name == ACCEPT_EDITS), None)
 
 
 class Denials:
@@ -102,6 +108,24 @@ class Group:
         for field, given in zip(self.fields, answers, strict=False):
             filled |= field.content(given)
         return filled
+
+
+def visit(message: str, url: str) -> dict[str, object] | None:
+    """A request to open an address, as a question with the link; None if it is no address of the web."""
+    try:
+        is_web = urlsplit(url).scheme in {"http", "https"}
+    except ValueError:
+        return None
+    if not is_web:
+        return None
+    asked = {
+        "header": "Link",
+        "question": message or "Open this link?",
+        "options": [{"label": DONE, "description": "The link was opened, and what it asks for is done."}],
+        "custom": False,
+    }
+    # In angle brackets it is a link and nothing else, also where its text has a meaning in Markdown.
+    return {"questions": [asked], "context": f"<{quote(url, safe=_IN_LINKS)}>"}
 
 
 def question_groups(message: str, fields: Sequence[Field]) -> Iterator[Group]:

@@ -19,13 +19,10 @@ TOOLS = ("ask_human", "confirm_action", "wait_for_answer", "notify_human")
 """Tools that need no approval: they are how the agent asks."""
 
 PERMISSION_TOOL = "approve_action"
-"""Where permission prompts go. Naming one is also what makes Claude Code offer its own question tool at all."""
+"""Where permission prompts and plans go. Naming one is also what makes Claude Code offer its own question tool at all."""
 
 QUESTION_TOOL = "AskUserQuestion"
 """Its own question tool, which our hook answers, or defers until a person does."""
-
-SUPPRESSED = ("EnterPlanMode", "ExitPlanMode")
-"""A plan is written to a file of Claude Code's own, so the person who is asked to approve it would not see it."""
 
 OLDEST = (2, 1, 89)
 """The first version in which a hook can defer."""
@@ -33,6 +30,9 @@ OLDEST = (2, 1, 89)
 PROVED = "2.1.325"
 MARGIN = 60.0
 """Seconds by which Claude Code waits longer than we do, so that it is always us who end a wait."""
+
+TOLD_SECONDS = 10
+"""How long Claude Code waits for a hook that only adds words."""
 
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
@@ -95,7 +95,6 @@ class ClaudeCode:
             *("--output-format", "stream-json", "--verbose"),
             *("--mcp-config", _compact(_servers(told.door))),
             *("--allowedTools", ",".join(_allowed(told.door))),
-            *("--disallowedTools", ",".join(SUPPRESSED)),
             *("--permission-prompt-tool", f"mcp__{SERVER}__{PERMISSION_TOOL}"),
             # Said in any case, so that no settings of the user's make it freer than its run.
             *("--permission-mode", "bypassPermissions" if free else "default"),
@@ -133,7 +132,17 @@ def _settings(door: Door) -> dict[str, object]:
         # Where we cannot be reached nothing is allowed; older versions than 2.1.295 turn to the permission tool then.
         "onFailure": "block",
     }
-    return {"hooks": {"PreToolUse": [{"matcher": QUESTION_TOOL, "hooks": [hook]}]}}
+    # A permission prompt has no place for what a person changed or wrote beside a yes: the model is told when the tool has run.
+    told = {name: value for name, value in hook.items() if name != "onFailure"} | {"timeout": TOLD_SECONDS}
+    # A form of another server would be cancelled without one.
+    return {
+        "hooks": {
+            "PreToolUse": [{"matcher": QUESTION_TOOL, "hooks": [hook]}],
+            "Elicitation": [{"hooks": [hook]}],
+            "PostToolUse": [{"hooks": [told]}],
+            "PostToolUseFailure": [{"hooks": [told]}],
+        }
+    }
 
 
 def _environment(door: Door, *, free: bool) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
 from upcall.agents.codex.events import AppReader
-from upcall.agents.codex.settings import settings_for
+from upcall.agents.codex.settings import setting, settings_for
 from upcall.domain.run.program import Command, Door, Noticed, Session, Task
 from upcall.ports.agent import Console, Desk
 
@@ -26,6 +26,8 @@ def serve(program: str, told: Task | Session) -> Command:
         argv=(
             *(program, "app-server", "--listen", f"unix://{socket_of(told.door)}"),
             *settings_for(told.door),
+            # Otherwise the model has the tool for its own questions in plan mode only.
+            *setting("features.default_mode_request_user_input", "true"),
             *told.arguments,
         ),
         cwd=told.cwd,

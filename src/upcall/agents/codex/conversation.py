@@ -126,14 +126,13 @@ class Conversation:
             for noticed in self._reader.begin(call):
                 self._notice(noticed)
         reply = await requests.answer(request)
+        words = reply.remark
         if reply.advice:
+            words = f"About what you asked permission for and did not get: {reply.advice}"
+        if words:
             params = fields_in(request.get("params"))
             # Said before the reply, it is among what the model reads next.
-            await self._steer(
-                text_in(params.get("threadId")),
-                text_in(params.get("turnId")),
-                f"About what you asked permission for and did not get: {reply.advice}",
-            )
+            await self._steer(text_in(params.get("threadId")), text_in(params.get("turnId")), words)
         self._replies[request["id"]] = reply
         if reply.result is None:
             await self._link.refuse(request["id"], reply.problem)

@@ -2,7 +2,17 @@
 
 from collections.abc import Iterator
 
-from upcall.agents.codex.items import Json, called, failed, fields_in, list_in, returned, said, text_in
+from upcall.agents.codex.items import (
+    Json,
+    called,
+    failed,
+    fields_in,
+    list_in,
+    plan_of,
+    returned,
+    said,
+    text_in,
+)
 from upcall.domain.run.program import Finished, Noticed, Spent, ToolCalled, ToolReturned, TurnTaken
 
 
@@ -38,6 +48,9 @@ class AppReader:
                     yield from self.begin(call)
             case "item/completed":
                 yield from self._done(item)
+            case "turn/plan/updated":
+                if plan := plan_of(params):
+                    yield plan
             case "turn/started":
                 self._resumed.discard(text_in(params.get("threadId")))
             case "thread/tokenUsage/updated":

@@ -14,6 +14,7 @@ from upcall.agents.codex.items import (
     parsed,
     returned,
     said,
+    steps_in,
     text_in,
 )
 from upcall.agents.codex.settings import setting, settings_for
@@ -85,6 +86,8 @@ class ExecReader:
                 yield from self._begun(item)
             case "item.completed":
                 yield from self._done(item)
+            case "item.updated":
+                yield from _steps(item)
             case "turn.completed":
                 yield from _spent(fields_in(event.get("usage")))
                 yield Finished(ok=True, text=self._last_words)
@@ -94,6 +97,7 @@ class ExecReader:
                 pass
 
     def _begun(self, item: Json) -> Iterator[Noticed]:
+        yield from _steps(item)
         call = called(item)
         if call is None or call.id in self._calls:
             return
@@ -115,6 +119,11 @@ class ExecReader:
         call = called(item)
         if call is not None and is_declined(item):
             yield ActionRefused(tool=call.name, reason=result.text)
+
+
+def _steps(item: Json) -> Iterator[Noticed]:
+    if plan := steps_in(item):
+        yield plan
 
 
 def _spent(usage: Json) -> Iterator[Noticed]:

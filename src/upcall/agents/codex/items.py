@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from upcall.domain.run.api_errors import api_error
-from upcall.domain.run.program import Finished, Said, ToolCalled, ToolReturned
+from upcall.domain.run.program import Finished, Planned, Said, ToolCalled, ToolReturned
+from upcall.domain.run.steps import planned
 
 Json = Mapping[str, Any]
 
@@ -61,6 +62,22 @@ def said(item: Json) -> Said | None:
     """The model's words, if that is what an item is."""
     text = text_in(item.get("text"))
     return Said(text=text) if item.get("type") in ("agent_message", "agentMessage") and text else None
+
+
+def steps_in(item: Json) -> Planned | None:
+    """The plan of `codex exec`, which it calls a list of things to do."""
+    if item.get("type") != "todo_list":
+        return None
+    steps = [fields_in(each) for each in list_in(item.get("items"))]
+    return planned(
+        (text_in(each.get("text")), "completed" if each.get("completed") is True else "") for each in steps
+    )
+
+
+def plan_of(params: Json) -> Planned | None:
+    """The plan of a thread of the app server, as its model updates it."""
+    steps = [fields_in(each) for each in list_in(params.get("plan"))]
+    return planned((text_in(each.get("step")), text_in(each.get("status"))) for each in steps)
 
 
 def failed(error: object, last_words: str) -> Finished:

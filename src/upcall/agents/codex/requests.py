@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Literal
 
 from upcall.agents.codex.forms import content_from, questions_in
 from upcall.agents.codex.items import COMMAND, PATCH, Json, fields_in, list_in, mcp_tool, text_in
@@ -16,6 +17,9 @@ from upcall.domain.run.program import Action, ToolCalled, ToolReturned
 from upcall.ports.agent import Desk
 
 QUESTION = "request_user_input"
+HEARS: Literal["with_yes"] = "with_yes"
+"""How words beside a yes reach the model: they steer its turn. Its protocol has no place for an edited action."""
+
 SHELLS = {"bash", "dash", "fish", "ksh", "sh", "zsh"}
 TOOL_IN_MESSAGE = re.compile(r'tool "(.+)"\?$', re.DOTALL)
 
@@ -24,13 +28,14 @@ TOOL_IN_MESSAGE = re.compile(r'tool "(.+)"\?$', re.DOTALL)
 class Reply:
     """What the server is answered.
 
-    `advice` is for the model, where the answer itself has no place for words. `evidence` is what is noticed once the
-    server has taken the answer.
+    `advice` is for the model, where the answer itself has no place for words, and so is `remark`, which is about a yes.
+    `evidence` is what is noticed once the server has taken the answer.
     """
 
     result: Mapping[str, object] | None = None
     problem: str = ""
     advice: str = ""
+    remark: str = ""
     evidence: ToolReturned | None = None
 
 
@@ -63,7 +68,7 @@ class Requests:
         key = key_in(params)
         verdict = await self._desk.approve(action, key)
         if verdict.allowed:
-            return Reply(result={"decision": "accept"})
+            return Reply(result={"decision": "accept"}, remark=verdict.remark)
         refusal = ToolReturned(id=key, text=verdict.reason, is_error=True)
         return Reply(result={"decision": "decline"}, advice=verdict.reason, evidence=refusal)
 
@@ -76,7 +81,8 @@ class Requests:
         given: dict[str, object] = {"changes": changes}
         if root := params.get("grantRoot"):
             given["grantRoot"] = root
-        action = Action(tool=PATCH, input=given, cwd=self._cwd, reason=text_in(params.get("reason")))
+        reason = text_in(params.get("reason"))
+        action = Action(tool=PATCH, input=given, cwd=self._cwd, reason=reason, hears=HEARS)
         return await self._decision(action, params)
 
     async def _permissions(self, params: Json) -> Reply:
@@ -86,12 +92,14 @@ class Requests:
             input={"permissions": wanted},
             cwd=text_in(params.get("cwd")),
             reason=text_in(params.get("reason")),
+            hears=HEARS,
         )
         verdict = await self._desk.approve(action, key_in(params))
         granted = {name: value for name, value in wanted.items() if value is not None}
         return Reply(
             result={"permissions": granted if verdict.allowed else {}, "scope": "turn"},
             advice="" if verdict.allowed else verdict.reason,
+            remark=verdict.remark,
         )
 
     async def _question(self, params: Json) -> Reply:
@@ -120,10 +128,11 @@ class Requests:
                 input=fields_in(meta.get("tool_params")),
                 cwd=self._cwd,
                 reason=message,
+                hears=HEARS,
             )
             verdict = await self._desk.approve(action, key)
             if verdict.allowed:
-                return Reply(result={"action": "accept", "content": {}})
+                return Reply(result={"action": "accept", "content": {}}, remark=verdict.remark)
             return Reply(result={"action": "decline"}, advice=verdict.reason)
         schema = fields_in(params.get("requestedSchema"))
         match params.get("mode"):
@@ -138,7 +147,7 @@ class Requests:
         content = content_from(outcome.answers, schema) if outcome.answers else None
         if content is None:
             return Reply(result={"action": "decline"}, advice="" if outcome.answers else outcome.text)
-        return Reply(result={"action": "accept", "content": content}, advice=outcome.note)
+        return Reply(result={"action": "accept", "content": content}, remark=outcome.note)
 
 
 def key_in(params: Json) -> str:
@@ -170,6 +179,7 @@ def command_in(params: Json) -> Action:
         input=given,
         cwd=text_in(params.get("cwd")),
         reason=text_in(params.get("reason")),
+        hears=HEARS,
     )
 
 

@@ -31,7 +31,7 @@ class Gemini:
     """Starts, talks to and resumes `gemini --acp`. It does not end with its input, and has to be ended."""
 
     name = "gemini"
-    install_hint = f"npm install -g @google/gemini-cli@{PROVED}, and pip install 'upcall[acp]'"
+    install_hint = f"npm install -g @google/gemini-cli@{PROVED}"
     rest = REST
     hides_results = True
     transcripts = GeminiTranscripts()

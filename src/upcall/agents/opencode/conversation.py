@@ -5,8 +5,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from upcall.agents.opencode.actions import shown_input
 from upcall.agents.opencode.api import Api, RequestRefused, ServerLost, objects
 from upcall.agents.opencode.parts import Json, Parts, failure, mapping, text, words
+from upcall.agents.opencode.plans import YES, submitted_plan
 from upcall.agents.opencode.rules import tightened
 from upcall.agents.prompt import advice_of
 from upcall.domain.run.program import (
@@ -29,7 +31,6 @@ INPUT_SECONDS = 20.0
 UNFINISHED = ("length", "content-filter", "error", "tool-calls")
 """Ends of a last step after which there was more to do."""
 MARK = "upcall"
-SHELL = "bash"
 
 
 class Conversation:
@@ -214,6 +215,9 @@ class Conversation:
 
     async def _answer(self, question: Json) -> None:
         name = text(question.get("id"))
+        if plan := await submitted_plan(self._api, question):
+            await self._put_plan(name, plan, text(question.get("sessionID")))
+            return
         outcome = await self._desk.ask(
             {"questions": question.get("questions")}, name, wait=self._told.door.wait
         )
@@ -224,20 +228,29 @@ class Conversation:
         await self._tell(text(question.get("sessionID")), outcome.text)
         await self._reply(f"/question/{name}/reject", None)
 
+    async def _put_plan(self, name: str, plan: str, session: str) -> None:
+        """Have the plan of the plan agent decided: a yes lets the build agent go on with it."""
+        verdict = await self._desk.put_plan(plan, name, edits=False, wait=self._told.door.wait)
+        if verdict.allowed:
+            await self._reply(f"/question/{name}/reply", {"answers": [[YES]]})
+            return
+        # As below: a no has no place for the comments.
+        await self._tell(session, verdict.reason)
+        await self._reply(f"/question/{name}/reject", None)
+
     async def _decide(self, permission: Json) -> None:
         name = text(permission.get("id"))
         given = await self._given(text(mapping(permission.get("tool")).get("callID")))
         if given is None:
             await self._deny(name, "What it would do could not be read, so it could not be approved.")
             return
-        shown = {**mapping(permission.get("metadata")), **given}
-        tool = text(permission.get("permission"))
-        if tool != SHELL or not text(given.get("command")):
-            # Those of a command are made of the command itself, and would only make it another one each time.
-            shown["patterns"] = permission.get("patterns")
-        action = Action(tool=tool, input=shown, cwd=self._told.cwd)
+        tool, shown = text(permission.get("permission")), shown_input(permission, given)
+        action = Action(tool=tool, input=shown, cwd=self._told.cwd, hears="with_yes")
         verdict = await self._desk.approve(action, name, wait=self._told.door.wait)
         if verdict.allowed:
+            if verdict.remark:
+                # A yes has no place for words, so they are said before it, and read when the tool has run.
+                await self._tell(text(permission.get("sessionID")), verdict.remark)
             await self._reply(f"/permission/{name}/reply", {"reply": "once"})
         else:
             await self._deny(name, verdict.reason or "The user denied this.")

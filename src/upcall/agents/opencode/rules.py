@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from upcall.agents.opencode.parts import Json, text
+from upcall.agents.opencode.plans import PLANS
 from upcall.agents.opencode.settings import ASKING, HARMLESS, OURS
 
 WHERE = "external_directory"
@@ -25,7 +26,8 @@ def _tightened(rules: Iterable[Json]) -> Iterator[dict[str, str]]:
         match text(rule.get("action")):
             case "deny" | "ask" as action:
                 yield _rule(permission, pattern, action)
-            case "allow" if permission in HARMLESS or permission == WHERE:
+            case "allow" if permission in HARMLESS or permission == WHERE or pattern == PLANS:
+                # A plan is put to people as what it is, once it is written.
                 yield _rule(permission, pattern, "allow")
             case "allow" if permission != "*":
                 yield _rule(permission, pattern, "ask")

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from upcall.agents.opencode.plans import EXPERIMENT
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.run.program import Door, Permission
 
@@ -17,7 +18,7 @@ MARGIN = 60.0
 
 EVERYTHING = "**"
 READ = "rea?"
-HARMLESS = ("read", "glob", "grep", "list", "lsp", "skill", "task", "todowrite", "question")
+HARMLESS = ("read", "glob", "grep", "list", "lsp", "skill", "task", "todowrite", "question", "plan_exit")
 """What needs no approval: looking, planning, asking, and starting subagents; their own actions are put to people."""
 
 ASKING: Mapping[str, object] = {
@@ -42,6 +43,7 @@ def environment(door: Door, permission: Permission, already: Mapping[str, str]) 
     return {
         **door.environment,
         "UPCALL_TOKEN": door.token,
+        EXPERIMENT: "1",
         CONTENT: json.dumps(merged, ensure_ascii=False, separators=(",", ":")),
     }
 

@@ -7,6 +7,7 @@ import apprise
 
 from upcall.channels.one_way import OneWay, summary
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
+from upcall.domain.text.display import inert
 from upcall.ports.channel import SignedOut, Unavailable
 
 
@@ -21,7 +22,7 @@ class Apprise(OneWay):
 
     async def show(self, view: View, place: str) -> Reference:
         """Send what is asked, with the link."""
-        await self._send(view.heading, f"{summary(view)}\n\n{view.link}")
+        await self._send(inert(view.heading), f"{summary(view)}\n\n{view.link}")
         # Apprise returns no id of a message.
         return Reference(place=place, message=uuid.uuid4().hex)
 

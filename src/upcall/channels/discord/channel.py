@@ -22,7 +22,7 @@ from upcall.channels.discord import messages, reading
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import plain
-from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, View
+from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, SentFile, View
 from upcall.domain.errors import StorageError
 from upcall.ports.channel import FormRefused, Inbox, Line, Refused, SignedOut, Unavailable
 
@@ -212,6 +212,7 @@ class Discord:
             place=channel,
             message=None if replied is None else message_name(channel, str(replied)),
             words=words.strip(),
+            files=tuple(SentFile(name=file.filename) for file in message.attachments),
             # A sticker, a voice message or a picture: without words it says nothing.
             odd=None if words.strip() else Odd.MESSAGE,
             at=message.created_at.timestamp(),

@@ -39,7 +39,8 @@ def submitted(data: Json) -> Pressed | None:
     """A form of ours that was sent, with something for each question."""
     kind, _, rest = str(data.get("custom_id", "")).partition(":")
     inquiry, _, count = rest.partition(":")
-    if kind != SEND or not count.isdecimal():
+    # A form of ours has five fields at most; any other number is none of ours, and may be one without an end.
+    if kind != SEND or not count.isdecimal() or len(count) > 2:
         return None
     fields = {str(field.get("custom_id", "")): field for field in _fields(data)}
     given = tuple(

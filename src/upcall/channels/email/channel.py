@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.utils import make_msgid
@@ -19,10 +19,10 @@ import aiosmtplib
 
 from upcall.channels.email import letters
 from upcall.channels.email.letters import Tag
-from upcall.channels.email.mailbox import Mailbox, Server
-from upcall.channels.email.reading import Letter, letter_in
+from upcall.channels.email.mailbox import LARGEST, LARGEST_WHOLE, Mailbox, Server
+from upcall.channels.email.reading import Letter, files_in, letter_in
 from upcall.channels.words import sentences
-from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Reference, View
+from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Reference, SentFile, View
 from upcall.ports.channel import Inbox, Line, Refused, SignedOut, Stamps, Unavailable
 
 SECONDS = 20.0
@@ -107,7 +107,8 @@ class Email:
                     for uid, raw in letters_there:
                         letter = self._read(raw, uid)
                         if letter is not None:
-                            await self._take(letter, inbox)
+                            attached = partial(_in, thread, mailbox, partial(_attached, mailbox, uid, raw))
+                            await self._take(letter, inbox, attached)
                         await _in(thread, mailbox, partial(mailbox.done, uid))
                     if not letters_there:
                         await _in(thread, mailbox, mailbox.wait)
@@ -155,7 +156,9 @@ class Email:
             log.exception("the letter %s cannot be read, and is left alone", uid)
             return None
 
-    async def _take(self, letter: Letter, inbox: Inbox) -> None:
+    async def _take(
+        self, letter: Letter, inbox: Inbox, attached: Callable[[], Awaitable[tuple[SentFile, ...]]]
+    ) -> None:
         if letter.automatic or not letter.sender:
             log.info("a letter that a program wrote is left alone")
             return
@@ -174,6 +177,8 @@ class Email:
                 else None,
                 words=letter.words,
                 rest=letter.rest,
+                # Only a person whom we have written to makes us read a large letter.
+                files=await attached() if proven else (),
                 proven=proven,
             )
         )
@@ -267,6 +272,20 @@ def _failure(error: Exception) -> Refused | Unavailable:
         return Unavailable(f"the mail server says {error.code} {said}")
     said = " ".join(str(error).split())[:200]
     return Unavailable(f"the mail server cannot be reached: {said or type(error).__name__}")
+
+
+def _attached(mailbox: Mailbox, uid: str, raw: bytes) -> tuple[SentFile, ...]:
+    """The files of a letter, which is read to its end for that; none of one that cannot be read."""
+    whole = mailbox.whole(uid) if len(raw) >= LARGEST else raw
+    try:
+        files = files_in(whole)
+        if files and len(whole) >= LARGEST_WHOLE:
+            # The last one is cut, so it counts as too large.
+            files = (*files[:-1], SentFile(name=files[-1].name, size=LARGEST_WHOLE))
+        return files
+    except Exception:
+        log.exception("what is attached to the letter %s cannot be read, and is left alone", uid)
+        return ()
 
 
 async def _in(thread: ThreadPoolExecutor, mailbox: Mailbox, act: Callable[[], T]) -> T:

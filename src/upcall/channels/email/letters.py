@@ -11,7 +11,9 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, formatdate
 
+from upcall.channels.plain import more
 from upcall.domain.channel.showing import Asked, Capabilities, View
+from upcall.domain.text.display import inert
 
 CAPABILITIES = Capabilities(edit=False, link=True, caseless=True, letters=True, body=12_000)
 """A letter is answered in words or behind its link. What is longer than this is better read there."""
@@ -88,10 +90,10 @@ def one_line(text: str) -> str:
 
 def question(view: View, words: Mapping[str, str]) -> str:
     """The text of a question's letter."""
-    parts = [view.heading]
+    parts = [inert(view.heading)]
     parts += [_asked(each, number, len(view.questions)) for number, each in enumerate(view.questions, 1)]
     parts += [_barred(view.context)] if view.context else []
-    parts += [part for part in (view.progress, view.more) if part]
+    parts += [part for part in (inert(view.progress), *more(view)) if part]
     parts += [view.hint] if view.hint else []
     parts += [words["mail.link"].format(link=view.link)] if view.link else []
     return "\n\n".join(parts) + "\n"
@@ -100,7 +102,7 @@ def question(view: View, words: Mapping[str, str]) -> str:
 def outcome(view: View) -> str:
     """The text of an outcome's letter."""
     asked = [_asked(each, number, len(view.questions)) for number, each in enumerate(view.questions, 1)]
-    return "\n\n".join([view.outcome or "", view.heading, *asked]) + "\n"
+    return "\n\n".join([inert(view.outcome or ""), inert(view.heading), *asked]) + "\n"
 
 
 def _asked(asked: Asked, number: int, count: int) -> str:

@@ -22,6 +22,9 @@ MOST = 50
 LARGEST = 256 * 1024
 """How many bytes of a letter are read; the words of its sender stand at its beginning."""
 
+LARGEST_WHOLE = 32 * 1024 * 1024
+"""How many bytes are read of a letter that may bring files: the largest files of an answer, as they are written in a letter."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
@@ -82,9 +85,16 @@ class Mailbox:
         box = self._connected()
         try:
             uids = [uid for uid in box.uids("UNSEEN") if uid][:MOST]
-            return [(uid, self._fetched(box, uid)) for uid in uids]
+            return [(uid, self._fetched(box, uid, LARGEST)) for uid in uids]
         except (OSError, IMAP4.error, ImapToolsError) as error:
             raise Unavailable(f"the mailbox cannot be read: {_said(error)}") from error
+
+    def whole(self, uid: str) -> bytes:
+        """A letter to its end, with what is attached."""
+        try:
+            return self._fetched(self._connected(), uid, LARGEST_WHOLE)
+        except (OSError, IMAP4.error, ImapToolsError) as error:
+            raise Unavailable(f"a letter cannot be read: {_said(error)}") from error
 
     def done(self, uid: str) -> None:
         """Mark a letter as read: it is not to come again."""
@@ -119,8 +129,8 @@ class Mailbox:
         assert self._box is not None
         return self._box
 
-    def _fetched(self, box: BaseMailBox, uid: str) -> bytes:
-        _, parts = box.client.uid("fetch", uid, f"(BODY.PEEK[]<0.{LARGEST}>)")
+    def _fetched(self, box: BaseMailBox, uid: str, most: int) -> bytes:
+        _, parts = box.client.uid("fetch", uid, f"(BODY.PEEK[]<0.{most}>)")
         # A letter that was deleted meanwhile has none.
         return next((part[1] for part in parts if isinstance(part, tuple)), b"")
 

@@ -16,9 +16,20 @@ from typing_extensions import override
 
 from upcall.channels.email.letters import ADDRESS, Tag, tag_in
 from upcall.channels.email.quoting import LONGEST, written
+from upcall.domain.channel.showing import SentFile
 
 TO = ("to", "cc", "delivered-to", "x-original-to", "envelope-to")
 SYSTEM_SENDERS = ("mailer-daemon", "postmaster", "noreply", "no-reply", "bounce", "bounces")
+OF_PROGRAMS = {
+    "application/pgp-keys",
+    "application/pgp-signature",
+    "application/pkcs7-signature",
+    "application/x-pkcs7-signature",
+    "text/calendar",
+    "text/vcard",
+}
+"""What mail programs attach by themselves."""
+
 PLAIN, HTML = "text/plain", "text/html"
 _POINTED = re.compile(r"<([^<>]*)>")
 _BREAKS = {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "pre"}
@@ -98,6 +109,28 @@ def _header(message: Message, name: str) -> str:
         return str(make_header(decode_header(str(value)[:2000])))
     except (ValueError, LookupError, MessageError):
         return str(value)[:2000]
+
+
+def files_in(raw: bytes) -> tuple[SentFile, ...]:
+    """The files that are attached to a letter. A picture within the text is none: most of these belong to signatures."""
+    return tuple(_file(part) for part in _attached(email.message_from_bytes(raw)))
+
+
+def _attached(part: Message) -> list[Message]:
+    if part.get_content_type() == "multipart/related":
+        return []
+    if part.is_multipart() and part.get_content_maintype() == "multipart":
+        return [file for each in _parts(part) for file in _attached(each)]
+    return [part] if _is_file(part) and part.get_content_type() not in OF_PROGRAMS else []
+
+
+def _file(part: Message) -> SentFile:
+    try:
+        name = str(make_header(decode_header(part.get_filename() or "")))
+    except (ValueError, LookupError, MessageError):
+        name = ""
+    payload = part.get_payload(decode=True)
+    return SentFile(name=name or "file", content=payload if isinstance(payload, bytes) else b"")
 
 
 def _text(message: Message) -> str:

@@ -7,8 +7,9 @@ has the inquiry's id and what its reactions stand for, by position; that of a li
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from upcall.channels.plain import BAR, barred, question
+from upcall.channels.plain import BAR, barred, more, question
 from upcall.domain.channel.showing import Capabilities, Control, View
+from upcall.domain.text.display import inert
 
 Content = dict[str, Any]
 Words = Mapping[str, str]
@@ -49,7 +50,7 @@ def message(view: View, words: Words) -> Content:
 
 def edit(view: View, event: str, words: Words) -> Content:
     """The edit of a question's message; clients without edits show its fallback as a message."""
-    return _text(f"* {view.outcome or view.heading}") | {
+    return _text(f"* {inert(view.outcome or view.heading)}") | {
         "m.new_content": message(view, words),
         "m.relates_to": {"rel_type": "m.replace", "event_id": event},
         MARK: {ABOUT: event},
@@ -71,21 +72,21 @@ def line(text: str, event: str, *, about: str = "", thread: str = "", to: str = 
 
 
 def body(view: View, words: Words) -> str:
-    """The text of a message. Agent text stands behind a bar, so that it cannot pass for a line of ours."""
-    lines = [view.heading]
+    """The text of a message. Agent text stands behind a bar, so that it cannot pass for a line of ours, which makes no link."""
+    lines = [inert(view.heading)]
     if view.context.strip():
         lines += [*barred(view.context), BAR]
     for number, asked in enumerate(view.questions, 1):
         lines += question(asked, number if len(view.questions) > 1 else None, listed=not view.approval)
-    lines += [view.more] if view.more else []
+    lines += more(view)
     if view.outcome is not None:
-        return "\n".join([*lines, view.outcome])
+        return "\n".join([*lines, inert(view.outcome)])
     if view.approval:
         choices = [choice.full for asked in view.questions for choice in asked.choices]
         lines.append("   ".join(f"{key} {choice}" for key, choice in zip(VERDICTS, choices, strict=True)))
     if keys(view):
         lines.append(words["react"].format(signs=" ".join(keys(view))))
-    return "\n".join([*lines, *(each for each in (view.progress, view.hint) if each)])
+    return "\n".join([*lines, *(each for each in (inert(view.progress), view.hint) if each)])
 
 
 def _text(text: str) -> Content:

@@ -102,13 +102,13 @@ def terminal(code: str, stream: TextIO = sys.stdout) -> Notifier:
 
     async def show(notice: Notice) -> None:
         if stream.isatty():
-            stream.write(_escape_sequence(code, notice))
+            stream.write(escape_sequence(code, notice))
             stream.flush()
 
     return show
 
 
-def _escape_sequence(code: str, notice: Notice) -> str:
+def escape_sequence(code: str, notice: Notice) -> str:
     """OSC 9 (iTerm2, Windows Terminal), 777 (VTE, urxvt, Ghostty) or 99 (kitty); no text can end it early."""
     title = one_line(notice.title).replace(";", ",")
     text = one_line(f"{notice.text}: {notice.question} {notice.link}")

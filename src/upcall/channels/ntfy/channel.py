@@ -108,9 +108,11 @@ def _within(text: str) -> str:
 
 
 def _answers(view: View) -> list[dict[str, object]]:
-    """Buttons that answer without opening the page: for up to two options, and never for an approval, which has to be seen whole."""
+    """Buttons that answer without opening the page: for up to two options, and never for an approval or a plan, which has to be seen whole."""
     asked = view.questions[0]
-    if len(view.questions) > 1 or view.approval or asked.multi or not 1 <= len(asked.choices) <= MOST_ANSWERS:
+    if len(view.questions) > 1 or view.approval or view.plan:
+        return []
+    if asked.multi or not 1 <= len(asked.choices) <= MOST_ANSWERS:
         return []
     address = urlsplit(view.link)
     headers = {

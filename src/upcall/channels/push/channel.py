@@ -1,6 +1,8 @@
 """Web Push: a line on a person's devices, sealed for their browsers, that leads to the question in the inbox.
 
 Only what fits on a lock screen is sent, and of a secret question not even its words. A place is a person's name.
+An action that is shown there whole can be approved and denied there, by a signed link for this person and this action alone;
+everything else leads to the inbox.
 """
 
 import asyncio
@@ -8,6 +10,7 @@ import json
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from aiohttp import ClientError
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -15,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from py_vapid import Vapid02  # type: ignore[import-untyped]  # it has no types
 from pywebpush import WebPushException, webpush_async  # type: ignore[import-untyped]  # it has no types
 
-from upcall.channels.plain import BAR
+from upcall.channels.plain import BAR, barred
 from upcall.domain.channel.showing import Capabilities, Finding, Reference, View
 from upcall.domain.channel.subscription import Subscription
 from upcall.domain.text.display import one_line
@@ -25,6 +28,13 @@ KEPT_SECONDS = 24 * 3600
 """For how long a push service keeps what it cannot deliver."""
 
 LONGEST_LINE = 300
+MOST_LINES, LINE = 4, 40
+"""What every system shows of a notification before it cuts: lines, and letters of the Latin script in each."""
+
+VERDICTS = ("approve", "deny")
+ANSWER_LINKS = "/a/"
+"""Where a link to a page that needs no sign-in begins; that of a person who is not known begins with something else."""
+
 GONE = (404, 410)
 NOT_LET_IN = (401, 403)
 TOO_MANY, THEIR_FAULT = 429, 500
@@ -57,7 +67,7 @@ def new_key() -> tuple[str, str]:
 class Push:
     """Every browser with a subscription."""
 
-    capabilities = Capabilities(replies=False, body=1_000_000)
+    capabilities = Capabilities(replies=False, link=True, personal=True, body=1_000_000)
 
     def __init__(self, recipients: Recipients, subject: str) -> None:
         self._recipients = recipients
@@ -145,12 +155,29 @@ def payload(view: View, *, quiet: bool) -> dict[str, object]:
     """The notification of a view."""
     # What an agent wrote stands behind a bar, so that it cannot pass for how a question ended.
     told = view.outcome or ("" if view.secret else f"{BAR} {view.questions[0].text}")
+    whole = _whole_action(view)
+    offered = [
+        {"action": name, "title": choice.full}
+        for name, choice in zip(VERDICTS, view.questions[0].choices if whole else (), strict=False)
+    ]
     return {
         "title": one_line(view.heading, 120),
-        "body": one_line(told, LONGEST_LINE),
+        "body": whole or one_line(told, LONGEST_LINE),
         "tag": view.inquiry,
         "quiet": quiet,
+        **({"actions": offered, "answer": urlsplit(view.link).path} if offered else {}),
     }
+
+
+def _whole_action(view: View) -> str:
+    """An action that a notification shows to its last letter, with all that belongs to it; else nothing."""
+    offers = view.approval and view.outcome is None and urlsplit(view.link).path.startswith(ANSWER_LINKS)
+    if not offers or view.secret or view.more or view.heading != one_line(view.heading, 2 * LINE):
+        return ""
+    parts = (view.questions[0].text, view.context)
+    lines = [line for part in parts if part.strip() for line in barred(part)]
+    rows = sum(-(-sum(1 if letter.isascii() else 2 for letter in line) // LINE) for line in lines)
+    return "\n".join(lines) if rows <= MOST_LINES else ""
 
 
 def _pause(error: WebPushException) -> float | None:

@@ -22,7 +22,7 @@ CAPABILITIES = Capabilities(
     checkboxes=10,
     multi_select=100,
     option_label=75,
-    form=4,
+    form=20,
     text_input=True,
     body=9000,
 )
@@ -154,7 +154,19 @@ def _field(question: Asked, index: int, words: Words, block_id: str) -> Block:
             element |= {"type": kind, "options": _options(question)}
         case _:
             element |= {"type": "plain_text_input"}
-    return _input(question.header or words["answer"], element) | {"block_id": block_id}
+    made = _input(question.header or words["answer"], element | _initial(question)) | {"block_id": block_id}
+    return made | {"optional": True} if question.optional else made
+
+
+def _initial(question: Asked) -> Block:
+    """The default of a field, as Slack has it for each element."""
+    if question.initial.words:
+        return {"initial_value": question.initial.words}
+    chosen = [option for index, option in enumerate(_options(question)) if index in question.initial.picks]
+    if not chosen:
+        return {}
+    many = question.control in (Control.CHECKBOXES, Control.MULTI_SELECT)
+    return {"initial_options": chosen} if many else {"initial_option": chosen[0]}
 
 
 def _options(question: Asked) -> list[Block]:

@@ -25,8 +25,9 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from upcall.channels import findings
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.slack import blocks
-from upcall.channels.slack.app import LOOK_UP_SCOPE, SCOPES
+from upcall.channels.slack.app import scope_findings
 from upcall.channels.slack.errors import HINTS, failure
+from upcall.channels.slack.files import fetched
 from upcall.channels.slack.reading import (
     Payload,
     called_with,
@@ -36,7 +37,16 @@ from upcall.channels.slack.reading import (
     written,
 )
 from upcall.channels.words import sentences
-from upcall.domain.channel.showing import Capabilities, Finding, Heard, Inbound, Odd, Reference, View
+from upcall.domain.channel.showing import (
+    Capabilities,
+    Finding,
+    Heard,
+    Inbound,
+    Odd,
+    Reference,
+    SentFile,
+    View,
+)
 from upcall.domain.errors import StorageError
 from upcall.ports.channel import (
     Callback,
@@ -90,6 +100,8 @@ class Slack:
     ) -> None:
         # The SDK's debug lines hold people's messages.
         sdk_log.setLevel(logging.WARNING)
+        self._bot_token = bot_token
+        self._api_url = api_url
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._telling: set[asyncio.Task[None]] = set()
@@ -204,15 +216,7 @@ class Slack:
             return [findings.refused("bot_token", problem)]
         report = [Finding(ok=True, text=f"signed in as {found['user']} in {found['team']}")]
         granted = str(found.headers.get("x-oauth-scopes", "")).replace(" ", "").split(",")
-        missing = [scope for scope in SCOPES if scope not in granted]
-        if granted != [""] and missing:
-            hint = HINTS["missing_scope"]
-            report.append(Finding(ok=False, text=f"missing scopes: {', '.join(missing)}", hint=hint))
-        if granted != [""] and LOOK_UP_SCOPE not in granted:
-            text = (
-                f"without the scope {LOOK_UP_SCOPE}, a crash can leave a question twice in a direct message"
-            )
-            report.append(Finding(ok=True, text=text))
+        report += [] if granted == [""] else scope_findings(granted, HINTS["missing_scope"])
         if not self._app_token:
             return [*report, Finding(ok=True, text="Slack calls us, and is known by its signature")]
         try:
@@ -224,6 +228,12 @@ class Slack:
     async def close(self) -> None:
         """Wait for the lines that are still being said; no connection is held."""
         await asyncio.gather(*self._telling, return_exceptions=True)
+
+    async def fetch(self, file: SentFile, most: int) -> bytes:
+        """Download a file that a person sent."""
+        return await fetched(
+            file.at, most, token=self._bot_token, api_url=self._api_url, seconds=CALL_SECONDS
+        )
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
         """Take what Slack delivers over HTTP."""

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.slack.blocks import FIELD, OWN_WORDS, PICK
-from upcall.domain.channel.showing import Given, Inbound, Odd
+from upcall.domain.channel.showing import Given, Inbound, Odd, SentFile
 from upcall.domain.errors import InvalidRequest
 from upcall.ports.channel import Callback
 from upcall.ports.json_reading import read_json
@@ -101,15 +101,29 @@ def written(payload: Payload) -> Inbound | None:
     if not replies and event.get("channel_type") != "im":
         return None
     channel, words = str(event["channel"]), _words(str(event.get("text") or ""))
+    files = tuple(_file(file) for file in event.get("files") or ())
     return Inbound(
         id=f"event:{payload['event_id']}",
         user=str(event["user"]),
         place=channel,
         message=message_name(channel, str(thread)) if replies else None,
         words=words,
-        # A clip or a picture: without words it says nothing.
-        odd=None if words.strip() else Odd.MESSAGE,
+        files=files,
+        # A clip without words says nothing that can be read.
+        odd=None if words.strip() or any(file.is_there for file in files) else Odd.MESSAGE,
         at=float(event["ts"]) if event.get("ts") else None,
+    )
+
+
+def _file(file: Payload) -> SentFile:
+    """A file of a message. Clips, and files that only stand in another service, are not fetched."""
+    kind = str(file.get("mimetype") or "")
+    elsewhere = file.get("is_external") or kind.startswith(("audio/", "video/"))
+    size = file.get("size")
+    return SentFile(
+        name=str(file.get("name") or file.get("title") or "file"),
+        at="" if elsewhere else str(file.get("url_private_download") or file.get("url_private") or ""),
+        size=size if isinstance(size, int) else None,
     )
 
 

@@ -8,31 +8,36 @@ import hmac
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.exceptions import AiogramError
-from aiogram.types import (
-    InlineKeyboardButton,
-    InlineKeyboardMarkup,
-    LinkPreviewOptions,
-    MessageEntity,
-    ReplyParameters,
-    Update,
-)
+from aiogram.types import LinkPreviewOptions, ReplyParameters
 
 from upcall.channels import findings
 from upcall.channels.naming import conversation_and_id, message_name
 from upcall.channels.plain import numbered
 from upcall.channels.telegram import messages
 from upcall.channels.telegram.errors import failure
+from upcall.channels.telegram.files import fetched
 from upcall.channels.telegram.form_state import FormState
+from upcall.channels.telegram.markup import entities, keyboard
 from upcall.channels.telegram.messages import Content
-from upcall.channels.telegram.reading import Command, Note, Press, understood
+from upcall.channels.telegram.reading import Command, Note, Payload, Press, album_of, together, understood
 from upcall.channels.words import sentences
-from upcall.domain.channel.showing import Capabilities, Finding, Given, Heard, Inbound, Reference, View
+from upcall.domain.channel.showing import (
+    Capabilities,
+    Finding,
+    Given,
+    Heard,
+    Inbound,
+    Reference,
+    SentFile,
+    View,
+)
 from upcall.domain.errors import InvalidRequest, StorageError
 from upcall.domain.text.display import shortened, units
 from upcall.ports.channel import (
@@ -48,6 +53,9 @@ from upcall.ports.json_reading import read_json
 
 CALL_SECONDS = 15
 POLL_SECONDS = 50
+ALBUM_SECONDS = 1.0
+"""How long the rest of an album is waited for."""
+
 HEARD = ["message", "callback_query", "message_reaction"]
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 SECRET_HEADER = "x-telegram-bot-api-secret-token"  # noqa: S105 - the header's name, not what it holds
@@ -118,19 +126,32 @@ class Telegram:
         await inbox.connected()
         offset: int | None = None
         while True:
-            updates = await self._call(
-                self._bot.get_updates(
-                    offset=offset,
-                    timeout=POLL_SECONDS,
-                    allowed_updates=HEARD,
-                    request_timeout=POLL_SECONDS + CALL_SECONDS,
-                )
-            )
-            for update in updates:
+            updates = await self._updates(offset)
+            if updates and album_of(updates[-1]):
+                # The rest of an album may come in a moment; nothing is confirmed yet, so this one comes again with it.
+                await asyncio.sleep(ALBUM_SECONDS)
+                updates = await self._updates(offset)
+            for update in together(updates):
                 if await self._take(_understood(update), inbox):
                     # Not confirmed, so it comes again as soon as we listen again.
                     raise Unavailable("what a person did could not be kept")
-                offset = update.update_id + 1
+                offset = int(update["update_id"]) + 1
+
+    async def _updates(self, offset: int | None) -> list[Payload]:
+        updates = await self._call(
+            self._bot.get_updates(
+                offset=offset,
+                timeout=POLL_SECONDS,
+                allowed_updates=HEARD,
+                request_timeout=POLL_SECONDS + CALL_SECONDS,
+            )
+        )
+        return [each.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in updates]
+
+    async def fetch(self, file: SentFile, most: int) -> bytes:
+        """Download a file that a person sent."""
+        found = await self._call(self._bot.get_file(file.at))
+        return await fetched(self._bot, found.file_path or "", most, CALL_SECONDS)
 
     async def called(self, callback: Callback, inbox: Inbox) -> CallbackReply:
         """Take an update over the webhook; Telegram repeats one that is not confirmed."""
@@ -223,8 +244,19 @@ class Telegram:
             message=said.message,
             inquiry=note.form.inquiry,
             given=state.given,
+            files=said.files,
         )
-        return await (inbox.receive(about) if state.step is None else self._step(about, state, inbox))
+        if state.step is None:
+            return await inbox.receive(about)
+        return self._without_files(said, await self._step(about, state, inbox))
+
+    def _without_files(self, said: Inbound, heard: Heard) -> Heard:
+        """Tell that files were left out: a form keeps nothing but words until it is sent."""
+        lines = [
+            self._words["file.refused"].format(name=file.name, why=self._words["file.last"])
+            for file in said.files
+        ]
+        return replace(heard, line="\n".join([heard.line, *lines]).strip())
 
     async def _step(self, inbound: Inbound, state: FormState, inbox: Inbox) -> Heard:
         """Edit the message of a form: show what is chosen so far, and the next question."""
@@ -289,10 +321,10 @@ class Telegram:
                 content.text,
                 message_thread_id=int(topic) if topic.isdigit() else None,
                 parse_mode=None,
-                entities=_entities(content),
+                entities=entities(content),
                 link_preview_options=NO_PREVIEW,
                 reply_parameters=to,
-                reply_markup=_keyboard(content),
+                reply_markup=keyboard(content),
             )
         )
         return message_name(sent.chat.id, sent.message_id)
@@ -306,9 +338,9 @@ class Telegram:
                     chat_id=chat,
                     message_id=int(number),
                     parse_mode=None,
-                    entities=_entities(content),
+                    entities=entities(content),
                     link_preview_options=NO_PREVIEW,
-                    reply_markup=_keyboard(content),
+                    reply_markup=keyboard(content),
                 )
             )
         except Refused as problem:
@@ -339,12 +371,12 @@ def _line(name: str, place: str, reply_to: str, text: str) -> Line:
     return Line(id=name, to={"place": place, "reply_to": reply_to}, text=text)
 
 
-def _understood(update: Update) -> Press | Note | Command | None:
+def _understood(update: Payload) -> Press | Note | Command | None:
     """What a person did; None also for an update that cannot be read."""
     try:
-        return understood(update.model_dump(mode="json", by_alias=True, exclude_unset=True))
+        return understood(update)
     except Exception:
-        log.exception("the update %s cannot be read, and is left alone", update.update_id)
+        log.exception("the update %s cannot be read, and is left alone", update["update_id"])
         return None
 
 
@@ -355,19 +387,3 @@ def _fitting(
         return rendered(view, words)
     except messages.TooLong as error:
         raise Refused(TOO_LONG) from error
-
-
-def _keyboard(content: Content) -> InlineKeyboardMarkup | None:
-    if not content.rows:
-        return None
-    rows = [
-        [InlineKeyboardButton(text=button.text, callback_data=button.data) for button in row]
-        for row in content.rows
-    ]
-    return InlineKeyboardMarkup(inline_keyboard=rows)
-
-
-def _entities(content: Content) -> list[MessageEntity]:
-    return [
-        MessageEntity(type=each.kind, offset=each.offset, length=each.length) for each in content.entities
-    ]

@@ -1,13 +1,13 @@
 """Reads what Telegram sends: presses and messages, as what a person did. Words are passed on, never interpreted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.naming import message_name
 from upcall.channels.telegram.form_state import Pressed, pressed_in
 from upcall.channels.telegram.messages import QUOTED, excerpt
-from upcall.domain.channel.showing import Inbound, Odd
+from upcall.domain.channel.showing import Inbound, Odd, SentFile
 
 Payload = Mapping[str, Any]
 
@@ -33,6 +33,13 @@ WORDLESS = {
     "voice",
 }
 """The fields of messages without text."""
+
+
+CAPTIONED = {"animation", "audio", "paid_media", "video", "voice"}
+"""The fields of files that can have words beside them, and are not fetched."""
+
+ALBUM = "album"
+"""The field that holds the messages of an album, once they are put together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +118,10 @@ def _reaction(update: Payload) -> Note | None:
 def _note(update: Payload, message: Payload) -> Note | Command | None:
     author, chat = message.get("from"), message["chat"]
     words = str(message.get("text") or message.get("caption") or "").strip()
-    odd = None if words else _odd(message)
-    if author is None or author.get("is_bot") or (not words and odd is None):
+    files = _files(message)
+    answers = bool(words) or any(file.is_there for file in files)
+    odd = None if answers else _odd(message)
+    if author is None or author.get("is_bot") or (not answers and odd is None):
         return None
     name, user = message_name(chat["id"], message["message_id"]), str(author["id"])
     first, _, rest = words.partition(" ")
@@ -132,10 +141,48 @@ def _note(update: Payload, message: Payload) -> Note | Command | None:
         place=_place(message),
         message=None if replied is None else message_name(chat["id"], replied["message_id"]),
         words=words,
+        files=files,
         odd=odd,
         at=float(message["date"]) if message.get("date") else None,
     )
     return Note(name=name, inbound=inbound, form=None if replied is None else _form(replied))
+
+
+def together(updates: Sequence[Payload]) -> list[Payload]:
+    """The updates, with the pictures of one album as one message: Telegram delivers each of them apart."""
+    found: list[dict[str, Any]] = []
+    for update in updates:
+        before = found[-1] if found else {}
+        if album_of(update) and album_of(update) == album_of(before):
+            first, more = before["message"], update["message"]
+            caption = first.get("caption") or more.get("caption") or ""
+            album = [*first.get(ALBUM, [first]), more]
+            found[-1] = {**update, "message": {**first, "caption": caption, ALBUM: album}}
+        else:
+            found.append(dict(update))
+    return list(found)
+
+
+def album_of(update: Payload) -> str:
+    """The album that a message belongs to; empty for any other update."""
+    return str((update.get("message") or {}).get("media_group_id") or "")
+
+
+def _files(message: Payload) -> tuple[SentFile, ...]:
+    return tuple(file for each in message.get(ALBUM, [message]) for file in _file(each))
+
+
+def _file(message: Payload) -> list[SentFile]:
+    """What a message brings beside its words: a picture in its largest size, or a document."""
+    sizes = message.get("photo") or []
+    if sizes:
+        best = max(sizes, key=lambda each: int(each.get("width", 0)) * int(each.get("height", 0)))
+        return [SentFile(name="photo.jpg", at=str(best["file_id"]), size=best.get("file_size"))]
+    if "document" in message:
+        file = message["document"]
+        name = str(file.get("file_name") or "file")
+        return [SentFile(name=name, at=str(file["file_id"]), size=file.get("file_size"))]
+    return [SentFile(name=kind) for kind in sorted(CAPTIONED & message.keys())]
 
 
 def _odd(message: Payload) -> Odd | None:

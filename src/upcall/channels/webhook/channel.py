@@ -63,13 +63,20 @@ class Webhook:
 
     async def show(self, view: View, place: str) -> Reference:
         """Send a question; sent again, it has the same id."""
-        name = f"msg_{view.inquiry}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
-        await self._send(name, "inquiry.shown", {"message": name, "place": place, **_document(view)})
+        name = _message(view, place)
+        await self._send(name, "inquiry.shown", {"message": name, "place": place, **as_document(view)})
         return Reference(place=place, message=name)
+
+    async def find(self, view: View, place: str) -> Reference | None:
+        """The message of a question that is over, and that the program may have taken without our knowing it.
+
+        One that is still asked is sent again instead: under its name it is the same message.
+        """
+        return None if view.outcome is None else Reference(place=place, message=_message(view, place))
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Send the present state of a question."""
-        data = {"message": reference.message, "place": reference.place, **_document(view)}
+        data = {"message": reference.message, "place": reference.place, **as_document(view)}
         name = f"{reference.message}_{view.stage.replace(':', '-')}"
         await self._send(name, "inquiry.updated", data)
 
@@ -131,7 +138,11 @@ class Webhook:
         raise Refused(f"it says {status}")
 
 
-def _document(view: View) -> dict[str, object]:
+def _message(view: View, place: str) -> str:
+    return f"msg_{view.inquiry}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+
+
+def as_document(view: View) -> dict[str, object]:
     """A view as JSON."""
     return {
         "inquiry": view.inquiry,

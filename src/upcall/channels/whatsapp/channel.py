@@ -24,6 +24,7 @@ from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import plain
 from upcall.domain.channel.showing import Capabilities, Finding, Inbound, Odd, Reference, View
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.text.display import inert
 from upcall.ports.channel import Callback, CallbackReply, FormRefused, Inbox, Line, Refused, Unavailable
 from upcall.ports.json_reading import read_json
 
@@ -86,7 +87,7 @@ class WhatsApp:
 
     async def tell(self, reference: Reference, line: str) -> None:
         """Say a line in reply to a message."""
-        await self._post(reference.place, messages.said(line), quoting=reference.message)
+        await self._post(reference.place, messages.said(inert(line)), quoting=reference.message)
 
     async def listen(self, inbox: Inbox) -> None:
         """Wait: we are called."""

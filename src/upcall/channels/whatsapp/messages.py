@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from upcall.channels.plain import more
 from upcall.domain.channel.showing import Asked, Capabilities, Control, View
 from upcall.domain.text.display import inert, shortened, units
 
@@ -100,7 +101,7 @@ def template(view: View, name: str, language: str) -> Body:
     if view.approval:
         raise Unshowable("an approval cannot be shown in a template")
     asked = (_asked(view, index, listed=True) for index in range(len(view.questions)))
-    lines = [view.heading, *(inert(text) for text in (view.context, *asked))]
+    lines = [inert(text) for text in (view.heading, view.context, *asked)]
     parts = [part for text in lines for part in text.split("\n") if part.strip()]
     gap = shortened(" ".join(LINE_END.join(parts).split()), LONGEST_PARAMETER)
     body = {"type": "body", "parameters": [{"type": "text", "text": gap}]}
@@ -128,7 +129,7 @@ def pick(reply: str) -> tuple[str, int] | None:
 def _text(view: View) -> str:
     questions = [_asked(view, index, listed=_needs_list(each)) for index, each in enumerate(view.questions)]
     framed = [fenced(text) for text in (view.context.strip("\n"), *questions) if text.strip()]
-    parts = [view.heading, *framed, view.more, view.progress, view.hint]
+    parts = [inert(view.heading), *framed, *more(view), inert(view.progress), view.hint]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upcall.channels.whatsapp.messages import Tag, pick, tag_in
-from upcall.domain.channel.showing import Given, Inbound, Odd
+from upcall.domain.channel.showing import Given, Inbound, Odd, SentFile
 
 Payload = Mapping[str, Any]
 
@@ -84,6 +84,7 @@ def _inbound(message: Payload, contacts: list[Payload]) -> Inbound | None:
         inquiry=pressed[0] if pressed else None,
         given=(Given(picks=(pressed[1],)),) if pressed else None,
         words=words,
+        files=_files(message),
         odd=odd,
         at=float(message["timestamp"]) if message.get("timestamp") else None,
     )
@@ -113,6 +114,14 @@ def _odd(message: Payload) -> Odd | None:
             return None
         case _:
             return Odd.MESSAGE
+
+
+def _files(message: Payload) -> tuple[SentFile, ...]:
+    """What came beside a caption. It is not fetched."""
+    kind = str(message.get("type"))
+    if kind not in {"image", "video", "document"}:
+        return ()
+    return (SentFile(name=str(message[kind].get("filename") or kind)),)
 
 
 def _words(message: Payload) -> str:

@@ -1,5 +1,6 @@
 """`upcall answer`: at a prompt, from a list, or with the values in the command."""
 
+import json
 import os
 import sys
 import time
@@ -28,14 +29,14 @@ POLL_SECONDS = 60.0
 
 def _answer(args: Namespace) -> int:
     # The picker lists open questions; an expired one is answered at a prompt.
-    if not args.values and not (args.force and args.ref and sys.stdin.isatty()):
+    if not args.values and not args.content and not (args.force and args.ref and sys.stdin.isatty()):
         return _pick(args)
     client = Client()
     name = asked_by(client, args.ref, force=args.force)
-    values = reply_values(client.get(inquiry_path(name)), args.values)
+    said = _content(args) if args.content else _said(client.get(inquiry_path(name)), args)
     latest = client.latest_event() if args.wait else 0
     body: dict[str, Any] = {
-        "choices": values,
+        **said,
         "force": args.force,
         "via": "terminal",
         "key": os.urandom(16).hex(),
@@ -72,6 +73,26 @@ def _answer(args: Namespace) -> int:
         kept = f" It is remembered: see `{program()} rules list`." if args.always else ""
         print(f"Answered {inquiry['ref']}: {given(inquiry)}. {fate(reply)}{kept}")
     return 0
+
+
+def _said(inquiry: Inquiry, args: Namespace) -> dict[str, Any]:
+    said: dict[str, Any] = {"choices": reply_values(inquiry, args.values)}
+    if args.edits:
+        from upcall.cli.edited_input import edited_input
+
+        said["input"] = edited_input(inquiry, args.edits)
+    return said
+
+
+def _content(args: Namespace) -> dict[str, Any]:
+    if args.values:
+        raise CommandFailed("--content is the whole answer", hint="leave out the values", exit_code=USAGE)
+    try:
+        found = json.loads(args.content)
+    except ValueError as error:
+        hint = """for example --content '{"port": 8080}'"""
+        raise CommandFailed(f"--content is not JSON: {error}", hint=hint, exit_code=USAGE) from None
+    return {"content": found}
 
 
 def _resumed(client: Client, run: dict[str, Any], *, wait: bool) -> int:
@@ -113,7 +134,18 @@ def _arguments(parser: ArgumentParser) -> None:
         nargs="*",
         help="a number, an option or your own words; - reads standard input; without it, a prompt asks you",
     )
+    parser.add_argument(
+        "--content", metavar="JSON", help="a form filled in, as the object that its schema describes"
+    )
     parser.add_argument("--note", metavar="TEXT", help="words beside the choice; the agent is told both")
+    parser.add_argument(
+        "--edit",
+        dest="edits",
+        metavar="[FIELD=]VALUE",
+        action="append",
+        default=[],
+        help="approve the action with this command, or this value of a field, instead of what was asked for",
+    )
     parser.add_argument(
         "--file",
         dest="files",
@@ -257,7 +289,9 @@ COMMAND = Command(
   upcall answer a7 1                     an option by its number
   upcall answer a7 1 3                   several options, where several are allowed
   upcall answer a7 "yes" "port 8080"     two questions, one value each
+  upcall answer a7 --content '{"port": 8080}'   a form, as JSON
   upcall answer a7 Redis --note "but only for sessions"   a choice, and words beside it
+  upcall answer a7 approve --edit "rm -rf build"   the action, with another command than was asked for
   upcall answer a7 "like this" --file sketch.png   words and a picture
   upcall answer a7 "Redis" --force       a question that has expired
   upcall answer a7 approve --always prefix --for 7d   and every command with the same beginning, for a week

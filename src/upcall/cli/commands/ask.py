@@ -1,5 +1,6 @@
 """`upcall ask`: asks a person and waits. Only the answer goes to standard output."""
 
+import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
@@ -12,9 +13,9 @@ from upcall.cli.commands.wait import EXIT_CODES, finish, wait_options
 from upcall.cli.failures import CommandFailed, DaemonRefused
 from upcall.cli.render.inquiries import answer_command
 from upcall.cli.uploads import content_of, upload, uploaded
+from upcall.client.folder import current_folder
 
 USAGE = 2
-LONGEST_FOLDER = 1000
 LONGEST_CONTEXT, SHOWN_OF_LONG = 16 * 1024, 12 * 1024
 """Bytes of standard input that are a context; of more, the beginning is, and all of it is attached."""
 
@@ -62,6 +63,11 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--approval", action="store_true", help="ask for a yes or a no; anything else is a no"
     )
+    parser.add_argument(
+        "--schema",
+        metavar="JSON|@FILE",
+        help="ask for a typed answer: a JSON Schema of a flat object; the answer is printed as JSON",
+    )
     parser.add_argument("--header", help="a few words that name the question")
     parser.add_argument(
         "--context",
@@ -92,13 +98,14 @@ def _body(args: Namespace) -> dict[str, Any]:
     context, attached = _given(args)
     fields: dict[str, Any] = {
         "question": sys.stdin.read().strip() if args.question == "-" else args.question,
-        "options": [_option(word) for word in args.options],
-        "multiSelect": args.multi,
+        "options": [_option(word) for word in args.options] or None,
+        "response_schema": _schema(args.schema),
+        "multiSelect": args.multi or None,
         "custom": not args.no_custom,
         "labels": args.labels,
         "secret": args.secret,
         "request_key": args.key or f"ask-{os.urandom(16).hex()}",
-        "workspace": _folder(),
+        "workspace": current_folder(),
         "header": args.header,
         "ttl": args.ttl,
         "default": args.default,
@@ -113,10 +120,22 @@ def _body(args: Namespace) -> dict[str, Any]:
 def _check(args: Namespace) -> None:
     if args.approval and (args.options or args.multi):
         raise _misuse("an approval has no options of its own", "leave out --option and --multi")
+    if args.schema and (args.options or args.approval or args.default):
+        raise _misuse("a schema says what is asked", "leave out --option, --approval and --default")
     if args.multi and not args.options:
         raise _misuse("--multi needs options", "add some with -o LABEL")
     if args.no_custom and not args.options and not args.approval:
         raise _misuse("--no-custom needs options", "add some with -o LABEL")
+
+
+def _schema(word: str | None) -> object:
+    if word is None:
+        return None
+    text = content_of(Path(word[1:])).decode("utf-8", "replace") if word.startswith("@") else word
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise _misuse(f"--schema is not JSON: {error}", "give a JSON Schema, or @FILE with one") from None
 
 
 def _option(word: str) -> dict[str, str]:
@@ -147,14 +166,6 @@ def _context(word: str | None) -> str | None:
     return content_of(Path(word[1:])).decode("utf-8", "replace")
 
 
-def _folder() -> str | None:
-    try:
-        here = str(Path.cwd())
-    except OSError:
-        return None
-    return here if len(here) <= LONGEST_FOLDER else None
-
-
 def _misuse(message: str, hint: str) -> CommandFailed:
     return CommandFailed(message, hint=hint, exit_code=USAGE)
 
@@ -167,6 +178,7 @@ COMMAND = Command(
   upcall ask "Which checks?" -o lint -o tests -o types --multi
   upcall ask "Drop the table?" --approval --context @migration.sql && ./drop.sh
   upcall ask "What is the API key?" --secret
+  upcall ask "Which port?" --schema @port.schema.json
   git diff | upcall ask "Apply this?" --approval --timeout 10m --ttl 24h
 {EXIT_CODES}""",
 )

@@ -114,6 +114,7 @@ def _arguments(parser: ArgumentParser) -> None:
 COMMAND = Command(
     _channels,
     _arguments,
+    alone=("list",),
     examples="""\
   upcall channels add slack                  asks for the tokens without echo
   upcall channels add work --kind slack      a second Slack, under a name of its own

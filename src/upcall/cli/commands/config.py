@@ -1,5 +1,6 @@
 """`upcall config`: checks the settings, and has the running daemon read them again."""
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def _check(args: Namespace) -> int:
     from upcall.config.reading import presentable
-    from upcall.config.settings import load
+    from upcall.config.settings import load, set_by_variables
     from upcall.domain.errors import InvalidSetting
 
     home = default_home()
@@ -47,23 +48,21 @@ def _check(args: Namespace) -> int:
     if home.config_file.exists():
         print(f"{home.config_file} is fine.")
     else:
+        variables = set_by_variables(os.environ)
+        others = f", apart from {', '.join(variables)}" if variables else ""
         print(
-            f"There is no {home.config_file}; every setting has its default. `{program()} config check --json` prints them."
+            f"There is no {home.config_file}; every setting has its default{others}. "
+            f"`{program()} config check --json` prints them."
         )
     return 0
 
 
 def _channels_off(home: Home, settings: "Config") -> "dict[str, Off]":
     """The channels that are off: as this command reads the settings, or as a running daemon has read them."""
-    from upcall.channels.catalogue import missing_library
+    from upcall.channels.catalogue import without_library
     from upcall.domain.channel.off import Off
 
-    off = dict(settings.channels_off)
-    for name, channel in settings.channels.items():
-        if missing := missing_library(channel):
-            off[name] = Off(
-                problem=f"channels.{name}: {missing}", hint=f"pip install 'upcall[{channel.kind}]'"
-            )
+    off = {**settings.channels_off, **without_library(settings.channels)}
     for name, problem in _off_in_daemon(home):
         if name in settings.channels and name not in off:
             hint = "`upcall config reload`; a variable of this shell is not one of the daemon's"
@@ -137,6 +136,7 @@ def _arguments(parser: ArgumentParser) -> None:
 COMMAND = Command(
     _config,
     _arguments,
+    alone=("check",),
     examples="""\
   upcall config check
   upcall config check --json

@@ -8,7 +8,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.commands.restore import refuse_foreign, without_daemon
 from upcall.cli.failures import CommandFailed
 from upcall.home.files import default_home
-from upcall.home.program import program
+from upcall.home.program import installing, program
 
 NAMES = {
     "inquiry": "inquiries",
@@ -27,9 +27,7 @@ def _migrate(args: Namespace) -> int:
     try:
         from upcall.stores.postgres.move import move
     except ImportError as error:
-        raise CommandFailed(
-            "PostgreSQL needs the driver psycopg", hint="pip install 'upcall[postgres]'"
-        ) from error
+        raise CommandFailed("PostgreSQL needs the driver psycopg", hint=installing("postgres")) from error
     home = default_home()
     config = load(home)
     if not is_postgres(args.to):

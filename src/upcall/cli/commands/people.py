@@ -92,6 +92,7 @@ def _arguments(parser: ArgumentParser) -> None:
 COMMAND = Command(
     _people,
     _arguments,
+    alone=("list",),
     examples="""\
   upcall people add ana
   upcall people add ana --identity slack:U0123456789

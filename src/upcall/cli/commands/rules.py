@@ -113,6 +113,7 @@ def _arguments(parser: ArgumentParser) -> None:
 COMMAND = Command(
     _rules,
     _arguments,
+    alone=("list",),
     examples="""\
   upcall rules list
   upcall rules add --agent claude --prefix "npm test" --directory /home/ana/project --for 7d

@@ -14,6 +14,7 @@ from upcall.cli.failures import CommandFailed, need_lasting_program, spelled
 from upcall.cli.render.terminal import is_terminal, paint
 from upcall.home.program import program
 from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
+from upcall.setup.hooks import EVENTS, KINDS
 from upcall.setup.plan import PlannedChange, additions, apply, backup_of, removals
 
 
@@ -29,9 +30,10 @@ def _setup(args: Namespace) -> int:
     door = own_server(os.environ)
     if args.remove:
         # Also the lines that only `--prompt` has written.
-        changes = removals(files_for(args.agent, place, door, prompt=True))
+        changes = removals(files_for(args.agent, place, door, prompt=True, hooks=tuple(EVENTS)))
     else:
-        changes = additions(files_for(args.agent, place, door, prompt=args.prompt))
+        hooks = _hooks(args)
+        changes = additions(files_for(args.agent, place, door, prompt=args.prompt, hooks=hooks))
     if not changes:
         state = "nothing of Upcall's is in its files" if args.remove else "its files are as they have to be"
         print(f"Nothing to do for {args.agent}: {state}.")
@@ -51,6 +53,19 @@ def _setup(args: Namespace) -> int:
         print(f"{args.agent} is no longer connected to Upcall.")
         return 0
     return _look(args.agent, place, door, is_news=True)
+
+
+def _hooks(args: Namespace) -> list[str]:
+    """The kinds of hooks that were asked for."""
+    wanted = [kind for kind in EVENTS if getattr(args, kind)]
+    for kind in wanted:
+        if kind not in KINDS.get(args.agent, ()):
+            known = ", ".join(agent for agent, kinds in KINDS.items() if kind in kinds)
+            raise CommandFailed(
+                f"--{kind} works with {known}, and not with {args.agent}",
+                hint="`docs/away.md` says what each program can",
+            )
+    return wanted
 
 
 def _vendor(kind: str, callback: str) -> int:
@@ -130,6 +145,16 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--callback", metavar="URL", help="for slack: where Slack calls, instead of Socket Mode"
     )
+    parser.add_argument(
+        "--away",
+        action="store_true",
+        help="for claude, codex and opencode: their dialogs reach you elsewhere while you do not type",
+    )
+    parser.add_argument(
+        "--permissions",
+        action="store_true",
+        help="for claude: what your own `claude -p` may do is decided by you",
+    )
     parser.add_argument("--prompt", action="store_true", help="also write when to ask into its memory file")
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--yes", "-y", action="store_true", help="write without asking first")
@@ -140,6 +165,7 @@ COMMAND = Command(
     _arguments,
     examples="""\
   upcall setup claude              shows every change first, and asks
+  upcall setup claude --away       also brings dialogs of its terminals to your phone
   upcall setup codex --dry-run     only shows
   upcall setup gemini --prompt     also tells it when to ask, in GEMINI.md
   upcall setup claude --remove     the files are as they were

@@ -10,7 +10,7 @@ from upcall.cli.render.details import detail_lines, run_lines
 from upcall.cli.render.drawing import drawing_for
 from upcall.cli.render.inquiries import without_secrets
 from upcall.cli.render.terminal import paint, width
-from upcall.runs.branches import branch_of
+from upcall.ports.branches import branch_of
 
 
 def _show(args: Namespace) -> int:

@@ -73,6 +73,7 @@ def _arguments(parser: ArgumentParser) -> None:
 COMMAND = Command(
     _tokens,
     _arguments,
+    alone=("list",),
     examples="""\
   export UPCALL_TOKEN=$(upcall tokens create --role agent --name build-bot)
   upcall tokens list

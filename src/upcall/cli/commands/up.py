@@ -1,10 +1,12 @@
 """`upcall up`: runs the daemon, in the foreground or, with `--detach`, in the background."""
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from upcall.cli.command import Command
 from upcall.home.files import default_home
+
+HIGHEST_PORT = 65535
 
 
 def _up(args: Namespace) -> int:
@@ -45,9 +47,16 @@ def _detached(args: Namespace, database: str | None) -> int:
     return 0
 
 
+def _port(word: str) -> int:
+    # The system would take the rest of a division by 65536.
+    if not (word.isascii() and word.isdigit() and int(word) <= HIGHEST_PORT):
+        raise ArgumentTypeError(f"{word!r} is not a port: 1 to {HIGHEST_PORT}, or 0 for any that is free")
+    return int(word)
+
+
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (its earlier port)")
+    parser.add_argument("--port", type=_port, metavar="N", help="the port to listen on (its earlier port)")
     parser.add_argument(
         "--database", metavar="URL", help="a file, or an address like postgresql://role@host/name"
     )

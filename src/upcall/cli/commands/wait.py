@@ -1,5 +1,6 @@
 """`upcall wait`: waits for a question that was asked before. `upcall ask` waits with the same code."""
 
+import json
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -11,7 +12,7 @@ from upcall.cli.failures import DaemonRefused, Unreachable
 from upcall.cli.render.inquiries import is_denied
 from upcall.domain.errors import UpcallError
 from upcall.domain.text.display import one_line, visible
-from upcall.domain.text.times import LONG_WAIT, moment, span
+from upcall.domain.text.times import moment, span, waiting
 from upcall.home.program import program
 
 INTERRUPTED = 130
@@ -20,6 +21,8 @@ DENIED = 10
 SLICE = 60.0
 PAUSE, LONGEST_PAUSE = 0.2, 5.0
 BLOCK = 30 * 60.0
+BY_POLICY = "policy"
+"""Who decides where no person did, as `lifecycle.POLICY` has it, whose module takes too long to load."""
 
 EXIT_CODES = """\
 exit codes: 0 answered, 10 rejected or denied, 11 expired, 12 parked (no answer yet, it stays open),
@@ -101,7 +104,9 @@ def _until_settled(client: Client, inquiry: dict[str, Any], deadline: float) -> 
 def _report(inquiry: dict[str, Any], status: str, block: float, *, as_json: bool) -> None:
     answers = inquiry["answer"]["answers"] if status == "answered" else None
     if as_json:
-        print_json({**inquiry, "status": status, "answers": answers})
+        print_json({**inquiry, "status": status, "answers": answers, "waited_seconds": _took(inquiry)})
+    elif status == "answered" and "content" in inquiry["answer"]:
+        print(json.dumps(inquiry["answer"]["content"], ensure_ascii=False), flush=True)
     else:
         for value in [value for values in answers or [] for value in values]:
             print(value)
@@ -126,6 +131,9 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
         case "expired":
             denied = "; this is a denial" if inquiry["kind"] == "approval" else ""
             return f"{inquiry['ref']} expired without an answer{denied}."
+        case "rejected":
+            told = f"{inquiry['ref']} was rejected by {one_line(closing['by'])}{why}"
+            return "\n".join([told, *_waiting(inquiry, "declined")])
         case _:
             return f"{inquiry['ref']} was {status} by {one_line(closing['by'])}{why}"
 
@@ -133,11 +141,21 @@ def _note(inquiry: dict[str, Any], status: str, block: float) -> str:
 def _beside(inquiry: dict[str, Any]) -> str:
     """What goes with an answer: the note, and how long the person took if an agent could take that for its own time."""
     note = inquiry["answer"].get("note")
-    took = moment(inquiry["answer"]["at"]) - moment(inquiry["asked_at"])
     lines = [f"Their note: {visible(note)}"] if note else []
-    if took >= LONG_WAIT:
-        lines.append(f"(answered after {span(took)}; waiting for a person, not running time)")
-    return "\n".join(lines)
+    return "\n".join(lines + _waiting(inquiry, "answered"))
+
+
+def _waiting(inquiry: dict[str, Any], done: str) -> list[str]:
+    took = waiting(done, _took(inquiry))
+    return [f"({took})"] if took else []
+
+
+def _took(inquiry: dict[str, Any]) -> float | None:
+    """How many seconds a person took to decide; None while it is open, or where no person did."""
+    closing = inquiry["resolution"]
+    if closing is None or inquiry["state"] not in {"answered", "rejected"} or closing["by"] == BY_POLICY:
+        return None
+    return round(max(moment(closing["at"]) - moment(inquiry["asked_at"]), 0.0), 3)
 
 
 def _acknowledge(client: Client, inquiry: dict[str, Any]) -> None:

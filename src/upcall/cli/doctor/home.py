@@ -28,9 +28,10 @@ HOSTILE = (
 def look(home: Home) -> Iterator[Check]:
     """Check the installation. It starts nothing and changes nothing."""
     remote = os.environ.get("UPCALL_URL", "").strip()
+    config: Config | None
     try:
-        config: Config | None = load(home)
-        yield Check("settings", OK, _settings(home))
+        config = load(home)
+        yield Check("settings", OK, _settings(home, config))
     except UpcallError as error:
         config = None
         yield Check("settings", FAILED, "; ".join(error.message.splitlines()), error.hint or "")
@@ -48,9 +49,11 @@ def look(home: Home) -> Iterator[Check]:
     yield Check("same user", NOTE, HOSTILE)
 
 
-def _settings(home: Home) -> str:
+def _settings(home: Home, config: Config) -> str:
     file = home.config_file
-    return f"{file} is fine" if file.exists() else f"there is no {file}, so every setting has its default"
+    if not file.exists():
+        return f"there is no {file}, so every setting has its default"
+    return f"{file} is fine, apart from channels" if config.channels_off else f"{file} is fine"
 
 
 def _files(home: Home) -> Iterator[Check]:
@@ -75,6 +78,7 @@ def _daemon(home: Home, config: Config | None) -> Iterator[Check]:
         kept = _kept_port(home)
         port = f", at port {kept} as before" if kept else ""
         yield Check("daemon", NOTE, f"none runs; the first question starts one{port}")
+        yield from _channels_without_daemon(config)
         return
     check = _answers(running.url, running.token, f"process {running.pid}, version {running.version}")
     yield check
@@ -90,6 +94,16 @@ def _daemon(home: Home, config: Config | None) -> Iterator[Check]:
             NOTE,
             f"{running.url} is not the port that this home keeps, so hooks elsewhere may miss it",
         )
+
+
+def _channels_without_daemon(config: Config | None) -> Iterator[Check]:
+    """The channels that would be off in a daemon that this shell starts."""
+    if config is None or not (config.channels_off or config.channels):
+        return
+    from upcall.channels.catalogue import without_library
+
+    for name, off in {**config.channels_off, **without_library(config.channels)}.items():
+        yield Check(f"channel {name}", FAILED, f"would be off: {one_line(off.problem)}", off.hint)
 
 
 def _kept_port(home: Home) -> str:

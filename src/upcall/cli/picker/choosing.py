@@ -1,34 +1,39 @@
-"""One inquiry being answered in the picker: its questions, the cursor, and what is typed. It knows no keys but text."""
+"""One inquiry being answered in the picker: its questions, one at a time, and what a form looks like before it is sent."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from upcall.cli.picker.keys import SPACE
+from upcall.cli.picker.selecting import Selecting
+from upcall.domain.inquiry.inquiry import APPROVE
+from upcall.domain.inquiry.plans import ACCEPT_EDITS
 
 Inquiry = dict[str, Any]
 
-NOWHERE = -1
-"""Where the cursor of an approval begins: on neither choice."""
+
+@dataclass(slots=True, kw_only=True)
+class SettledMeanwhile:
+    """An inquiry that was settled while a person was at it: what they had written, and `how` it ended once that is known."""
+
+    inquiry: Inquiry
+    written: str
+    how: str = "was settled meanwhile"
 
 
 class Choosing:
-    """One inquiry being answered, question by question."""
+    """One inquiry being answered. After the last question of a form comes its review."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         self.inquiry = inquiry
-        self.given: list[list[str]] = []
         self.remember = ""
         self.whole = False
         """Whether its end has been on the screen; what draws the screen says so."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self.cursor = NOWHERE if self.is_approval else 0
+        self.at = 0
         self.scroll = 0
-        self.chosen: set[int] = set()
-        self.typed = ""
-        self.typing = not self.options
-        self._run = ""
-        self._before_run = (self.cursor, frozenset[int]())
+        self.written = ""
+        """What its person has made of the action or of the plan in their editor."""
+        consent = self.is_approval or self.is_plan
+        self.parts = [Selecting(each, is_approval=consent) for each in inquiry["questions"]]
+        self._accepted: set[int] = set()
 
     @property
     def is_approval(self) -> bool:
@@ -36,31 +41,35 @@ class Choosing:
         return bool(self.inquiry["kind"] == "approval")
 
     @property
-    def question(self) -> dict[str, Any]:
-        """The question that is to be answered now."""
-        question: dict[str, Any] = self.inquiry["questions"][len(self.given)]
-        return question
+    def is_plan(self) -> bool:
+        """Whether it is a plan to be decided."""
+        return bool(self.inquiry["kind"] == "plan")
+
+    def lets_act(self, values: list[str]) -> bool:
+        """Whether these values are a yes, which is for what was seen whole."""
+        yes = ([APPROVE], [ACCEPT_EDITS])
+        return (self.is_approval or self.is_plan) and values in yes
 
     @property
-    def options(self) -> list[dict[str, Any]]:
-        """The choices it offers."""
-        options: list[dict[str, Any]] = self.question["options"]
-        return options
+    def is_form(self) -> bool:
+        """Whether it has several questions."""
+        return len(self.parts) > 1
 
     @property
-    def multi(self) -> bool:
-        """Whether several may be chosen."""
-        return bool(self.question["multiSelect"])
+    def reviewing(self) -> bool:
+        """Whether all questions of a form are behind, and only sending it is left."""
+        return self.at == len(self.parts)
 
     @property
-    def custom(self) -> bool:
-        """Whether one's own words are an answer too."""
-        return bool(self.question["custom"]) or not self.options
+    def part(self) -> Selecting:
+        """The question that is to be answered now; in the review, the last one."""
+        return self.parts[min(self.at, len(self.parts) - 1)]
 
     @property
-    def rows(self) -> int:
-        """The options, and one more for one's own words."""
-        return len(self.options) + (self.custom and bool(self.options))
+    def begun(self) -> bool:
+        """Whether something would be lost with it. An approval is never half decided, but may be half changed."""
+        typed = self._accepted or any(part.typed for part in self.parts)
+        return bool(self.written or (typed and not self.is_approval))
 
     @property
     def ways(self) -> list[str]:
@@ -73,92 +82,32 @@ class Choosing:
         every = ["", *self.ways]
         self.remember = every[(every.index(self.remember) + 1) % len(every)]
 
+    def answer(self, number: int) -> list[str]:
+        """What a question was answered with so far; nothing before Enter."""
+        return self.parts[number].values() if number in self._accepted else []
+
+    def is_done(self, number: int) -> bool:
+        """Whether a question has an answer, or was left out where it may be."""
+        return number in self._accepted and bool(self.answer(number) or self.parts[number].optional)
+
     @property
-    def recommended(self) -> int | None:
-        """The option that its asker recommends; an approval has none."""
-        numbers = [number for number, option in enumerate(self.options) if option.get("recommended")]
-        return numbers[0] if numbers and not self.is_approval else None
+    def unanswered(self) -> int | None:
+        """The first question without an answer."""
+        return next((number for number in range(len(self.parts)) if not self.is_done(number)), None)
 
-    def recommend(self, number: int) -> None:
-        """Choose this option and nothing else."""
-        self._run, self.typed, self.typing = "", "", False
-        self.cursor, self.chosen = number, {number}
+    def go(self, number: int) -> None:
+        """Go to a question, or to the review after the last one."""
+        self.part.leave()
+        self.at = max(0, min(number, len(self.parts)))
+        self.scroll = 0
 
-    def take(self, text: str) -> bool:
-        """Take what was typed; False where it means nothing.
-
-        A number chooses. Where one's own words count, a number that goes on ("3 replicas", "12") is the beginning of those
-        words, and chooses nothing.
-        """
-        if not self._run and text == SPACE:
-            return self._space()
-        if not self._run:
-            self._before_run = (self.cursor, frozenset(self.chosen))
-        run = self._run + text
-        if self._chooses(run, text):
-            self._run = run if self.custom else ""
-            return True
-        if not self.custom:
-            return False
-        self.cursor, self.chosen, self._run = self._before_run[0], set(self._before_run[1]), ""
-        self.write(run)
-        return True
-
-    def _chooses(self, run: str, text: str) -> bool:
-        number = _number(text, len(self.options))
-        if self.multi:
-            if number is not None:
-                self.toggle(number)
-            return number is not None or (text == SPACE and self._space())
-        if number is None or (self.custom and len(run) > 1):
-            return run.rstrip(SPACE) != run and len(run.rstrip(SPACE)) == 1
-        self.cursor = number
-        return True
-
-    def _space(self) -> bool:
-        if self.multi:
-            self.toggle(self.cursor)
-        return True
-
-    def move(self, step: int) -> None:
-        """Go up or down; on the last row, words can be typed."""
-        self._run = ""
-        if self.rows:
-            self.cursor = self.rows - 1 if self.cursor + step < 0 else (self.cursor + step) % self.rows
-            self.typing = self.cursor >= len(self.options)
-
-    def toggle(self, number: int) -> None:
-        """Choose an option, or not after all."""
-        self.chosen ^= {number}
-        self.cursor = number
-
-    def write(self, text: str) -> None:
-        """Add to one's own words."""
-        self.typed += text
-        self.typing = True
-        self.cursor = len(self.options)
-
-    def accept(self, values: list[str]) -> list[list[str]] | None:
-        """Take the answer to this question; all of them once this was the last."""
-        self.given.append(values)
-        if len(self.given) == len(self.inquiry["questions"]):
-            return self.given
-        self._begin()
+    def accept(self) -> list[list[str]] | None:
+        """Take the answer to this question, or the whole form in its review; all answers once they can be sent."""
+        if not self.reviewing:
+            self._accepted.add(self.at)
+        if self.unanswered is None and (self.reviewing or not self.is_form):
+            return [part.values() for part in self.parts]
+        later = [number for number in range(self.at + 1, len(self.parts)) if not self.is_done(number)]
+        left = self.unanswered if self.unanswered is not None else len(self.parts)
+        self.go(later[0] if later else left)
         return None
-
-    def values(self) -> list[str]:
-        """The answer that Enter would send."""
-        own = [self.typed.strip()] if self.typed.strip() else []
-        if self.multi:
-            return [self.options[number]["label"] for number in sorted(self.chosen)] + own
-        if self.typing:
-            return own
-        return [] if self.cursor == NOWHERE else [self.options[self.cursor]["label"]]
-
-
-def _number(text: str, options: int) -> int | None:
-    """The option that a digit names; 0 is the tenth."""
-    if len(text) != 1 or not (text.isascii() and text.isdigit()):
-        return None
-    number = int(text) or 10
-    return number - 1 if number <= options else None

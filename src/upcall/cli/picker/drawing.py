@@ -3,48 +3,20 @@
 It tells the picker how far a text can be scrolled and when its end was shown; beyond that it changes nothing.
 """
 
-from typing import NamedTuple
-from unicodedata import east_asian_width
+from typing import NamedTuple, Protocol
 
-from upcall.cli.picker.choosing import Choosing, Inquiry
-from upcall.cli.picker.picker import Picker, SettledMeanwhile
-from upcall.cli.render.inquiries import asker, resolution
+from upcall.cli.picker.browsing import COMMAND, FIND, QUESTION, RUN, SETTLED, Browsing
+from upcall.cli.picker.changing import Changing
+from upcall.cli.picker.choosing import Choosing, Inquiry, SettledMeanwhile
+from upcall.cli.picker.folding import folded, tail
+from upcall.cli.picker.help import HELP, footer
+from upcall.cli.picker.picker import Picker
+from upcall.cli.render.fields import expected
+from upcall.cli.render.inquiries import HIDDEN, asker, resolution
+from upcall.cli.render.plans import CHANGED, numbered
 from upcall.cli.render.terminal import Paint
-from upcall.domain.text.display import escaped, one_line, visible
+from upcall.domain.text.display import one_line
 from upcall.domain.text.times import since
-
-LIST_KEYS = "↑↓ move · Enter open · Tab actions · / search · ? keys · q leave"
-SEARCH_KEYS = "type what to search for · Enter keep it · Esc show all"
-OWN_WORDS_KEYS = "↑↓ or number choose · or type your answer · Enter send · Tab actions · Esc back"
-ONE_KEYS = "↑↓ or number choose · Enter send · Tab actions · Esc back"
-OWN_WORDS_MULTI_KEYS = "space or number tick · ↓ own words · Enter send · Tab actions · Esc back"
-MULTI_KEYS = "↑↓ move · space or number tick · Enter send · Tab actions · Esc back"
-TEXT_KEYS = "type your answer · Enter send · Tab actions · Esc back"
-CLOSED_KEYS = "Esc back to the list"
-REASON_KEYS = "type a reason, or nothing · Enter reject · Esc back"
-HELP_KEYS = "Esc back"
-
-HELP = """\
-In the list
-  ↑ ↓ or j k   move
-  Enter        open the question
-  /            search; Esc shows all again
-  q            leave
-
-In a question
-  ↑ ↓ or 1 2 3 choose; j k too, where only the options count
-  space        tick, where several may be chosen
-  letters      begin an answer in your own words, where one is taken
-  PgUp PgDn    scroll
-  Enter        send what is chosen or typed
-  Esc          back
-
-Tab, then a letter (no word that you type does any of these)
-  y            take the recommended option
-  u            undo what you decided last, before the agent is told
-  a            remember an approval: the next wider rule
-  r            reject, with a reason if you like
-  e            24 hours more time"""
 
 REMEMBERED = {
     "": "Approve counts for this time only.",
@@ -55,7 +27,17 @@ REMEMBERED = {
 }
 """A sentence for each kind of rule that an approval can be remembered as."""
 
+MARKS = {QUESTION: "waiting", SETTLED: "settled", RUN: "run", COMMAND: ""}
+"""What stands before a row of what was found; before a command stands its key."""
+
+END = "(the end; PgUp)"
 HERE = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
+
+
+class Scrolls(Protocol):
+    """What remembers how far a text was scrolled."""
+
+    scroll: int
 
 
 class Size(NamedTuple):
@@ -67,27 +49,26 @@ class Size(NamedTuple):
 
 def screen(picker: Picker, now: float, size: Size, paint: Paint) -> list[str]:
     """What the screen shows now, at most `size.rows` lines."""
-    if picker.closed is not None:
-        body, end, keys = *_closed(picker.closed, size, paint), CLOSED_KEYS
-    elif picker.declining is not None:
-        body, end, keys = *_declining(*picker.declining, size, paint), REASON_KEYS
-    elif picker.helping:
-        body, end, keys = _folded(HELP, size.columns - 1, exact=False), [], HELP_KEYS
-    elif picker.choosing is not None:
-        body, end, keys = *_choosing(picker.choosing, now, size, paint), _keys(picker.choosing)
-    else:
-        body, end, keys = (
-            *_list(picker, now, size, paint),
-            LIST_KEYS if picker.search is None else SEARCH_KEYS,
-        )
-    if picker.acting:
-        keys = " · ".join([*(f"{key} {does}" for key, does in picker.actions.items()), "Esc back"])
     foot = ["", *([paint.bold(one_line(picker.note, size.columns - 1))] if picker.note else [])]
-    foot.append(paint.dim(one_line(keys, size.columns - 1)))
-    room = max(size.rows - len(end) - len(foot), 1)
-    if picker.choosing is not None and picker.declining is None:
-        body = _window(body, room, picker.choosing, paint)
-    return [*body[:room], *end, *foot][: size.rows]
+    foot.append(paint.dim(one_line(footer(picker), size.columns - 1)))
+    room = max(size.rows - len(foot), 1)
+    end: list[str] = []
+    if picker.closed is not None:
+        body = _closed(picker.closed, size, paint)
+    elif picker.helping:
+        body = _scrolled(folded(HELP, size.columns - 1, exact=False), room, picker, paint)
+    elif picker.declining is not None:
+        body, end = _declining(*picker.declining, size, paint)
+    elif picker.changing is not None:
+        body = _window(_changing(picker.changing, size, paint), room, picker.changing, paint)
+    elif picker.browsing is not None:
+        return [*_browsing(picker.browsing, size, room, paint), *foot][: size.rows]
+    elif picker.choosing is not None:
+        body, end = _choosing(picker.choosing, now, size, paint)
+        body = _window(body, max(room - len(end), 1), picker.choosing, paint)
+    else:
+        body, end = _list(picker, now, size, paint)
+    return [*body[: max(room - len(end), 1)], *end, *foot][: size.rows]
 
 
 def _list(picker: Picker, now: float, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
@@ -114,33 +95,117 @@ def _list(picker: Picker, now: float, size: Size, paint: Paint) -> tuple[list[st
 
 def _field(lead: str, text: str, size: Size, *, typing: bool) -> str:
     return (
-        f"{HERE if typing else ' '} {lead}{_tail(text, size.columns - len(lead) - 5)}{'▏' if typing else ''}"
+        f"{HERE if typing else ' '} {lead}{tail(text, size.columns - len(lead) - 5)}{'▏' if typing else ''}"
     )
+
+
+def _browsing(browsing: Browsing, size: Size, room: int, paint: Paint) -> list[str]:
+    width = size.columns - 1
+    if browsing.text is not None:
+        lines = [part for line in browsing.text for part in folded(line, width, exact=False)]
+        return _scrolled(lines, room, browsing, paint)
+    finds = browsing.place == FIND
+    title = _field("Find: ", browsing.words, size, typing=True) if finds else browsing.place.upper()
+    head = [paint.name(title) if finds else paint.bold(title), ""]
+    if not browsing.entries:
+        return [*head, "Nothing was found." if finds else "Nothing is here yet."]
+    shown = max(room - len(head), 1)
+    first = max(min(browsing.cursor - shown // 2, len(browsing.entries) - shown), 0)
+    widest = max(len(MARKS[entry.kind] or entry.name) for entry in browsing.entries)
+    for number, entry in enumerate(browsing.entries[first : first + shown], first):
+        here = number == browsing.cursor
+        mark = f"{MARKS[entry.kind] or entry.name:<{widest}}  " if finds else ""
+        line = f"{HERE if here else ' '} {mark}{one_line(entry.text, max(width - 2 - len(mark), 1))}"
+        head.append(paint.name(line) if here else line)
+    return head
 
 
 def _choosing(choosing: Choosing, now: float, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
     inquiry = choosing.inquiry
     exact = choosing.is_approval
-    several = len(inquiry["questions"])
-    place = f" · question {len(choosing.given) + 1} of {several}" if several > 1 else ""
-    head = f"#{inquiry['ref']} {one_line(asker(inquiry))} · waiting {since(inquiry['asked_at'], now)}{place}"
+    head = f"#{inquiry['ref']} {one_line(asker(inquiry))} · waiting {since(inquiry['asked_at'], now)}"
     body = [paint.dim(one_line(head, size.columns - 1)), ""]
-    body += [
-        paint.bold(line) for line in _folded(choosing.question["question"], size.columns - 1, exact=exact)
-    ]
-    if inquiry["context"].strip():
-        body += ["", *_folded(inquiry["context"].strip("\n"), size.columns - 1, exact=exact)]
+    if choosing.is_form:
+        body[1:1] = [one_line(_tabs(choosing), size.columns - 1)]
+    if choosing.reviewing:
+        return [*body, *_review(choosing, size, paint)], []
+    question = choosing.part.question["question"]
+    body += [paint.bold(line) for line in folded(question, size.columns - 1, exact=exact)]
+    if rules := expected(choosing.part.question):
+        body += [paint.dim(line) for line in folded(rules, size.columns - 1, exact=False)]
+    context = inquiry["context"].strip("\n")
+    if inquiry["kind"] == "plan":
+        context = "\n".join([*numbered(inquiry["context"]), *_revised(inquiry)])
+    if context.strip():
+        body += ["", *folded(context, size.columns - 1, exact=exact)]
     if inquiry["attachments"]:
         names = ", ".join(file["name"] for file in inquiry["attachments"])
         body += ["", one_line(f"Attached: {names}", size.columns - 1)]
-    return body, ["", *_options(choosing, size, paint)]
+    return [*body, *_preview(choosing, size)], ["", *_options(choosing, size, paint)]
+
+
+def _preview(choosing: Choosing, size: Size) -> list[str]:
+    """What the option under the cursor would look like."""
+    part = choosing.part
+    option = part.options[part.cursor] if 0 <= part.cursor < len(part.options) else {}
+    if not (preview := option.get("preview")):
+        return []
+    lines = folded(preview.strip("\n"), size.columns - 3, exact=False)
+    return ["", one_line(f"{option['label']}:", size.columns - 1), *(f"│ {line}" for line in lines)]
+
+
+def _revised(inquiry: Inquiry) -> list[str]:
+    """How a plan differs from the one before."""
+    found: str = (inquiry.get("plan") or {}).get("difference") or ""
+    return ["", CHANGED, *found.split("\n")] if found else []
+
+
+def _changing(changing: Changing, size: Size, paint: Paint) -> list[str]:
+    ref, width = changing.inquiry["ref"], size.columns - 1
+    if changing.input is None:
+        head = [f"Send #{ref} back with this?"]
+    elif changing.runs:
+        head = [
+            f"Approve #{ref} as changed?",
+            "That and nothing else runs. The agent is told what you changed.",
+        ]
+    else:
+        head = [f"Deny #{ref}, and suggest this?", "Its program cannot run a changed action."]
+    body = [
+        paint.bold(head[0]),
+        *(line for text in head[1:] for line in folded(text, width, exact=False)),
+        "",
+    ]
+    return [*body, *folded(changing.text, width, exact=changing.input is not None)]
+
+
+def _tabs(choosing: Choosing) -> str:
+    """The questions of a form in one line: which is open, and which have an answer."""
+    names = [f"{number + 1} {part.question['header']}".strip() for number, part in enumerate(choosing.parts)]
+    done = [f"{name} ✓" if choosing.is_done(number) else name for number, name in enumerate(names)]
+    return " · ".join(
+        f"[{name}]" if number == choosing.at else name for number, name in enumerate([*done, "review"])
+    )
+
+
+def _review(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
+    lines = [paint.bold("To be sent:"), ""]
+    for number, part in enumerate(choosing.parts):
+        question = f"{number + 1}. {part.question['header'] or part.question['question']}"
+        left = "(left out)" if choosing.is_done(number) else "(no answer yet)"
+        answer = ", ".join(choosing.answer(number)) or left
+        answer = HIDDEN if choosing.inquiry["secret"] and choosing.answer(number) else answer
+        lines += [one_line(question, size.columns - 1)]
+        lines += [f"   {line}" for line in folded(answer, size.columns - 4, exact=False)]
+    return lines
 
 
 def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
+    part = choosing.part
     lines: list[str] = []
-    for number, option in enumerate(choosing.options):
-        here = number == choosing.cursor
-        box = ("[x] " if number in choosing.chosen else "[ ] ") if choosing.multi else ""
+    for number, option in enumerate(part.options):
+        here = number == part.cursor
+        box = ("[x] " if number in part.chosen else "[ ] ") if part.multi else ""
         text = f"{number + 1}. {option['label']}"
         if option.get("recommended"):
             text += " (recommended)"
@@ -148,10 +213,10 @@ def _options(choosing: Choosing, size: Size, paint: Paint) -> list[str]:
             text += f" — {option['description']}"
         line = f"{HERE if here else ' '} {one_line(box + text, size.columns - 3)}"
         lines.append(paint.name(line) if here else line)
-    if choosing.custom:
-        here = choosing.typing
-        lead = "Other: " if choosing.options else ""
-        typed = _tail(choosing.typed, size.columns - 12)
+    if part.custom:
+        here = part.typing
+        lead = "Other: " if part.options else ""
+        typed = tail(part.typed, size.columns - 12)
         if choosing.inquiry["secret"]:
             typed = "•" * len(typed)
         line = f"{HERE if here else ' '} {lead}{typed}{'▏' if here else ''}"
@@ -168,73 +233,33 @@ def _declining(inquiry: Inquiry, reason: str, size: Size, paint: Paint) -> tuple
     return body, ["", paint.name(_field("Reason: ", reason, size, typing=True))]
 
 
-def _closed(closed: SettledMeanwhile, size: Size, paint: Paint) -> tuple[list[str], list[str]]:
+def _closed(closed: SettledMeanwhile, size: Size, paint: Paint) -> list[str]:
     question = one_line(closed.inquiry["questions"][0]["question"], size.columns - 1)
-    told = _folded(f"#{closed.inquiry['ref']} {closed.how}.", size.columns - 1, exact=False)
+    told = folded(f"#{closed.inquiry['ref']} {closed.how}.", size.columns - 1, exact=False)
     body = [*(paint.bold(line) for line in told), "", question]
     if closed.written.strip() and not closed.inquiry["secret"]:
-        body += ["", paint.dim("Not sent:"), *_folded(closed.written, size.columns - 1, exact=False)]
-    return body, []
+        body += ["", paint.dim("Not sent:"), *folded(closed.written, size.columns - 1, exact=False)]
+    return body
 
 
-def _window(body: list[str], room: int, choosing: Choosing, paint: Paint) -> list[str]:
-    """The part of a long text that was scrolled to; how much more there is, is said."""
-    if len(body) <= room:
-        choosing.scroll, choosing.whole = 0, True
-        return body
-    step = max(room - 2, 1)
-    last = -(-(len(body) - step) // step)
-    choosing.scroll = max(min(choosing.scroll, last), 0)
-    start = min(choosing.scroll * step, len(body) - step)
-    after = len(body) - start - step
-    choosing.whole |= after == 0
-    told = f"… {after} more: PgDn" if after else "(the end; PgUp)"
-    return [*body[start : start + step], paint.dim(told)]
-
-
-def _keys(choosing: Choosing) -> str:
-    if choosing.typing:
-        return TEXT_KEYS
-    if choosing.custom:
-        return OWN_WORDS_MULTI_KEYS if choosing.multi else OWN_WORDS_KEYS
-    return MULTI_KEYS if choosing.multi else ONE_KEYS
-
-
-def _folded(text: str, columns: int, *, exact: bool) -> list[str]:
-    """The text in lines that fit; for an approval every character of it, odd ones as escapes."""
-    shown = escaped(text) if exact else visible(text)
-    lines: list[str] = []
-    for line in shown.replace("\t", "    ").split("\n"):
-        lines += _fold(line, max(columns, 10))
+def _window(body: list[str], room: int, read: Choosing | Changing, paint: Paint) -> list[str]:
+    """The part of a text that was scrolled to; once its end was shown, that is known."""
+    lines = _scrolled(body, room, read, paint)
+    read.whole |= len(body) <= room or lines[-1] == paint.dim(END)
     return lines
 
 
-def _fold(line: str, columns: int) -> list[str]:
-    """Break a line where its words end, or, in a word that is too long, anywhere."""
-    lines: list[str] = []
-    while True:
-        cut = _fitting(line, columns)
-        if cut == len(line):
-            return [*lines, line]
-        space = line.rfind(" ", cut // 2, cut)
-        cut = space + 1 if space > 0 else cut
-        lines.append(line[:cut])
-        line = line[cut:]
-
-
-def _tail(text: str, columns: int) -> str:
-    """The end of what is being typed, where the cursor is."""
-    columns = max(columns if text.isascii() else columns // 2, 1)
-    return one_line(text[-columns:]) + (" " if text.endswith(" ") else "")
-
-
-def _fitting(line: str, columns: int) -> int:
-    """How many characters fit; wide ones take two columns."""
-    for index, character in enumerate(line):
-        columns -= 2 if east_asian_width(character) in {"W", "F"} else 1
-        if columns < 0:
-            return max(index, 1)
-    return len(line)
+def _scrolled(body: list[str], room: int, where: Scrolls, paint: Paint) -> list[str]:
+    """The part of a long text that was scrolled to; how much more there is, is said."""
+    if len(body) <= room:
+        where.scroll = 0
+        return body
+    step = max(room - 2, 1)
+    last = -(-(len(body) - step) // step)
+    where.scroll = max(min(where.scroll, last), 0)
+    start = min(where.scroll * step, len(body) - step)
+    after = len(body) - start - step
+    return [*body[start : start + step], paint.dim(f"… {after} more: PgDn" if after else END)]
 
 
 def outcome(reply: dict[str, object], inquiry: Inquiry, done: str, now: float) -> str:

@@ -2,19 +2,25 @@
 
 UP, DOWN, PAGE_UP, PAGE_DOWN = "\0up", "\0down", "\0page up", "\0page down"
 ENTER, ESCAPE, BACKSPACE, CLEAR = "\0enter", "\0escape", "\0backspace", "\0clear"
-TAB = "\0tab"
+TAB, FIND_KEY = "\0tab", "\0find"
+LEFT, RIGHT = "\0left", "\0right"
 SPACE = " "
 
 _SEQUENCES = {
     b"\x1b[A": UP,
     b"\x1b[B": DOWN,
+    b"\x1b[C": RIGHT,
+    b"\x1b[D": LEFT,
     b"\x1bOA": UP,
     b"\x1bOB": DOWN,
+    b"\x1bOC": RIGHT,
+    b"\x1bOD": LEFT,
     b"\x1b[5~": PAGE_UP,
     b"\x1b[6~": PAGE_DOWN,
     b"\r": ENTER,
     b"\n": ENTER,
     b"\t": TAB,
+    b"\x0b": FIND_KEY,
     b"\x7f": BACKSPACE,
     b"\x08": BACKSPACE,
     b"\x15": CLEAR,
@@ -79,6 +85,15 @@ def _name(key: bytes) -> str:
 def is_text(key: str) -> bool:
     """Whether a key types something."""
     return bool(key) and not key.startswith("\0")
+
+
+def edited(text: str, key: str) -> str:
+    """A line of text after a key."""
+    if key == BACKSPACE:
+        return text[:-1]
+    if key == CLEAR:
+        return ""
+    return text + key if is_text(key) else text
 
 
 def _typed(data: bytes) -> str:

@@ -7,20 +7,24 @@ import sys
 import termios
 import threading
 import time
-import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.failures import CommandFailed, line
+from upcall.cli.picker.actions import Change, Decline, Extend, Leave, Look, Read, Send, Undo
+from upcall.cli.picker.changing import changed, draft_of
 from upcall.cli.picker.drawing import Size, outcome, screen
+from upcall.cli.picker.editor import written_in_editor
 from upcall.cli.picker.keys import keys
-from upcall.cli.picker.picker import Decline, Extend, Leave, Picker, Send, Undo
+from upcall.cli.picker.looking import look
+from upcall.cli.picker.picker import Picker
+from upcall.cli.picker.terminal import Terminal, taken_terminal
 from upcall.cli.render.fate import fate
 from upcall.cli.render.inquiries import given, resolution
 from upcall.cli.render.terminal import paint
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import NotEditable, UpcallError
 from upcall.domain.text.times import moment, span
 from upcall.home.program import program
 
@@ -29,8 +33,6 @@ PAUSE = 1.0
 AGES_SECONDS = 30.0
 """Seconds after which the screen is drawn again, since it shows ages."""
 
-ENTER_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?2004h"
-LEAVE_SCREEN = "\x1b[?2004l\x1b[?25h\x1b[?1049l"
 HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
@@ -43,15 +45,15 @@ def pick(client: Client, ref: str | None) -> int:
             f"{inquiry['ref']} does not wait for an answer", hint=f"upcall show {inquiry['ref']}"
         )
     told: list[str] = []
-    with _terminal(), _news(client) as news:
-        _converse(client, picker, news, told)
+    with taken_terminal() as terminal, _news(client) as news:
+        _converse(client, picker, news, told, terminal)
     # What was done stays to be read after the screen has gone.
     for sentence in told:
         print(sentence)
     return 0
 
 
-def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> None:
+def _converse(client: Client, picker: Picker, news: int, told: list[str], terminal: Terminal) -> None:
     unread = b""
     while True:
         _draw(picker)
@@ -66,11 +68,16 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str]) -> Non
                 deed = picker.press(key)
                 if isinstance(deed, Leave):
                     return
-                if deed is not None:
+                if isinstance(deed, Look | Read):
+                    _look(client, picker, deed)
+                elif isinstance(deed, Change):
+                    _write(picker, deed, terminal)
+                elif deed is not None:
                     told.append(_do(client, picker, deed))
                     still_waits = isinstance(deed, Extend | Undo)
                     picker.refresh(_waiting(client), done="" if still_waits else deed.inquiry["id"])
-                    if isinstance(deed, Undo):
+                    # Not over a question that the person has begun to answer meanwhile.
+                    if isinstance(deed, Undo) and picker.choosing is None:
                         picker.open(deed.inquiry["id"])
                     # Keys typed ahead were meant for the question that is settled now, and not for the next one.
                     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
@@ -88,6 +95,31 @@ def _take_in(client: Client, picker: Picker) -> None:
         picker.closed.how = resolution(client.get(inquiry_path(picker.closed.inquiry["id"])), time.time())
 
 
+def _write(picker: Picker, deed: Change, terminal: Terminal) -> None:
+    """Let the person write in their editor what the inquiry is to be decided with."""
+    choosing, inquiry = picker.choosing, deed.inquiry
+    if choosing is None:
+        return
+    name = "comments.md" if choosing.is_plan else "action.txt"
+    try:
+        with terminal.lent():
+            choosing.written = written_in_editor(choosing.written or draft_of(inquiry), name)
+        picker.changing = changed(inquiry, choosing.written)
+    except (CommandFailed, NotEditable) as error:
+        picker.changing = None
+        picker.note = line(error.message, error.hint)
+        return
+    if picker.changing is None:
+        choosing.written, picker.note = "", "Nothing was changed."
+
+
+def _look(client: Client, picker: Picker, wanted: Look | Read) -> None:
+    try:
+        look(client, picker, wanted, _size().columns)
+    except UpcallError as error:
+        picker.note = line(error.message, error.hint)
+
+
 def _do(client: Client, picker: Picker, deed: Send | Decline | Extend | Undo) -> str:
     """What came of it: the picker's note, and the sentence that stays when the screen has gone."""
     try:
@@ -96,10 +128,10 @@ def _do(client: Client, picker: Picker, deed: Send | Decline | Extend | Undo) ->
         )
     except UpcallError as error:
         sentence = line(error.message, error.hint)
-    undo = (
-        " Tab, then u, takes it back." if picker.undoable is not None and not isinstance(deed, Extend) else ""
-    )
-    picker.note = sentence + undo
+        if isinstance(deed, Send):
+            # With what was written, so that it can be put right.
+            picker.open(deed.inquiry["id"])
+    picker.note = f"{sentence} Tab, then u, takes it back." if picker.undoable is deed.inquiry else sentence
     return sentence
 
 
@@ -121,8 +153,10 @@ def _decide(client: Client, picker: Picker, deed: Send | Decline) -> str:
     if isinstance(deed, Send):
         more: dict[str, Any] = {"hold": True} if deed.quick else {}
         more |= {"remember": {"as": deed.remember}} if deed.remember else {}
+        more |= {"input": deed.input} if deed.input is not None else {}
         reply = client.post(inquiry_path(inquiry["id"], "answer"), body | {"answers": deed.answers} | more)
-        done = f"Answered {inquiry['ref']}: {given(inquiry | {'answer': {'answers': deed.answers}})}."
+        kept = reply["inquiry"]["answer"] or {"answers": deed.answers}
+        done = f"Answered {inquiry['ref']}: {given(inquiry | {'answer': kept})}."
     else:
         reply = client.post(inquiry_path(inquiry["id"], "reject"), body | {"reason": deed.reason or None})
         done = f"Rejected {inquiry['ref']}."
@@ -146,9 +180,8 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
 
 
 def _draw(picker: Picker) -> None:
-    columns, rows = os.get_terminal_size(sys.stdout.fileno())
     unread = picker.choosing is not None and not picker.choosing.whole
-    lines = screen(picker, time.time(), Size(columns or 80, rows or 24), paint())
+    lines = screen(picker, time.time(), _size(), paint())
     if unread and picker.choosing is not None and picker.choosing.is_approval and picker.choosing.whole:
         # No key that was pressed before the end of an approval is on the screen decides it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
@@ -157,26 +190,9 @@ def _draw(picker: Picker) -> None:
     sys.stdout.flush()
 
 
-@contextmanager
-def _terminal() -> Iterator[None]:
-    """Switch to the alternate screen and to single keys; restore both at the end, also after an exception."""
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    ended = signal.signal(signal.SIGTERM, _end)
-    try:
-        tty.setcbreak(handle)
-        # Ctrl-Z would leave a stopped program's screen behind; here it does nothing.
-        attributes = termios.tcgetattr(handle)
-        attributes[6][termios.VSUSP] = b"\0"
-        termios.tcsetattr(handle, termios.TCSADRAIN, attributes)
-        sys.stdout.write(ENTER_SCREEN)
-        sys.stdout.flush()
-        yield
-    finally:
-        sys.stdout.write(LEAVE_SCREEN)
-        sys.stdout.flush()
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGTERM, ended)
+def _size() -> Size:
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    return Size(columns or 80, rows or 24)
 
 
 @contextmanager
@@ -212,7 +228,3 @@ def _wake(write: int) -> None:
         os.write(write, b".")
     except BlockingIOError:
         return
-
-
-def _end(number: int, frame: object) -> None:
-    raise SystemExit(128 + number)

@@ -6,7 +6,9 @@ from typing import Any
 
 from upcall.cli.render.activity import activity_facts, activity_lines
 from upcall.cli.render.drawing import RunDrawing
+from upcall.cli.render.fields import expected
 from upcall.cli.render.inquiries import HIDDEN, Inquiry, answer_command, asker, takes_force, votes
+from upcall.cli.render.plans import comment_lines, plan_lines
 from upcall.cli.render.runs import Run, clock, next_steps
 from upcall.cli.render.terminal import Paint
 from upcall.domain.text.display import escaped, one_line, visible
@@ -52,6 +54,9 @@ def _always(inquiry: Inquiry, paint: Paint) -> list[str]:
         lines.append(
             paint.dim(f"    (prefix: every command that begins with {one_line(inquiry['action']['prefix'])})")
         )
+    # An older daemon does not say it.
+    if why := inquiry["action"].get("no_prefix"):
+        lines.append(paint.dim(f"    (not by prefix: {one_line(why['text'])})"))
     return lines
 
 
@@ -82,6 +87,9 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
         facts.append(f"Run: {inquiry['run']}")
     if inquiry["workspace"]:
         facts.append(f"Workspace: {one_line(inquiry['workspace'])}")
+    # An older daemon tells no branch, or only that of the activity.
+    if branch := inquiry.get("branch") or (inquiry.get("activity") or {}).get("branch"):
+        facts.append(f"Branch: {one_line(branch)}")
     facts.append(f"Id: {inquiry['id']}")
     if inquiry["state"] == "open":
         facts.append(f"Expires: in {span(moment(inquiry['expires_at']) - now)}{_at_expiry(inquiry)}")
@@ -90,13 +98,32 @@ def _facts(inquiry: Inquiry, now: float, paint: Paint) -> list[str]:
     if inquiry["state"] == "open":
         facts += [_delivered(delivery, paint) for delivery in inquiry["delivery"]]
     if inquiry["approvals"]:
-        names = ", ".join(one_line(vote["by"]) for vote in inquiry["approvals"]["given"])
-        facts.append(f"Approved: {votes(inquiry)}{f' ({names})' if names else ''}")
+        facts += _approved(inquiry)
     if inquiry["action"]:
         facts.append(f"SHA-256: {inquiry['action']['sha256']}")
     if inquiry["redacted"]:
         facts.append(f"Masked: {inquiry['redacted']} secret(s) in the question")
     return facts
+
+
+def _approved(inquiry: Inquiry) -> list[str]:
+    """Who has approved, and which edited actions take further people."""
+    approvals = inquiry["approvals"]
+    names = ", ".join(one_line(vote["by"]) for vote in approvals["given"])
+    lines = [f"Approved: {votes(inquiry)}{f' ({names})' if names else ''}"]
+    for edit in approvals.get("edits", []):
+        by = [one_line(vote["by"]) for vote in approvals["given"] if vote["sha256"] == edit["sha256"]]
+        lines.append(f"Edited: {len(by)} of {approvals['needed']} approvals ({', '.join(by)})")
+        lines += edit_lines(edit)
+    return lines
+
+
+def edit_lines(edit: Mapping[str, Any]) -> list[str]:
+    """An edited action: its hash, the action before and after, and the difference."""
+    lines = [f"  SHA-256: {edit['sha256']}"]
+    for title, name in (("Asked for:", "before"), ("Edited:", "after"), ("Difference:", "difference")):
+        lines += [f"  {title}", *(f"  {line}" for line in _exactly(edit[name]))]
+    return lines
 
 
 def _delivered(delivery: dict[str, Any], paint: Paint) -> str:
@@ -128,8 +155,11 @@ def question_lines(inquiry: Inquiry, paint: Paint, room: int) -> list[str]:
         text = f"{number}) {question['question']}" if several else question["question"]
         lines += [""] if lines else []
         lines += _exactly(text) if exact else _wrapped(visible(text), "  ", room)
+        lines += _wrapped(rules, "  ", room) if (rules := expected(question)) else []
         lines += _options(question, paint, room)
-    if context := inquiry["context"].strip("\n"):
+    if inquiry["kind"] == "plan":
+        lines += plan_lines(inquiry)
+    elif context := inquiry["context"].strip("\n"):
         lines += ["", "  Context:"]
         lines += _exactly(context) if exact else _wrapped(visible(context), "  ", room)
     return lines
@@ -170,6 +200,9 @@ def _end(inquiry: Inquiry, now: float, paint: Paint, room: int) -> list[str]:
         lines += _wrapped(lead + text, "  ", room)
     if answer["note"] and not inquiry["secret"]:
         lines += _wrapped(f"Note: {visible(answer['note'])}", "  ", room)
+    lines += comment_lines(answer)
+    if edit := answer.get("edit"):
+        lines += edit_lines(edit)
     collected = answer["collected_at"]
     told = f"the agent took it {since(collected, now)} ago" if collected else _on_its_way(inquiry)
     return [*lines, paint.dim(f"  ({told})")]

@@ -37,20 +37,29 @@ def given(inquiry: Inquiry) -> str:
         return HIDDEN
     answers: list[list[str]] = (inquiry["answer"] or {}).get("answers", [])
     note = (inquiry["answer"] or {}).get("note", "")
-    return one_line("; ".join(", ".join(values) for values in answers) + (f" — {note}" if note else ""))
+    edited = ", edited" if (inquiry["answer"] or {}).get("edit") else ""
+    return one_line(
+        "; ".join(", ".join(values) for values in answers if values) + edited + (f" — {note}" if note else "")
+    )
 
 
 def votes(inquiry: Inquiry) -> str:
     """How many people have approved, where it takes several; empty otherwise."""
     approvals = inquiry["approvals"]
-    return f"{len(approvals['given'])} of {approvals['needed']} approvals" if approvals else ""
+    if not approvals:
+        return ""
+    # An edited action takes as many approvals of its own, so those of different actions are not added up.
+    counts = Counter(vote.get("sha256", "") for vote in approvals["given"])
+    latest = approvals["given"][-1].get("sha256", "") if approvals["given"] else ""
+    return f"{counts[latest]} of {approvals['needed']} approvals"
 
 
 def without_secrets(inquiry: Inquiry) -> Inquiry:
     """The inquiry for people's lists: the answer to a secret question is not in it."""
     if not inquiry["secret"] or inquiry["answer"] is None:
         return inquiry
-    hidden = {"answers": [[HIDDEN] for _ in inquiry["questions"]], "text": HIDDEN}
+    hidden: dict[str, Any] = {"answers": [[HIDDEN] for _ in inquiry["questions"]], "text": HIDDEN}
+    hidden |= {"content": HIDDEN} if "content" in inquiry["answer"] else {}
     return {**inquiry, "answer": {**inquiry["answer"], **hidden}}
 
 

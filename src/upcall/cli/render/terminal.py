@@ -1,4 +1,4 @@
-"""The terminal: its colours, unless NO_COLOR is set, and its width."""
+"""The terminal: its colours, unless NO_COLOR is set, and its size."""
 
 import os
 import sys
@@ -58,3 +58,13 @@ def width(stream: TextIO | None = None) -> int | None:
         return max(os.get_terminal_size(target.fileno()).columns or 80, NARROWEST)
     except OSError:
         return 80
+
+
+def height() -> int | None:
+    """The number of rows; None where standard output is no terminal, or does not say."""
+    if not is_terminal(sys.stdout):
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines or None
+    except OSError:
+        return None

@@ -10,14 +10,16 @@ from starlette.types import ASGIApp
 
 from upcall import __version__
 from upcall.access.tokens import Access
+from upcall.approvals.away import AwaySwitch
 from upcall.broker.answer_files import forget_copies
 from upcall.broker.broker import Broker
+from upcall.broker.indexing import Indexing
 from upcall.broker.retention import Retention
 from upcall.config.settings import Config
 from upcall.daemon.wiring.broker import days_kept, new_broker
 from upcall.daemon.wiring.channels import channel_maker, channel_routing, follow_up, subscriptions
 from upcall.daemon.wiring.credentials import loaded_access, owner_name
-from upcall.daemon.wiring.doors import agent_tools, file_door, mcp_door, pipe_server
+from upcall.daemon.wiring.doors import agent_tools, file_door, hook_routes, mcp_door, pipe_server
 from upcall.daemon.wiring.notifications import notification_places, notification_posts
 from upcall.daemon.wiring.reloading import ReadSettings, Reloading, running_channels
 from upcall.daemon.wiring.runs import desk, runner_name, supervised_runs
@@ -29,7 +31,6 @@ from upcall.dispatch.dispatcher import Dispatch
 from upcall.dispatch.forgetting import forget
 from upcall.domain.roles import Caller, Role
 from upcall.doors.files.door import FileDoor
-from upcall.doors.hooks import HookDoor
 from upcall.doors.pipe.http import PipeDoor
 from upcall.doors.pipe.server import PipeServer
 from upcall.home.files import Home
@@ -90,9 +91,9 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         access = await leaving.enter_async_context(loaded_access(home, store, shared=shared))
         agent_token, notified = home.read_secret(home.agent_token_file), notification_places(config, home)
         broker = new_broker(home, store, config, agent_token if shared else "", follow_up(routing, notified))
-        await _started(leaving, broker)
-        desk_for = partial(desk, broker, access)
-        tools = agent_tools(broker, config, desk_for, runner_name(home))
+        await _started(leaving, broker, Indexing(store))
+        desk_for, links = partial(desk, broker, access), AnswerLinks(broker, access)
+        tools = agent_tools(broker, config, desk_for, runner_name(home), links, url)
         files = file_door(home, config, broker, tools)
         await _started(leaving, files, end=False)
         pipes = pipe_server(tools, access, config)
@@ -102,13 +103,12 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         leaving.push_async_callback(runs.close)
         if kept:
             await leaving.enter_async_context(_retention(home, store, kept, runs))
-        links, pushed = AnswerLinks(broker, access), subscriptions(store, access)
-        maker = channel_maker(config, url, links, pushed)
-        told = notification_posts(config, url, links, home)
+        pushed = subscriptions(store, access)
+        switch, mcp = AwaySwitch(store, after=config.away_after), mcp_door(tools, access, config)
+        maker, told = channel_maker(config, url, links, pushed), notification_posts(config, url, links, home)
         channels = running_channels(broker, config, read, routing, maker, told, shared=shared)
         dispatch, reloading = await leaving.enter_async_context(channels)
-        hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
-        mcp = mcp_door(tools, access, config)
+        hooks = hook_routes(broker, access, desk_for, config, switch)
         app = create_app(
             broker=broker,
             access=access,
@@ -117,9 +117,10 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
             links=links,
             pushed=pushed,
             reload=reloading.reload,
+            away=switch,
             metrics=await leaving.enter_async_context(watched(store, config, lambda: dispatch.names)),
             settings=_web_settings(config),
-            extra_routes=[*PipeDoor(tools, access).routes(), *hooks.routes(), *mcp.routes()],
+            extra_routes=[*PipeDoor(tools, access).routes(), *hooks, *mcp.routes()],
             lifespan=mcp.lifespan,
         )
         yield Assembly(
@@ -137,10 +138,13 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         )
 
 
-async def _started(leaving: AsyncExitStack, part: Broker | FileDoor | PipeServer, **closing: bool) -> None:
-    """Start a part, and have it closed on exit."""
-    await part.start()
-    leaving.push_async_callback(part.close, **closing)
+async def _started(
+    leaving: AsyncExitStack, *parts: Broker | FileDoor | Indexing | PipeServer, **closing: bool
+) -> None:
+    """Start parts, and have each closed on exit."""
+    for part in parts:
+        await part.start()
+        leaving.push_async_callback(part.close, **closing)
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from upcall.domain.errors import InvalidSetting, UpcallError
 from upcall.domain.inquiry.inquiry import Change, Inquiry
 from upcall.domain.records import Effects
 from upcall.domain.run import resume
+from upcall.home.program import installing
 from upcall.ports.channel import Channel, Stamps
 from upcall.ports.store import Store
 
@@ -84,6 +85,8 @@ class ChannelMaker:
 
     base: str
     signed_path: SignedPath = unsigned
+    own_path: SignedPath = unsigned
+    """The same where the address is the person's name."""
     stamps: Stamps | None = None
     pushed: Subscriptions | None = None
 
@@ -110,7 +113,8 @@ class ChannelMaker:
 
         async def link(inquiry: Inquiry, address: str) -> str:
             by_link = channel.capabilities.link and inquiry.is_open
-            signed = await self.signed_path(inquiry, name, address) if by_link else None
+            path = self.own_path if channel.capabilities.personal else self.signed_path
+            signed = await path(inquiry, name, address) if by_link else None
             return f"{self.base}{signed or f'/i/{inquiry.id}'}"
 
         return ConfiguredChannel(name=name, channel=channel, words=sentences(settings.language), link=link)
@@ -123,7 +127,7 @@ class ChannelMaker:
         except ImportError as error:
             raise InvalidSetting(
                 f"channels.{name}: {needs_library(settings.kind, error)}",
-                hint=f"pip install 'upcall[{settings.kind}]'",
+                hint=installing(settings.kind),
             ) from error
         except (ValueError, UpcallError) as error:
             raise InvalidSetting(f"channels.{name}: {error}") from error
@@ -140,7 +144,9 @@ def channel_maker(
 ) -> ChannelMaker:
     """Makes the channels of a daemon."""
     base = config.public_url.rstrip("/") or url
-    return ChannelMaker(base=base, signed_path=links.path_in, stamps=links.signing, pushed=pushed)
+    return ChannelMaker(
+        base=base, signed_path=links.path_in, own_path=links.path_for, stamps=links.signing, pushed=pushed
+    )
 
 
 def subscriptions(store: Store, access: Access) -> Subscriptions:

@@ -13,6 +13,7 @@ from pathlib import Path
 from upcall.access.tokens import Access, digest
 from upcall.domain.errors import InvalidSetting
 from upcall.domain.inquiry.inquiry import LOCAL_AGENT
+from upcall.domain.records import Effects, Record
 from upcall.domain.roles import Role
 from upcall.home.files import Home
 from upcall.ports.background import Background
@@ -20,6 +21,9 @@ from upcall.ports.store import Store
 
 TOKENS_EVERY = 5.0
 """Seconds until this daemon knows a token that another daemon has made or revoked."""
+
+HOLDER = "token-holder"
+"""The kind of the records that say which home has a name, by the digest of its secret."""
 
 log = logging.getLogger("upcall.wiring")
 
@@ -33,7 +37,7 @@ async def loaded_access(home: Home, store: Store, *, shared: bool) -> AsyncItera
     """
     access = Access(store, store.now, shared=shared)
     await access.load()
-    await _adopt_local_tokens(home, access, shared=shared)
+    await _adopt_local_tokens(home, access, store if shared else None)
     if not shared:
         yield access
         return
@@ -45,10 +49,10 @@ async def loaded_access(home: Home, store: Store, *, shared: bool) -> AsyncItera
         await refreshing.close()
 
 
-async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> None:
+async def _adopt_local_tokens(home: Home, access: Access, shared: Store | None) -> None:
     """Register the tokens in the home's files, the owner's and the ask-only one of local agents; create missing ones.
 
-    Homes that share a database have tokens of their own: a name that another home has taken gets a suffix.
+    Homes that share a store have tokens of their own: a name that another home has taken gets a suffix.
 
     Raises:
         InvalidSetting: if a file holds no secret, or both files hold the same one.
@@ -69,10 +73,20 @@ async def _adopt_local_tokens(home: Home, access: Access, *, shared: bool) -> No
                 f"{path}: it holds the same secret as {other}",
                 hint=f"delete {path}, or mount another secret there",
             )
-        if shared and known.get(name, digest(secret)) != digest(secret):
+        if shared and (
+            known.get(name, digest(secret)) != digest(secret)
+            or not await _holds(shared, name, digest(secret))
+        ):
             name = f"{name}.{digest(secret)[:8]}"
         if known.get(name) != digest(secret):
             await access.adopt(name, role, secret)
+
+
+async def _holds(store: Store, name: str, own: str) -> bool:
+    """Take a name for a home unless another has it: daemons that start at the same time all find it free."""
+    taken = Record(kind=HOLDER, key=name, state=own, at=store.now())
+    kept = await store.revise(HOLDER, name, lambda found: None if found else Effects(records=(taken,)))
+    return kept is not None and kept.state == own
 
 
 async def _refresh(access: Access) -> None:

@@ -44,6 +44,16 @@ class Reloaded:
     off: Mapping[str, str]
     restart: Sequence[str]
 
+    def words(self) -> str:
+        """As the log has it; the reason why a channel is off stands there already."""
+        parts = {
+            "started": self.started,
+            "ended": self.ended,
+            "off": list(self.off),
+            "after a restart": self.restart,
+        }
+        return "".join(f"; {part}: {', '.join(names)}" for part, names in parts.items() if names)
+
     def document(self) -> dict[str, object]:
         """As others see it in JSON."""
         off = [{"name": name, "problem": problem} for name, problem in self.off.items()]
@@ -92,7 +102,7 @@ class Reloading:
                 inbox=new.inbox,
             )
             reloaded = replace(await self._take(config), restart=_needing_restart(before, new))
-        log.info("the settings were read again: %s", reloaded.document())
+        log.info("the settings were read again%s", reloaded.words())
         return reloaded.document()
 
     async def _retry(self) -> None:

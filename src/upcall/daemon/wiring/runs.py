@@ -60,7 +60,16 @@ def runner_name(home: Home) -> str:
 
 
 def desk(
-    broker: Broker, access: Access, *, caller: Caller, session: str, door: str, workspace: str | None = None
+    broker: Broker,
+    access: Access,
+    *,
+    caller: Caller,
+    session: str,
+    door: str,
+    workspace: str | None = None,
+    client: str = "",
+    program: str = "",
+    runner: str = "",
 ) -> ApprovalDesk:
     """The desk of one asker. A run has one desk for all its processes and doors."""
     return ApprovalDesk(
@@ -69,5 +78,8 @@ def desk(
         session=session if caller.run is None else f"run-{caller.run}",
         door=door,
         workspace=workspace,
+        client=client,
+        program=program,
+        runner=runner,
         has_people=access.has_people,
     )

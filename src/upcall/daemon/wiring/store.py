@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from upcall.config.settings import Config
 from upcall.domain.errors import InvalidSetting
 from upcall.home.files import Home
+from upcall.home.program import installing
 from upcall.ports.store import Store
 from upcall.stores.sqlite.lost_database import refuse_lost, remember
 from upcall.stores.sqlite.store import SqliteStore
@@ -63,6 +64,6 @@ async def open_store(home: Home, config: Config) -> Store:
     except ImportError as error:
         raise InvalidSetting(
             f"database: PostgreSQL needs the driver psycopg, which cannot be loaded: {str(error).splitlines()[0]}",
-            hint="pip install 'upcall[postgres]'",
+            hint=installing("postgres"),
         ) from error
     return await PostgresStore.open(config.database, direct=config.database_direct)

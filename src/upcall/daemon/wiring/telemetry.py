@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from upcall import __version__
 from upcall.config.settings import Config
+from upcall.home.program import installing
 from upcall.ports.store import Store
 from upcall.telemetry.inquiries import InquiryMetrics
 
@@ -27,7 +28,7 @@ async def watched(
             # An extra, and loading it takes longer than everything else here.
             from upcall.telemetry.tracing import InquirySpans  # noqa: PLC0415 - see above
         except ImportError as error:
-            log.warning("tracing is off: %s; pip install 'upcall[otel]'", error)
+            log.warning("tracing is off: %s; %s", error, installing("otel"))
         else:
             spans = InquirySpans(store, __version__)
     await metrics.start()

@@ -2,7 +2,7 @@
 
 from upcall.domain.answer.outcome import outcome
 from upcall.domain.errors import CannotTell, NotAnswered
-from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry, Kind
+from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry
 from upcall.domain.records import Happening
 
 CORRECTED = "corrected"
@@ -39,7 +39,7 @@ def message(inquiry: Inquiry, words: str, by: str) -> str:
     """
     asked = [f"You asked: {question.text}" for question in inquiry.questions]
     quoted = [] if inquiry.secret else ["The old answer was:", *(f"> {line}" for line in _old(inquiry))]
-    last = [NO_CONSENT] if inquiry.kind is Kind.APPROVAL else []
+    last = [NO_CONSENT] if inquiry.kind.is_consent else []
     return "\n".join(
         [
             f"{by} corrects an answer that you were given.",

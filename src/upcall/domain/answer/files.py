@@ -28,7 +28,7 @@ _MARKS = (
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
 )
-# What a browser would take for a page or a drawing with scripts, wherever it stands in the beginning of a text.
+# The beginnings of pages and of drawings with scripts: a browser runs them from anywhere in the first bytes of a text.
 _MARKUP = re.compile(
     r"<(?:!doctype\s+html|(?:[a-z]+:)?(?:html|svg|script|head|body|iframe|object|embed))\b", re.IGNORECASE
 )

@@ -119,10 +119,13 @@ class Choices:
         return found
 
 
-def parts(text: str, count: int) -> list[str] | None:
-    """What is said to each of several questions: `1) … 2) …`, by line or on one; None unless it is complete."""
+def parts(text: str, count: int, *, gaps: bool = False) -> list[str] | None:
+    """What is said to each of several questions: `1) … 2) …`, by line or on one; None unless it is complete.
+
+    With `gaps`, lines may be left out, and are empty then.
+    """
     text = without_marks(text)
-    by_line = _parts(text, list(_LINE_MARK.finditer(text)), count)
+    by_line = _parts(text, list(_LINE_MARK.finditer(text)), count, gaps=gaps)
     if by_line is not None:
         return by_line
     for mark in _INLINE_MARKS:
@@ -133,14 +136,17 @@ def parts(text: str, count: int) -> list[str] | None:
     return None
 
 
-def _parts(text: str, marks: Sequence[re.Match[str]], count: int) -> list[str] | None:
+def _parts(text: str, marks: Sequence[re.Match[str]], count: int, *, gaps: bool = False) -> list[str] | None:
     numbers = [int(mark[1]) for mark in marks]
-    if sorted(numbers) != list(range(1, count + 1)) or text[: marks[0].start()].strip():
+    asked = range(1, count + 1)
+    complete = len(numbers) == len(set(numbers)) and (gaps or len(numbers) == count)
+    if not numbers or not complete or not set(numbers) <= set(asked) or text[: marks[0].start()].strip():
         return None
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     said = [text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
-    in_order = [part for _, part in sorted(zip(numbers, said, strict=True))]
-    return None if any(is_blank(part) for part in in_order) else in_order
+    by_number = dict(zip(numbers, said, strict=True))
+    in_order = [by_number.get(number, "") for number in asked]
+    return None if not gaps and any(is_blank(part) for part in in_order) else in_order
 
 
 def _all(found: Iterable[int | None]) -> set[int]:

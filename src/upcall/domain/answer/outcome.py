@@ -1,9 +1,13 @@
 """What an asker is told: a status that a program can branch on and a text that a model understands by itself."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from upcall.domain.answer.plans import told as told_of_plan
 from upcall.domain.answer.reading import NEGATIVE
+from upcall.domain.answer.typed import content
+from upcall.domain.inquiry.field import Content
 from upcall.domain.inquiry.inquiry import (
     DENY,
     Answer,
@@ -19,12 +23,20 @@ from upcall.domain.inquiry.inquiry import (
     Rejected,
 )
 from upcall.domain.inquiry.lifecycle import POLICY
-from upcall.domain.inquiry.wording import age, answer_text
-from upcall.domain.text.times import LONG_WAIT
+from upcall.domain.inquiry.wording import answer_text
+from upcall.domain.text.times import waiting
 
 PARKED = "parked"
 NOTE = "their note"
 FILES = "their files, on the machine of Upcall"
+APPROVED_EDITED = (
+    "The user approved this with a change. Perform exactly this, and nothing else:\n{after}\n"
+    "What they changed:\n{difference}"
+)
+RAN_EDITED = (
+    "The user changed this action before they approved it. What ran is not what you asked for:\n{difference}"
+)
+SUGGESTED = " They suggest this instead, which you can ask for:\n{after}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +56,21 @@ class Outcome:
     note: str = ""
     files: tuple[Attachment, ...] = ()
     waited: float | None = None
+    content: Content | None = None
+    """The answer to a form, as its schema describes it."""
 
     @property
     def worded(self) -> tuple[tuple[str, ...], ...] | None:
-        """The answers with note and files after the last of them, for a program that takes answers and nothing else."""
+        """The answers with note, files and wait after the last of them, for a program that takes answers and nothing else."""
         more = [f"{NOTE}: {self.note}"] if self.note else []
+        more += [took] if (took := waiting("answered", self.waited)) else []
         more += [f"{FILES}: {', '.join(paths)}"] if (paths := _paths(self.files)) else []
         if not more or not self.answers:
             return self.answers
         *before, last = self.answers
-        *values, value = last
-        return (*before, (*values, f"{value} ({'; '.join(more)})"))
+        said = f"({'; '.join(more)})"
+        *values, value = last or ("",)
+        return (*before, (*values, f"{value} {said}".strip()))
 
 
 def outcome(inquiry: Inquiry) -> Outcome:
@@ -63,10 +79,12 @@ def outcome(inquiry: Inquiry) -> Outcome:
         case Open():
             return _outcome(inquiry, PARKED, _asked_back(inquiry) or _parked(inquiry))
         case Answered(answer=answer, closing=closing):
-            text = _denial(inquiry, answer) or answer_text(inquiry) + _noted(inquiry, answer)
+            filled = content(inquiry)
+            text = _denial(inquiry, answer) or told_of_plan(inquiry, answer)
+            text = text or _answered(inquiry, filled) + _noted(inquiry, answer)
             text += _waited(inquiry, closing, "answered") + _masked(inquiry) + _filed(answer)
             told = _outcome(inquiry, "answered", text, answer.values)
-            return _settled(replace(told, files=answer.files), inquiry, closing, answer.note)
+            return _settled(replace(told, files=answer.files, content=filled), inquiry, closing, answer.note)
         case Rejected(closing=closing):
             why = f" Their reason: {closing.reason}" if closing.reason else ""
             told = _outcome(
@@ -104,12 +122,33 @@ def _settled(told: Outcome, inquiry: Inquiry, closing: Closing, note: str = "") 
     return replace(told, note=note, waited=waited)
 
 
+def remark(inquiry: Inquiry) -> str:
+    """What a model is told of a yes whose action its program runs: what a person changed, and their note; else empty."""
+    match inquiry.state:
+        case Answered(answer=Answer(edit=None, note="")) if inquiry.is_approved:
+            return ""
+        case Answered(answer=answer) if inquiry.is_approved:
+            said = [] if answer.edit is None else [RAN_EDITED.format(difference=answer.edit.difference)]
+            said += [f"The user approved this, with a note: {answer.note}"] if answer.note else []
+            return "\n".join(said)
+        case _:
+            return ""
+
+
+def _answered(inquiry: Inquiry, filled: Content | None) -> str:
+    if inquiry.is_approved and (edit := inquiry.edit) is not None:
+        return APPROVED_EDITED.format(after=edit.after, difference=edit.difference)
+    if filled is None:
+        return answer_text(inquiry)
+    return f"The user filled in the form: {json.dumps(filled, ensure_ascii=False)}"
+
+
 def _noted(inquiry: Inquiry, answer: Answer) -> str:
     """What was written beside a choice; beside a yes, it changes nothing about the action."""
     if not answer.note:
         return ""
     said = f"\n{NOTE.capitalize()}: {answer.note}"
-    if inquiry.kind is not Kind.APPROVAL:
+    if inquiry.kind is not Kind.APPROVAL or answer.edit is not None:
         return said
     return f"{said}\n(The approval is of exactly what was shown; the note is for what you do besides.)"
 
@@ -125,10 +164,8 @@ def _paths(files: Sequence[Attachment]) -> list[str]:
 
 
 def _waited(inquiry: Inquiry, closing: Closing, done: str) -> str:
-    waited = closing.at - inquiry.asked_at
-    if closing.by == POLICY or waited < LONG_WAIT:
-        return ""
-    return f" ({done} after {age(waited)}; waiting for a person, not running time)"
+    took = waiting(done, None if closing.by == POLICY else closing.at - inquiry.asked_at)
+    return f" ({took})" if took else ""
 
 
 def _denial(inquiry: Inquiry, answer: Answer) -> str | None:
@@ -138,11 +175,12 @@ def _denial(inquiry: Inquiry, answer: Answer) -> str | None:
         return None
     words = [text for text in (answer.text, answer.note) if text and text.casefold() not in NEGATIVE]
     said = f" Their words: {'; '.join(words)}" if words else ""
-    return f"The user denied this. Do not perform the action.{said}"
+    instead = "" if answer.edit is None else SUGGESTED.format(after=answer.edit.after)
+    return f"The user denied this. Do not perform the action.{said}{instead}"
 
 
 def _parked(inquiry: Inquiry) -> str:
-    consent = " This is not a yes." if inquiry.kind is Kind.APPROVAL else ""
+    consent = " This is not a yes." if inquiry.kind.is_consent else ""
     return (
         f"No answer yet.{consent} The question stays open as {inquiry.id} (ref {inquiry.ref}) and the user can "
         f'still answer it. Call wait_for_answer with id "{inquiry.id}" to go on waiting. If you end your turn '
@@ -155,7 +193,7 @@ def _asked_back(inquiry: Inquiry) -> str:
     words = [each.words for each in inquiry.asked_back if not each.reply]
     if not words:
         return ""
-    consent = " and not a yes" if inquiry.kind is Kind.APPROVAL else ""
+    consent = " and not a yes" if inquiry.kind.is_consent else ""
     asked = "\n".join(words)
     return (
         f"The person asks: {asked}\nThis is not an answer{consent}. The question stays open as {inquiry.id} (ref "

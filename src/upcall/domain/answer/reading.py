@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from upcall.domain.answer import plans, typed
 from upcall.domain.answer.matching import NUMBER, Choices, bare, is_blank, parts, well_formed, without_marks
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Answer, Inquiry, Kind, Question
@@ -40,8 +41,13 @@ def read(inquiry: Inquiry, text: str, rules: ReadingRules = DEFAULT_RULES) -> An
     Raises:
         EmptyAnswer: if it says nothing.
         UnreadableAnswer: if it is none of the choices and only those are allowed.
+        UnfitAnswer: if a field of a form does not take it.
     """
     raw = _words(text)
+    if inquiry.kind is Kind.PLAN:
+        return plans.read(inquiry, raw)
+    if typed.is_form(inquiry):
+        return Answer(values=typed.in_words(inquiry, raw), text=raw)
     if inquiry.kind is Kind.APPROVAL:
         verdict = _verdict(raw, rules)
         return Answer(values=tuple((verdict,) for _ in inquiry.questions), text=raw)
@@ -68,8 +74,17 @@ def take(inquiry: Inquiry, values: Sequence[Sequence[str]]) -> Answer:
         expected = "1 list of strings" if count == 1 else f"{count} lists of strings, one for each question"
         example = ", ".join('["…"]' for _ in range(count))
         raise InvalidRequest(f"answers has to hold {expected}", hint=f"for example [{example}]")
+    if typed.is_form(inquiry):
+        return as_taken(typed.fitting(inquiry, values))
+    if inquiry.kind is Kind.PLAN:
+        return plans.take(inquiry, [well_formed(value) for value in values[0]])
     taken = tuple(_taken(inquiry, index, each) for index, each in enumerate(values))
-    return Answer(values=taken, text="\n".join(", ".join(each) for each in taken).strip())
+    return as_taken(taken)
+
+
+def as_taken(values: tuple[Values, ...]) -> Answer:
+    """The answer that these values are, without words of their own."""
+    return Answer(values=values, text="\n".join(", ".join(each) for each in values).strip())
 
 
 def choose(inquiry: Inquiry, values: Sequence[str], rules: ReadingRules = DEFAULT_RULES) -> Answer:
@@ -80,10 +95,14 @@ def choose(inquiry: Inquiry, values: Sequence[str], rules: ReadingRules = DEFAUL
         EmptyAnswer: if there is no value, or one says nothing.
         UnreadableAnswer: if one is none of the choices and only those are allowed, or is one too many.
     """
+    count = len(inquiry.questions)
+    if typed.is_form(inquiry):
+        return _chosen_for_form(inquiry, values)
     given = [_words(value) for value in values]
     if not given:
         raise EmptyAnswer
-    count = len(inquiry.questions)
+    if inquiry.kind is Kind.PLAN and len(given) > 1:
+        return plans.take(inquiry, given)
     if count == 1 or inquiry.kind is Kind.APPROVAL:
         if len(given) == 1:
             return read(inquiry, given[0], rules)
@@ -95,6 +114,16 @@ def choose(inquiry: Inquiry, values: Sequence[str], rules: ReadingRules = DEFAUL
     if said is None or len(said) != count:
         raise InvalidRequest(f"there are {count} questions", hint=f"give {count} values, one for each")
     return Answer(values=_replies(inquiry, said, rules), text="\n".join(given))
+
+
+def _chosen_for_form(inquiry: Inquiry, values: Sequence[str]) -> Answer:
+    count = len(inquiry.questions)
+    if len(values) == count > 1:
+        return Answer(values=typed.one_by_one(inquiry, values), text="\n".join(values))
+    if len(values) > 1 and count > 1:
+        raise InvalidRequest(f"there are {count} fields", hint=f"give {count} values, one for each")
+    # Several values for a single field are a list of choices.
+    return read(inquiry, ", ".join(values))
 
 
 def strip_quoted(text: str) -> str:

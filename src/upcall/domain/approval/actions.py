@@ -5,13 +5,15 @@ The hash is over the original; secrets are masked and odd characters escaped onl
 
 import hashlib
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from upcall.domain.approval import edits
-from upcall.domain.approval.commands import simple_words
+from upcall.domain.approval.commands import simple_words, unclear_in
+from upcall.domain.approval.obstacles import MASKED
 from upcall.domain.errors import InvalidInquiry
 from upcall.domain.inquiry.asking import APPROVAL_OPTIONS, Draft
 from upcall.domain.inquiry.inquiry import Kind, Question, Subject
@@ -23,12 +25,17 @@ from upcall.domain.text.redaction import redact_action
 MOST_SHOWN = 512 * 1024
 """Bytes of an action that a person can be expected to read before approving it."""
 
+MOST_EDITED = 64 * 1024
+"""Characters of an input up to which a person can edit it."""
+
 SUMMARY = 500
 _SUMMED_UP = 16 * 1024
 
 EXAMPLE = 'for example {"tool": "Bash", "input": {"command": "make test"}, "cwd": "/home/ana/project"}'
 COMMENTS = frozenset({"description", "reason"})
 """What a shell's tool is told only for people to read: it changes from call to call and does nothing."""
+
+_TITLED = frozenset({"title", "locations", "explanation"})
 
 Input = Mapping[str, object]
 
@@ -61,7 +68,26 @@ def shown(action: Action) -> Shown:
         return Shown(text=text, more=_rest(action.input, {name}))
     if (change := edits.change_in(action.input)) is not None:
         return Shown(text=change.diff, more=_rest(action.input, change.fields), is_file=True)
+    if (title := action.input.get("title")) and isinstance(title, str) and _is_in_words(action.input):
+        return Shown(text=title, more=_in_words(action.input))
     return Shown(text=_pretty(action.input))
+
+
+def _is_in_words(given: Input) -> bool:
+    """Whether there are only texts beside a title: anything else is shown by its name."""
+    places = given.get("locations", [])
+    texts = cast("Sequence[object]", places) if isinstance(places, list) else (None,)
+    return given.keys() <= _TITLED and all(
+        isinstance(each, str) for each in (*texts, given.get("explanation", ""))
+    )
+
+
+def _in_words(given: Input) -> str:
+    """What an agent tells beside the title of a call whose input it keeps to itself."""
+    places = cast("Sequence[str]", given.get("locations", ()))
+    told = (*places, cast("str", given.get("explanation", "")))
+    # Each line stands back, where it cannot be taken for one of ours.
+    return "\n".join(f"  {line}" for each in told if each for line in each.split("\n"))
 
 
 def digest(action: Action) -> str:
@@ -136,8 +162,44 @@ def approval(action: Action) -> Draft:
             exact=exact,
             words=(simple_words(found[1]) or ()) if found is not None and plain else (),
             anywhere=_anywhere(action) if plain else "",
+            unclear="" if found is None else unclear_in(found[1]) if plain else MASKED,
+            # What was masked is not kept, so a person could not edit around it.
+            given=None if masked_in_text + masked_in_context else _editable(action.input),
+            runs_edited=action.editable,
+            hears=bool(action.hears),
         ),
     )
+
+
+def is_plain(value: object) -> bool:
+    """Whether a person sees every character of this in a field for text; line ends and tabs are seen."""
+    # It may be nested deeper than calls can be.
+    left: list[object] = [value]
+    while left:
+        match left.pop():
+            case str() as text if escaped(text) != text:
+                return False
+            case float() as number if not math.isfinite(number):
+                return False
+            case list() as items:
+                left += cast("Sequence[object]", items)
+            case dict() as fields:
+                left += [*cast("Input", fields).keys(), *cast("Input", fields).values()]
+            case _:
+                pass
+    return True
+
+
+def whole(action: Action) -> str:
+    """All that a tool is given, as it is shown: without its secrets, and nothing in it hides."""
+    seen = shown(action)
+    text = _masked(seen.text, is_file=seen.is_file)[0]
+    return f"{text}\n{_masked(seen.more)[0]}" if seen.more else text
+
+
+def _editable(given: Input) -> Input | None:
+    few = weight(given, MOST_EDITED) <= MOST_EDITED
+    return dict(given) if given and few and is_plain(dict(given)) else None
 
 
 def action_in(sent: object) -> Action:
@@ -157,7 +219,14 @@ def action_in(sent: object) -> Action:
     cwd, reason = fields.get("cwd") or "", fields.get("reason") or ""
     if not isinstance(cwd, str) or not isinstance(reason, str):
         raise InvalidInquiry("action", "cwd and reason are texts", hint=EXAMPLE)
-    return Action(tool=tool, input=cast("Input", given), cwd=cwd, reason=reason)
+    editable = fields.get("editable") or False
+    if not isinstance(editable, bool):
+        raise InvalidInquiry("action.editable", "true or false", hint=EXAMPLE)
+    # A program that takes an edited input reads the whole answer, and with it the note.
+    hears: Literal["", "with_yes"] = "with_yes" if editable else ""
+    return Action(
+        tool=tool, input=cast("Input", given), cwd=cwd, reason=reason, editable=editable, hears=hears
+    )
 
 
 def _too_large() -> InvalidInquiry:

@@ -5,7 +5,7 @@ A command that could mean more than a program and its arguments is not read, and
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from typing import cast
 
 _WORD = re.compile(
     r"(?:[A-Za-z0-9_./:@%+,=-]++"  # outside of quotes only what no shell has a use for
@@ -14,6 +14,11 @@ _WORD = re.compile(
 )
 _QUOTED = re.compile(r"'([^']*+)'|\"([^\"]*+)\"")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_SHELL_FOLDERS = frozenset(
+    {"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/"}
+)
+"""Where a system has its shells. A program elsewhere only has the name of one, and may be the agent's own."""
+
 _SHELL_FLAGS = frozenset({"-c", "-lc"})
 
 
@@ -36,6 +41,44 @@ def simple_words(command: object) -> tuple[str, ...] | None:
     return words
 
 
+def unclear_in(command: object) -> str:
+    """What makes a command more than one simple command: a character, or the variable that it sets; empty where nothing does."""
+    if simple_words(command) is not None:
+        return ""
+    if not isinstance(command, str):
+        listed = cast("Sequence[object]", command) if isinstance(command, list) else ()
+        return _unclear_words([str(word) for word in listed])
+    words = _split(command)
+    return _unclear_character(command.strip(" ")) if words is None else _unclear_words(words)
+
+
+def _unclear_words(words: Sequence[str]) -> str:
+    if len(words) == 3 and _runs_script(words):
+        return unclear_in(words[2])
+    hidden = next((character for word in words for character in word if not character.isprintable()), "")
+    if hidden or not words:
+        return hidden
+    variable, sets, _ = words[0].partition("=")
+    return f"{variable}=" if sets else "="
+
+
+def _unclear_character(command: str) -> str:
+    """The first character that ends what is surely read."""
+    at = 0
+    while at < len(command) and command[at].isprintable():
+        found = _WORD.match(command, at)
+        at = at if found is None else found.end()
+        if command[at : at + 1] != " ":
+            break
+        at += 1
+    at = min(at, len(command) - 1)
+    if command[at] not in "'\"":
+        return command[at]
+    # What a shell replaces inside of quotation marks, or the mark itself, which is never closed.
+    inside = command[at + 1 :].partition(command[at])[0]
+    return next((character for character in inside if character in "\\$`!"), command[at])
+
+
 def is_shell(start: str) -> bool:
     """Whether this is how a shell is started that runs the script that follows, and nothing else."""
     words = _split(start)
@@ -43,7 +86,8 @@ def is_shell(start: str) -> bool:
 
 
 def _runs_script(words: Sequence[str]) -> bool:
-    return PurePosixPath(words[0]).name in _SHELLS and words[1] in _SHELL_FLAGS
+    folder, slash, name = words[0].rpartition("/")
+    return name in _SHELLS and folder + slash in _SHELL_FOLDERS and words[1] in _SHELL_FLAGS
 
 
 def _split(command: str) -> tuple[str, ...] | None:

@@ -8,7 +8,10 @@ from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import InvalidRequest, NotAllowed, NoteUnread, NotYourDecision
 from upcall.domain.inquiry.inquiry import APPROVE, Answer, Change, Inquiry, Kind
 from upcall.domain.inquiry.lifecycle import takes_force
+from upcall.domain.inquiry.plans import is_approved
 from upcall.domain.roles import Caller, Role
+
+_YOURS = "this was started by you, so another person has to approve it"
 
 
 def is_awaited(inquiry: Inquiry, caller: Caller, *, late: bool, once: bool) -> bool:
@@ -25,17 +28,18 @@ def check(inquiry: Inquiry, given: Answer, caller: Caller, barred: str | None) -
         NotAllowed: if the caller is barred and approves.
         NoteUnread: if a yes has a note that the model would not read.
     """
+    if inquiry.kind is Kind.PLAN and is_approved(given) and caller.name == barred:
+        raise NotAllowed(_YOURS, hint="you can still revise or reject it")
     if inquiry.kind is not Kind.APPROVAL or given.values != ((APPROVE,),):
         return
-    if (given.note or given.files) and inquiry.origin.purpose == "permission":
+    hears = inquiry.subject is not None and inquiry.subject.hears and not given.files
+    if (given.note or given.files) and inquiry.origin.purpose == "permission" and not hears:
         raise NoteUnread(
             "this prompt of the agent's program takes a yes or a no, so its model would not read the note",
             hint="approve without a note, or deny with it: a denial is told with its words",
         )
     if caller.name == barred:
-        raise NotAllowed(
-            "this was started by you, so another person has to approve it", hint="you can still deny it"
-        )
+        raise NotAllowed(_YOURS, hint="you can still deny it")
 
 
 def check_undo(inquiry: Inquiry, caller: Caller) -> None:

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+_PATHS = ("file_path", "filePath", "filepath", "path", "absolute_path", "notebook_path")
 _OLD = ("old_string", "oldString", "old_text", "oldText", "old_str")
 _NEW = ("new_string", "newString", "new_text", "newText", "new_str")
 _WHOLE = ("content", "contents", "file_text")
 _DIFFS = ("diff", "patch", "unified_diff")
 _COMPARED = 200
 """Lines of a change up to which the same ones are looked for; finding them takes more than the square of that."""
+
+_AROUND = 3
+"""Lines that stay which are shown before and after a change of a whole file."""
+
+_NO_END = "\\ no newline at the end"
 
 _STEPS = 8
 """How many changes of one call are compared that closely."""
@@ -40,13 +45,28 @@ def change_in(given: Input) -> FileChange | None:
     if path is None:
         return None
     if (whole := _first(given, _WHOLE)) is not None:
-        return _change(_diff(path[1], "", whole[1]), (path,), whole)
+        return _change(compared(path[1], "", whole[1]), (path,), whole)
     if "edits" in given:
         return _steps(path, given["edits"])
     old, new = _first(given, _OLD), _first(given, _NEW)
     if old is None or new is None:
         return None
-    return _change(_diff(path[1], old[1], new[1]), (path,), old, new)
+    return _change(compared(path[1], old[1], new[1]), (path,), old, new)
+
+
+def hunk(old: str, new: str) -> str:
+    """The change of a whole file as one hunk of a diff: from its first line that changes to its last, with a few around them."""
+    before, after = _lines(old, beside=new), _lines(new, beside=old)
+    top, bottom = _equal_ends(before, after)
+    top, bottom = max(top - _AROUND, 0), max(bottom - _AROUND, 0)
+    gone, come = before[top : len(before) - bottom], after[top : len(after) - bottom]
+    head = f"@@ -{_range(top, gone)} +{_range(top, come)} @@"
+    return "\n".join([head, *_compared(gone, come)])
+
+
+def _range(top: int, lines: Sequence[str]) -> str:
+    count = sum(line != _NO_END for line in lines)
+    return f"{top + 1 if count else top},{count}"
 
 
 def _several(changes: object) -> FileChange | None:
@@ -88,7 +108,7 @@ def _steps(path: tuple[str, str], steps: object) -> FileChange | None:
         if old is None or new is None:
             return None
         rest = {name: value for name, value in fields.items() if name not in {old[0], new[0]}}
-        diffs.append(_diff(path[1] + _remark(rest), old[1], new[1], closely=closely))
+        diffs.append(compared(path[1] + _remark(rest), old[1], new[1], closely=closely))
     return FileChange(diff="\n".join(diffs), fields=frozenset({path[0], "edits"}))
 
 
@@ -111,15 +131,18 @@ def _change(diff: str, paths: Sequence[tuple[str, str]], *fields: tuple[str, str
     )
 
 
-def _diff(path: str, old: str, new: str, *, closely: bool = True) -> str:
+def compared(path: str, old: str, new: str, *, closely: bool = True) -> str:
     """Every line that goes and comes, with those that stay between them.
 
     What is large, or one of many changes, is compared in one pass: the lines at both ends that stay are found.
     """
     before, after = _lines(old, beside=new), _lines(new, beside=old)
-    head = [f"--- {path}", f"+++ {path}"]
+    return "\n".join([f"--- {path}", f"+++ {path}", *_compared(before, after, closely=closely)])
+
+
+def _compared(before: Sequence[str], after: Sequence[str], *, closely: bool = True) -> list[str]:
     if not closely or len(before) + len(after) > _COMPARED:
-        return "\n".join([*head, *_ends_compared(before, after)])
+        return _ends_compared(before, after)
     body: list[str] = []
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for tag, at, to, new_at, new_to in matcher.get_opcodes():
@@ -128,10 +151,21 @@ def _diff(path: str, old: str, new: str, *, closely: bool = True) -> str:
             continue
         body += [f"-{line}" for line in before[at:to]]
         body += [f"+{line}" for line in after[new_at:new_to]]
-    return "\n".join([*head, *body])
+    return body
 
 
 def _ends_compared(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    top, bottom = _equal_ends(before, after)
+    return [
+        *(f" {line}" for line in before[:top]),
+        *(f"-{line}" for line in before[top : len(before) - bottom]),
+        *(f"+{line}" for line in after[top : len(after) - bottom]),
+        *(f" {line}" for line in before[len(before) - bottom :]),
+    ]
+
+
+def _equal_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """How many lines at the beginning and at the end are the same."""
     shorter = min(len(before), len(after))
     top = 0
     while top < shorter and before[top] == after[top]:
@@ -139,12 +173,7 @@ def _ends_compared(before: Sequence[str], after: Sequence[str]) -> list[str]:
     bottom = 0
     while bottom < shorter - top and before[-1 - bottom] == after[-1 - bottom]:
         bottom += 1
-    return [
-        *(f" {line}" for line in before[:top]),
-        *(f"-{line}" for line in before[top : len(before) - bottom]),
-        *(f"+{line}" for line in after[top : len(after) - bottom]),
-        *(f" {line}" for line in before[len(before) - bottom :]),
-    ]
+    return top, bottom
 
 
 def _lines(text: str, *, beside: str) -> list[str]:
@@ -154,4 +183,4 @@ def _lines(text: str, *, beside: str) -> list[str]:
     lines = text.split("\n")
     if not lines[-1]:
         return lines[:-1]
-    return [*lines, "\\ no newline at the end"] if not beside or beside.endswith("\n") else lines
+    return [*lines, _NO_END] if not beside or beside.endswith("\n") else lines

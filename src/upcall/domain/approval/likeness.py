@@ -1,4 +1,4 @@
-"""Which approvals ask for the same: a person can decide about them at once, wherever they are to be done."""
+"""Which approvals ask for the same action in different folders: a person can decide about them at once."""
 
 from upcall.domain.inquiry.inquiry import Inquiry, Kind
 from upcall.domain.text.display import one_line

@@ -103,6 +103,11 @@ def offered_prefix(words: Sequence[str]) -> tuple[str, ...]:
     return (program,) if program in _LOOKING or program in _CHECKING else ()
 
 
+def is_told(program: str) -> bool:
+    """Whether a known program is told by its second word what to do."""
+    return program in _TOLD
+
+
 def offerable() -> Iterable[tuple[str, ...]]:
     """Each prefix that can be offered at all; where a word is free, with one in its place."""
     yield from ((*prefix, "origin") for prefix in sorted(_SENDING))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from upcall.domain.approval import actions
 from upcall.domain.approval.commands import is_shell, simple_words
+from upcall.domain.approval.obstacles import no_prefix
 from upcall.domain.approval.places import is_inside, is_plain, places
 from upcall.domain.approval.programs import (
     Options,
@@ -156,9 +157,15 @@ def rule_from(inquiry: Inquiry, wanted: Remember, *, name: str, by: str, now: fl
     subject = inquiry.subject
     if subject is None:
         raise InvalidRequest("only the approval of an action can be remembered", hint="leave `remember` out")
-    if wanted.way not in ways(subject) and not (wanted.way == "prefix" and wanted.prefix):
+    if inquiry.edit is not None:
         raise InvalidRequest(
-            f"this action cannot be remembered by {wanted.way}",
+            "an edited action is not remembered: it is not what the agent asks for",
+            hint="leave `remember` out",
+        )
+    if wanted.way not in ways(subject) and not (wanted.way == "prefix" and wanted.prefix):
+        why = no_prefix(subject) if wanted.way == "prefix" else None
+        raise InvalidRequest(
+            f"this action cannot be remembered by {wanted.way}{f': {why.sentence}' if why else ''}",
             hint=f"it can be by {', '.join(ways(subject))}",
         )
     prefix: tuple[str, ...] = ()

@@ -8,7 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from upcall.domain.channel.showing import Asked, Capabilities, Choice, Control, View
+from upcall.domain.channel.showing import Asked, Capabilities, Choice, Control, Given, View
+from upcall.domain.inquiry.activity import LONGEST_BRANCH
+from upcall.domain.inquiry.field import FieldType
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Open, Question
 from upcall.domain.inquiry.wording import resolution_text
 from upcall.domain.text.display import escaped, one_line, units, visible
@@ -38,7 +40,7 @@ def view(inquiry: Inquiry, can: Capabilities, words: Words, link: str = "") -> V
 
 def asks_for_words(inquiry: Inquiry, can: Capabilities, words: Words, reply: str) -> bool:
     """Whether a reply is the number of "Other", which is no answer yet."""
-    if len(inquiry.questions) != 1 or inquiry.kind is Kind.APPROVAL:
+    if len(inquiry.questions) != 1 or inquiry.kind.is_consent:
         return False
     question = inquiry.questions[0]
     shown = _asked(inquiry, question, _offered(inquiry, can, words), words, alone=True)
@@ -72,7 +74,9 @@ def _by_hand(asked: Sequence[Asked], words: Words, *, approval: bool) -> str:
         return words["reply.approval"]
     if len(asked) > 1:
         pattern = " ".join(f"{number}) …" for number in range(1, len(asked) + 1))
-        return words["reply.several"].format(pattern=pattern)
+        return words["reply.form" if any(each.typed for each in asked) else "reply.several"].format(
+            pattern=pattern
+        )
     (question,) = asked
     if not question.choices:
         return words["reply.text"]
@@ -119,9 +123,10 @@ def _whole(inquiry: Inquiry, can: Capabilities, words: Words, link: str) -> View
         questions=asked,
         hint=_hint(inquiry, asked, can, words, form=form),
         approval=approval,
+        plan=inquiry.kind is Kind.PLAN,
         form=form,
         progress=_progress(inquiry, words),
-        more=_more(inquiry, link),
+        more=_more(inquiry, link, words),
         link=link if can.link and inquiry.is_open else "",
         page=link,
         outcome=None if inquiry.is_open else resolution_text(inquiry, words=words),
@@ -136,11 +141,12 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
     approval = inquiry.kind is Kind.APPROVAL
     if approval:
         choices = tuple(Choice(label=words[name], full=words[name]) for name in ("approve", "deny"))
+    elif inquiry.kind is Kind.PLAN:
+        choices = tuple(Choice(label=words[name], full=words[name]) for name in ("approve", "plan.revise"))
     else:
         choices = tuple(
             Choice(label=label, full=label, description=one_line(option.description))
-            for option in question.options
-            for label in [one_line(option.label)]
+            for option, label in zip(question.options, _labels(question, words), strict=True)
         )
     control = _control(question, choices, can, alone=alone, approval=approval)
     width = can.button_label if control is Control.BUTTONS else can.option_label
@@ -153,19 +159,49 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
         )
     # A person who replies by number to a single question can choose "other" by number too.
     by_number = alone and control is Control.WORDS and bool(choices) and not can.one_way
-    other = by_number and question.custom and not question.multi
+    other = by_number and question.custom and not question.multi and inquiry.kind is not Kind.PLAN
     if other:
         choices += (Choice(label=str(len(choices) + 1), full=words["other"]),)
     return Asked(
         header=one_line(question.header),
-        text=(escaped if approval else visible)(question.text).strip(),
+        text=_text(question, words, approval=approval),
         control=control,
         choices=choices,
         custom=question.custom and not approval,
         multi=question.multi and not approval,
         numbered=numbered and bool(choices),
         other=other,
+        typed=question.field is not None,
+        optional=question.field is not None and (not question.field.required or bool(question.field.default)),
+        initial=_initial(question),
     )
+
+
+def _labels(question: Question, words: Words) -> list[str]:
+    if question.field is not None and question.field.type is FieldType.BOOLEAN:
+        return [words["form.yes"], words["form.no"]]
+    return [one_line(label) for label in question.labels]
+
+
+def _text(question: Question, words: Words, *, approval: bool) -> str:
+    """What is asked; of a field, with what is taken if it is left out."""
+    text = (escaped if approval else visible)(question.text).strip()
+    field = question.field
+    if field is None or (field.required and not field.default):
+        return text
+    if not field.default:
+        return words["form.optional"].format(text=text)
+    labels = dict(zip(question.labels, _labels(question, words), strict=True))
+    default = ", ".join(one_line(labels.get(each, each), 60) for each in field.default)
+    return words["form.default"].format(text=text, default=default)
+
+
+def _initial(question: Question) -> Given:
+    """The default of a field, as what is given before a person gives anything."""
+    field = question.field
+    if field is None or not question.options:
+        return Given(words="" if field is None else "".join(field.default))
+    return Given(picks=tuple(place for place, label in enumerate(question.labels) if label in field.default))
 
 
 def _control(
@@ -190,9 +226,12 @@ def _control(
 
 def _heading(inquiry: Inquiry, words: Words) -> str:
     origin = inquiry.origin
-    parts = [words["ask.approval" if inquiry.kind is Kind.APPROVAL else "ask"], one_line(origin.asker)]
+    headings = {Kind.APPROVAL: "ask.approval", Kind.PLAN: "ask.plan"}
+    parts = [words[headings.get(inquiry.kind, "ask")], one_line(origin.asker)]
     if origin.workspace:
         parts.append(one_line(origin.workspace))
+    if origin.branch:
+        parts.append(one_line(origin.branch, LONGEST_BRANCH))
     if origin.run is not None:
         parts.append(f"#{origin.run}")
     return one_line(" · ".join([*parts, inquiry.ref]), _LONGEST_HEADING)
@@ -201,6 +240,8 @@ def _heading(inquiry: Inquiry, words: Words) -> str:
 def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: Words, *, form: bool) -> str:
     if can.one_way:
         return ""
+    if inquiry.kind is Kind.PLAN:
+        return words["plan.hint"]
     approval, several = inquiry.kind is Kind.APPROVAL, len(asked) > 1
     by_hand = any(each.control is Control.WORDS for each in asked) and not form
     if by_hand or (several and not form and not approval):
@@ -216,12 +257,16 @@ def _hint(inquiry: Inquiry, asked: tuple[Asked, ...], can: Capabilities, words: 
 def _progress(inquiry: Inquiry, words: Words) -> str:
     if inquiry.quorum == 1 or not isinstance(inquiry.state, Open):
         return ""
-    who = ", ".join(one_line(vote.by) for vote in inquiry.votes)
-    text = words["votes"].format(given=len(inquiry.votes), needed=inquiry.quorum)
+    # Here it can be approved only as it was asked.
+    given = inquiry.votes_for()
+    who = ", ".join(one_line(vote.by) for vote in given)
+    text = words["votes"].format(given=len(given), needed=inquiry.quorum)
     return f"{text} ({who})" if who else text
 
 
-def _more(inquiry: Inquiry, link: str) -> str:
+def _more(inquiry: Inquiry, link: str, words: Words) -> str:
+    if inquiry.kind is Kind.PLAN and link:
+        return words["plan.page"].format(link=link)
     previews = [
         option.label for question in inquiry.questions for option in question.options if option.preview
     ]
@@ -264,7 +309,9 @@ def _cut(text: str, size: int, note: str) -> str:
     if _size(text) <= max(size, SHORTEST):
         return text
     kept = max(size, SHORTEST) * len(text) // _size(text)
-    return f"{text[: kept * 2 // 3].rstrip()}\n{note}\n{text[len(text) - kept // 3 :].lstrip()}"
+    # Where it is cut, half of a joined emoji would stay with the joiner that nothing follows.
+    head, tail = visible(text[: kept * 2 // 3]), visible(text[len(text) - kept // 3 :])
+    return f"{head.rstrip()}\n{note}\n{tail.lstrip()}"
 
 
 def _size(shown: View | Asked | Choice | str) -> int:

@@ -46,6 +46,8 @@ class Capabilities:
     vendors that can neither refuse a repetition nor look a message up: a message that a crash left unrecorded cannot be pressed."""
     link: bool = False
     """Whether its messages carry a link with which they can be answered elsewhere."""
+    personal: bool = False
+    """Whether a place is a person's own, and its address their name."""
     one_way: bool = False
     """Whether it only tells: then nothing in it can approve anything, and what is cut is whole behind the link."""
     caseless: bool = False
@@ -67,6 +69,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was given for one question: positions of options, counted from 0, and words."""
+
+    picks: tuple[int, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One question as it is shown."""
 
@@ -80,6 +90,12 @@ class Asked:
     """Whether the choices are listed by number beside the text."""
     other: bool = False
     """Whether the last number on the list asks for words of one's own instead of being a choice."""
+    typed: bool = False
+    """Whether it is a field of a form."""
+    optional: bool = False
+    """Whether a field can be left out."""
+    initial: Given = Given()
+    """What a field has before a person gives anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +116,7 @@ class View:
     questions: tuple[Asked, ...]
     hint: str
     approval: bool = False
+    plan: bool = False
     form: bool = False
     progress: str = ""
     more: str = ""
@@ -122,14 +139,6 @@ class Reference:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What was given for one question: positions of options, counted from 0, and words."""
-
-    picks: tuple[int, ...] = ()
-    words: str = ""
-
-
 class Odd(StrEnum):
     """What a person did that cannot be read as an answer."""
 
@@ -140,13 +149,31 @@ class Odd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentFile:
+    """A file that a person sent with their words: the content where it came along, otherwise where the channel finds it.
+
+    One without either is of a sort that the channel does not fetch.
+    """
+
+    name: str
+    at: str = ""
+    size: int | None = None
+    content: bytes | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its content can be had."""
+        return bool(self.at) or self.content is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """Something that a person did in a channel.
 
     `id` recognises the same thing delivered twice; `user` is the channel's own id of the person, which never changes, and
     `alias` another one under which they may be known.
-    A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written, and
-    `odd` is what has none.
+    A press or a form names its `inquiry` and what was `given` for each question; `words` are as they were written,
+    `files` came with them, and `odd` is what can be read as neither.
     `at` is when the channel itself says that it was done, in seconds since 1970; None if it does not say.
     """
 
@@ -160,6 +187,7 @@ class Inbound:
     words: str = ""
     rest: str = ""
     """Words that came with these, and that may be the person's or a footer: an approval is not decided beside them."""
+    files: tuple[SentFile, ...] = ()
     odd: Odd | None = None
     at: float | None = None
     proven: bool = True

@@ -27,7 +27,7 @@ COMPARED = 80
 
 ASKING = (
     *("ask_human", "confirm_action", "wait_for_answer", "approve_action"),
-    *("AskUserQuestion", "ask_user", "question", "request_user_input"),
+    *("AskUserQuestion", "ask_user", "question", "request_user_input", "ExitPlanMode"),
 )
 """The tools with which agents ask: such a call is the question itself, and nothing that led to it."""
 
@@ -45,16 +45,20 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What an agent was doing when it asked; what is not known is empty. `turn` counts how often its model has spoken."""
+    """What an agent was doing when it asked; what is not known is empty. `turn` counts how often its model has spoken.
+
+    `plan` has the steps that it follows, as Markdown.
+    """
 
     task: str = ""
     branch: str = ""
     turn: int | None = None
     message: str = ""
     calls: tuple[ToolUse, ...] = ()
+    plan: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.task or self.branch or self.turn or self.message or self.calls)
+        return bool(self.task or self.branch or self.turn or self.message or self.calls or self.plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +76,27 @@ class Call:
     input: object = None
 
 
-Step = Words | Call
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """The plan that a program follows, from the record of a session."""
+
+    text: str
+
+
+Step = Words | Call | Steps
 
 
 def activity(
     steps: Iterable[Step], *, task: str = "", branch: str = "", turn: int | None = None, action: str = ""
 ) -> Activity:
     """The activity at the end of `steps`. `action` is the tool that an approval is about: its call waits for the decision."""
-    message, calls = "", list[Call]()
+    message, plan, calls = "", "", list[Call]()
     for step in steps:
         match step:
             case Words(text=text):
                 message = text if text.strip() else message
+            case Steps(text=text):
+                plan = text
             case Call():
                 calls.append(step)
     if calls and calls[-1].tool == action:
@@ -94,6 +107,7 @@ def activity(
         branch=_line(branch, LONGEST_BRANCH),
         turn=turn,
         message=_kept(message.strip(), LONGEST_MESSAGE),
+        plan=_kept(plan.strip(), LONGEST_MESSAGE),
         calls=tuple(
             ToolUse(tool=_line(call.tool, LONGEST_TOOL), input=_line(_told(call.input), LONGEST_INPUT))
             for call in led
@@ -107,11 +121,16 @@ def is_asking(tool: str) -> bool:
 
 
 def asks_now(steps: Sequence[Step], question: str, action: str = "") -> bool:
-    """Whether the last step is the call that asks this, or that waits for the approval of its action."""
+    """Whether the last step is the call that asks this, or that waits for the approval of its action.
+
+    The call that submits a plan need not have words of the question in it, which is empty then.
+    """
     last = steps[-1] if steps else None
     if not isinstance(last, Call):
         return False
-    return last.tool == action if action else is_asking(last.tool) and asks(last.input, question)
+    if action:
+        return last.tool == action
+    return is_asking(last.tool) and (not question or asks(last.input, question))
 
 
 def asks(given: object, question: str) -> bool:

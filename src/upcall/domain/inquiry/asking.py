@@ -6,11 +6,14 @@ string); everything else that breaks a limit is refused, naming the field, the l
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upcall.domain.errors import InvalidInquiry
+from upcall.domain.inquiry.field import Field
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Kind, OnExpiry, Option, Question, Subject
 from upcall.domain.inquiry.limits import Limits
+from upcall.domain.inquiry.plans import question as plan_question
+from upcall.domain.inquiry.response_schema import EXAMPLE as SCHEMA_EXAMPLE, form_in
 from upcall.domain.inquiry.uploads import Upload, uploads
 from upcall.domain.inquiry.wording import duration
 from upcall.domain.text import forms
@@ -41,6 +44,7 @@ class Draft:
     redacted: int = 0
     digest: str = ""
     subject: Subject | None = None
+    earlier_plan: str = ""
 
 
 def draft(sent: object, limits: Limits = Limits()) -> Draft:
@@ -50,11 +54,16 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
         InvalidInquiry: if it cannot be asked; the error says which field, which limit and shows a valid call.
     """
     fields = forms.mapping(forms.parsed(sent), "inquiry")
-    questions = _questions(fields, limits)
+    if fields.get("response_schema") is not None:
+        fields, questions = _form(fields, limits)
+    else:
+        questions = _questions(fields, limits)
     kind = _kind(fields.get("kind"), questions)
     if kind is Kind.APPROVAL:
         questions = [_approval(questions)]
     context = forms.text(fields.get("context"), "context")
+    if kind is Kind.PLAN:
+        questions = [plan_question(questions, context)]
     if len(context.encode()) > limits.context_bytes:
         raise InvalidInquiry(
             "context",
@@ -88,6 +97,32 @@ def draft(sent: object, limits: Limits = Limits()) -> Draft:
     )
 
 
+def _form(fields: Fields, limits: Limits) -> tuple[Fields, list[Question]]:
+    """The questions of a form, and the rest of what was sent; what several fields are about goes before the context."""
+    beside = [
+        name for name in ("options", "questions", "default", "multiSelect") if fields.get(name) is not None
+    ]
+    if beside:
+        raise InvalidInquiry(
+            beside[0], "not beside response_schema, which says what is asked", hint=SCHEMA_EXAMPLE
+        )
+    asked = _question(fields, "", limits)
+    questions = list(form_in(fields["response_schema"], asked.text, limits))
+    for question in questions:
+        if question.field and not all(map(_seen, (question.text, question.field.title, *question.labels))):
+            path = f"response_schema.properties.{question.field.name[:100]}"
+            raise InvalidInquiry(path, "a title in it has nothing that can be seen", hint=SCHEMA_EXAMPLE)
+    rest = dict(fields)
+    if rest.get("kind") in (None, ""):
+        rest["kind"] = Kind.CHOICE.value
+    if len(questions) > 1:
+        context = forms.text(fields.get("context"), "context")
+        rest["context"] = f"{asked.text}\n\n{context}".strip()
+    elif asked.header:
+        questions = [replace(questions[0], header=asked.header)]
+    return rest, questions
+
+
 def _questions(fields: Fields, limits: Limits) -> list[Question]:
     several = forms.parsed(fields.get("questions"))
     if several is None:
@@ -107,6 +142,8 @@ def _kind(sent: object, questions: Sequence[Question]) -> Kind:
     except ValueError:
         names = ", ".join(kind.value for kind in Kind)
         raise InvalidInquiry("kind", f"one of {names}, got {sent!r}", hint=EXAMPLE) from None
+    if questions[0].field is not None and kind is not Kind.CHOICE:
+        raise InvalidInquiry("kind", "a form is an ask_user_question", hint="leave `kind` out")
     if kind is Kind.TEXT and (len(questions) > 1 or questions[0].options):
         raise InvalidInquiry(
             "kind", "a text inquiry has one question and no options", hint="leave `kind` out"
@@ -216,6 +253,8 @@ def _default(sent: object, kind: Kind, questions: Sequence[Question]) -> str | N
     if sent is None:
         return None
     wanted = forms.text(sent, "default").strip()
+    if kind is Kind.PLAN:
+        raise InvalidInquiry("default", "a plan has none", hint="silence is never consent")
     if kind is Kind.APPROVAL and wanted.casefold() != DENY.casefold():
         raise InvalidInquiry(
             "default", "the only default an approval can have is Deny", hint="silence is never consent"
@@ -253,7 +292,7 @@ def _on_expiry(sent: object, default: str | None) -> OnExpiry | None:
 def _masked(
     questions: Sequence[Question], context: str, hide: Callable[[str], Redacted]
 ) -> tuple[tuple[Question, ...], str, int]:
-    if not may_hold_secrets("\n".join(_texts(questions, context))):
+    if not may_hold_secrets("\n".join([*_texts(questions, context), *_field_texts(questions)])):
         return tuple(questions), context, 0
     found = 0
 
@@ -271,17 +310,30 @@ def _masked(
             preview=None if option.preview is None else mask(option.preview),
         )
 
-    masked = tuple(
-        Question(
+    def masked_question(question: Question) -> Question:
+        options = tuple(masked_option(option) for option in question.options)
+        return Question(
             text=mask(question.text),
             header=mask(question.header),
-            options=tuple(masked_option(option) for option in question.options),
+            options=options,
             multi=question.multi,
             custom=question.custom,
+            field=_masked_field(question, options, hide),
         )
-        for question in questions
-    )
+
+    masked = tuple(masked_question(question) for question in questions)
     return masked, mask(context), found
+
+
+def _masked_field(
+    question: Question, options: Sequence[Option], hide: Callable[[str], Redacted]
+) -> Field | None:
+    """The field with its title and its default as they are shown; what its options stand for is only told to the asker."""
+    if (field := question.field) is None:
+        return None
+    labels = dict(zip(question.labels, (option.label for option in options), strict=True))
+    default = tuple(labels.get(value) or hide(value).text for value in field.default)
+    return replace(field, title=hide(field.title).text, default=default)
 
 
 def _digest(
@@ -289,8 +341,14 @@ def _digest(
 ) -> str:
     content = [kind.value, *_texts(questions, context), repr(default)]
     content += [f"{question.multi}{question.custom}{len(question.options)}" for question in questions]
+    content += [repr(question.field) for question in questions if question.field is not None]
     content += [f"{upload.attachment.name}\0{upload.attachment.digest}" for upload in files]
     return hashlib.sha256("\0\n".join(content).encode("utf-8", "replace")).hexdigest()
+
+
+def _field_texts(questions: Sequence[Question]) -> list[str]:
+    fields = [question.field for question in questions if question.field is not None]
+    return [text for field in fields for text in (field.title, *field.default)]
 
 
 def _texts(questions: Sequence[Question], context: str) -> list[str]:

@@ -1,13 +1,19 @@
 """The inquiry: its questions, its origin, its state and its answer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from upcall.domain.inquiry.activity import Activity
+from upcall.domain.inquiry.comment import Comment
+from upcall.domain.inquiry.field import Field
 from upcall.domain.records import NOTHING, Effects, Happening
 
 APPROVE = "Approve"
 DENY = "Deny"
+OWN_TERMINAL = "own_terminal"
+"""Through what an inquiry is closed whose dialog was answered in the terminal of its session."""
+
 LOCAL_AGENT = "local"
 """The name of the token that all sessions have which the owner of a home starts without another."""
 
@@ -18,6 +24,12 @@ class Kind(StrEnum):
     TEXT = "text"
     APPROVAL = "approval"
     CHOICE = "ask_user_question"
+    PLAN = "plan"
+
+    @property
+    def is_consent(self) -> bool:
+        """Whether its yes lets an agent act, so that silence and doubt are a no."""
+        return self in (Kind.APPROVAL, Kind.PLAN)
 
 
 class OnExpiry(StrEnum):
@@ -41,13 +53,14 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question to a person; `custom` allows an answer in their own words."""
+    """One question to a person; `custom` allows an answer in their own words, `field` is the type of the answer to a form."""
 
     text: str
     header: str = ""
     options: tuple[Option, ...] = ()
     multi: bool = False
     custom: bool = True
+    field: Field | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -78,7 +91,8 @@ class Origin:
     """Where an inquiry came from: enough to show it, to rejoin it and to resume its session.
 
     `run` is the supervised run that asks. Otherwise `program` is the agent program of the session, where it is known. `runner`
-    is the machine that can resume either. `client` is the name that the asking program gives itself.
+    is the machine that can resume either. `client` is the name that the asking program gives itself. `branch` is the one that
+    the folder was on when it asked.
     """
 
     agent: str
@@ -92,6 +106,7 @@ class Origin:
     purpose: str = "question"
     request_key: str | None = None
     client: str = ""
+    branch: str = ""
 
     @property
     def asker(self) -> str:
@@ -107,7 +122,9 @@ class Subject:
     """The action that an approval is about, as far as a rule can be made of it.
 
     `exact` recognises the very same action; `words` are those of a single simple command without secrets, if it is one.
-    `anywhere` recognises a command in any directory, if the command is all that there is to the action.
+    `anywhere` recognises a command in any directory, if the command is all that there is to the action. `unclear` is what makes a
+    command more than one simple command. `given` is the input of the tool, where a person can edit it; `runs_edited` says whether the
+    program would run that, `hears` whether words beside a yes reach its model.
     """
 
     tool: str
@@ -115,27 +132,54 @@ class Subject:
     exact: str
     words: tuple[str, ...] = ()
     anywhere: str = ""
+    unclear: str = ""
+    given: Mapping[str, object] | None = None
+    runs_edited: bool = False
+    hears: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An action as a person changed it: the input that its tool is given instead, and its SHA-256.
+
+    `before` and `after` are both actions as they are shown, `difference` is what was changed, field by field.
+    """
+
+    input: Mapping[str, object]
+    digest: str
+    before: str
+    after: str
+    difference: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """Who ended an inquiry, through what, when and why; `key` recognises a repeated request."""
+    """Who ended an inquiry, through what, when and why; `key` recognises a repeated request.
+
+    `edited` is the SHA-256 of the action as this person changed it, and empty where it is taken as it was asked.
+    """
 
     by: str
     via: str
     at: float
     reason: str | None = None
     key: str | None = None
+    edited: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What was answered: for each question a list of strings, the raw words, a note beside the choice, and files."""
+    """What was answered: for each question a list of strings, the raw words, a note beside the choice, comments on passages of a plan, and files.
+
+    `edit` is the action that was approved in place of the one that was asked for; beside a denial, it is a suggestion.
+    """
 
     values: tuple[tuple[str, ...], ...]
     text: str
     note: str = ""
+    comments: tuple[Comment, ...] = ()
     files: tuple[Attachment, ...] = ()
+    edit: Edit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +197,8 @@ class AskedBack:
 class Open:
     """Waiting for a person; a snoozed one is open and quiet until then.
 
-    `votes` are those who have approved so far, where it takes several. One that is still waiting for its turn in a
+    `votes` are those who have approved so far, where it takes several, and `edits` the changed actions among what they
+    approved. One that is still waiting for its turn in a
     thread has `queued`: its time to live in seconds, which starts at its turn. One that a person has decided and can
     still undo has the decision in `held`. What people have asked the asker meanwhile is in `back`.
     """
@@ -163,6 +208,7 @@ class Open:
     queued: float | None = None
     held: "Held | None" = None
     back: tuple[AskedBack, ...] = ()
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +283,7 @@ class Inquiry:
     `ref` is the short name that a person types, empty until a store gave one; `digest` is over what was asked,
     before any secrets in it were masked, of which there were `redacted`. An approval of an action has a `subject`, and
     its digest is the action's. An approval takes as many people as its `quorum`, and one of them to deny it. `activity` is
-    what its agent was doing, as soon as that was read.
+    what its agent was doing, as soon as that was read. A plan is its context; `earlier_plan` is the one that it takes up.
     """
 
     id: str
@@ -257,6 +303,7 @@ class Inquiry:
     digest: str = ""
     subject: Subject | None = None
     quorum: int = 1
+    earlier_plan: str = ""
     activity: Activity | None = None
     state: State = Open()
 
@@ -291,14 +338,28 @@ class Inquiry:
 
     @property
     def votes(self) -> tuple[Closing, ...]:
-        """The people who approved, including the one who settled it."""
+        """The people who approved, including the one who settled it; while it is open, of each edited action too."""
         match self.state:
             case Open(votes=votes):
                 return votes
             case Answered(votes=votes, closing=closing, answer=answer) if answer.values == ((APPROVE,),):
-                return (*votes, closing)
+                return (*(vote for vote in votes if vote.edited == closing.edited), closing)
             case _:
                 return ()
+
+    def votes_for(self, edited: str = "") -> tuple[Closing, ...]:
+        """The people who approved an edited action, by its SHA-256; without one, the action as it was asked."""
+        return tuple(vote for vote in self.votes if vote.edited == edited)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edited actions that some have approved, and that take further people."""
+        return self.state.edits if isinstance(self.state, Open) else ()
+
+    @property
+    def edit(self) -> Edit | None:
+        """The action that was decided in place of the one that was asked for: approved, or suggested with a denial."""
+        return self.state.answer.edit if isinstance(self.state, Answered) else None
 
     @property
     def state_name(self) -> str:

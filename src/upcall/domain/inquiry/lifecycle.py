@@ -18,6 +18,7 @@ from upcall.domain.inquiry.inquiry import (
     Change,
     Closed,
     Closing,
+    Edit,
     Expired,
     Failed,
     Held,
@@ -84,7 +85,7 @@ def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
     Raises:
         KeyConflict: if the two ask different things.
     """
-    if earlier.kind is Kind.APPROVAL and now >= earlier.expires_at:
+    if earlier.kind.is_consent and now >= earlier.expires_at:
         return False
     if earlier.digest != later.digest:
         raise KeyConflict(later.origin.request_key or "")
@@ -94,7 +95,8 @@ def rejoins(earlier: Inquiry, later: Inquiry, now: float) -> bool:
 def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = False) -> Change | None:
     """Settle with a person's answer; an expired inquiry takes one only by force.
 
-    An approval that takes several people stays open until enough of them have approved, each counted once.
+    An approval that takes several people stays open until enough of them have approved the same, each counted once: an edited
+    action takes as many of its own.
     """
     # An inquiry past its deadline expires first, even if the expiry task has not run yet.
     ended = expire(inquiry, closing.at)
@@ -105,10 +107,11 @@ def answer(inquiry: Inquiry, given: Answer, closing: Closing, *, force: bool = F
         return ended
     before = inquiry.state.votes if isinstance(inquiry.state, Open) else ()
     if inquiry.quorum > 1 and given.values == ((APPROVE,),):
-        if late or any(vote.by == closing.by for vote in before):
+        same = inquiry.votes_for(closing.edited)
+        if late or any(vote.by == closing.by for vote in same):
             return ended
-        if len(before) + 1 < inquiry.quorum:
-            return _vote(inquiry, (*before, closing))
+        if len(same) + 1 < inquiry.quorum:
+            return _vote(inquiry, closing, given.edit)
     settled = Answered(closing=closing, answer=given, votes=before)
     return _close(inquiry, settled, _said(inquiry, settled) | ({"late": True} if late else {}))
 
@@ -281,12 +284,36 @@ def collect(inquiry: Inquiry, evidence: str, now: float) -> Change | None:
             return None
 
 
-def _vote(inquiry: Inquiry, votes: tuple[Closing, ...]) -> Change:
+def _vote(inquiry: Inquiry, vote: Closing, edit: Edit | None) -> Change:
     state = inquiry.state
     assert isinstance(state, Open)
-    data: dict[str, object] = {"by": votes[-1].by, "via": votes[-1].via, "given": len(votes)}
-    happening = Happening(type="voted", at=votes[-1].at, data={**data, "needed": inquiry.quorum})
-    return Change(inquiry=replace(inquiry, state=replace(state, votes=votes)), happening=happening)
+    known = edit is None or any(each.digest == edit.digest for each in state.edits)
+    voted = replace(
+        inquiry,
+        state=replace(
+            state,
+            votes=(*state.votes, vote),
+            edits=state.edits if known or edit is None else (*state.edits, edit),
+        ),
+    )
+    data: dict[str, object] = {"by": vote.by, "via": vote.via, "given": len(voted.votes_for(vote.edited))}
+    data |= {"needed": inquiry.quorum, **_edited(inquiry, edit)}
+    return Change(inquiry=voted, happening=Happening(type="voted", at=vote.at, data=data))
+
+
+def _edited(inquiry: Inquiry, edit: Edit | None) -> dict[str, object]:
+    """What the log has of an edited action: both hashes, both texts and the difference."""
+    if edit is None:
+        return {}
+    return {
+        "edit": {
+            "asked_sha256": inquiry.digest,
+            "sha256": edit.digest,
+            "before": edit.before,
+            "after": edit.after,
+            "difference": edit.difference,
+        }
+    }
 
 
 def _close_by_default(inquiry: Inquiry, label: str, now: float) -> Change:
@@ -304,6 +331,8 @@ def _said(inquiry: Inquiry, state: Closed) -> dict[str, object]:
         return {"secret": True}
     said: dict[str, object] = {"answers": [list(each) for each in state.answer.values]}
     said |= {"note": note} if (note := state.answer.note) else {}
+    said |= {"comments": len(comments)} if (comments := state.answer.comments) else {}
+    said |= _edited(inquiry, state.answer.edit)
     return said | ({"files": [file.name for file in files]} if (files := state.answer.files) else {})
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-from upcall.domain.inquiry.inquiry import Answered, Inquiry, Open
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Kind, Open
 from upcall.domain.text.normalizing import normalized
 
 MOST_WORDS = 4000
@@ -29,7 +29,7 @@ _MARK = "§"
 
 
 def words_of(inquiry: Inquiry) -> list[str]:
-    """The words that lead to an inquiry as it is now, and the marks of where it came from."""
+    """The words that lead to an inquiry as it is now, and the marks of its kind and of where it came from."""
     found = dict.fromkeys(_marks(inquiry))
     left = MOST_CHARACTERS
     for text in _texts(inquiry):
@@ -48,13 +48,41 @@ def wanted(text: str) -> list[str]:
 
 def workspace_mark(workspace: str) -> str:
     """The mark of everything that was asked from there."""
-    return f"{_MARK}w{sha256(workspace.encode('utf-8', 'replace')).hexdigest()[:24]}"
+    return f"{_MARK}w{_digest(workspace)}"
+
+
+def agent_mark(agent: str) -> str:
+    """The mark of everything that this agent asked."""
+    return f"{_MARK}a{_digest(agent)}"
+
+
+def run_mark(run: int) -> str:
+    """The mark of everything that this run asked."""
+    return f"{_MARK}r{run}"
+
+
+def kind_mark(kind: Kind) -> str:
+    """The mark of every inquiry of this kind."""
+    return f"{_MARK}k{kind.value}"
+
+
+def state_mark(state: str) -> str:
+    """The mark of every inquiry that a store keeps in this state."""
+    return f"{_MARK}s{state}"
 
 
 def _marks(inquiry: Inquiry) -> Iterator[str]:
     origin = inquiry.origin
+    yield kind_mark(inquiry.kind)
+    yield agent_mark(origin.agent)
     if origin.workspace:
         yield workspace_mark(origin.workspace)
+    if origin.run is not None:
+        yield run_mark(origin.run)
+
+
+def _digest(name: str) -> str:
+    return sha256(name.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def _texts(inquiry: Inquiry) -> Iterator[str]:

@@ -4,7 +4,6 @@ The words of agents and persons are data here: they only fill gaps in our senten
 through `display` first.
 """
 
-import math
 import re
 import reprlib
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry.inquiry import (
     APPROVE,
     DENY,
+    OWN_TERMINAL,
     Answer,
     Answered,
     Cancelled,
@@ -31,7 +31,6 @@ from upcall.domain.inquiry.inquiry import (
 from upcall.domain.text.display import escaped, one_line, visible
 
 __all__ = [
-    "age",
     "answer_text",
     "choices",
     "duration",
@@ -53,6 +52,7 @@ SENTENCES = {
     "reply.multi": "Reply with one or more numbers or option texts, separated by commas.",
     "reply.multi.custom": "Reply with one or more numbers or option texts, separated by commas, or free text.",
     "reply.several": "Reply with one line per question: {pattern}",
+    "reply.form": "Reply with one line per field: {pattern} — leave out what has no answer.",
     "by": "{what} — by {who}",
     "because": "{what}: {reason}",
     "open": "… Waiting for an answer",
@@ -60,6 +60,7 @@ SENTENCES = {
     "answered.secret": "✓ Answered",
     "rejected": "✗ Declined",
     "cancelled": "✗ Cancelled",
+    "own_terminal": "✓ Answered in the terminal",
     "expired": "✗ Expired: no answer came in time",
     "failed": "✗ Failed",
     "model.answered": "The user answered: {answer}",
@@ -116,6 +117,8 @@ def resolution_text(inquiry: Inquiry, *, by: bool = True, words: Mapping[str, st
             return _signed(_answered(inquiry, answer, words), closing, words, by=by)
         case Expired():
             return words["expired"]
+        case Cancelled(closing=Closing(via=via)) if via == OWN_TERMINAL:
+            return words["own_terminal"]
         case Rejected(closing=closing) | Cancelled(closing=closing):
             return _because(_signed(words[inquiry.state_name], closing, words, by=by), closing, words)
         case Failed(closing=closing):
@@ -136,16 +139,6 @@ def answer_text(inquiry: Inquiry) -> str:
         answer = ", ".join(given).replace("\n", "\n    ")
         lines.append(_say("model.pair", question=" ".join(question.text.split()), answer=answer))
     return "\n".join(lines)
-
-
-def age(seconds: float) -> str:
-    """How long ago, roughly: `45s`, `12 min`, `2h`, `3d`. A clock that went backwards is no time at all."""
-    whole = int(seconds) if 0 < seconds < math.inf else 0
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60} min"
-    return f"{whole // 3600}h" if whole < 2 * 86400 else f"{whole // 86400}d"
 
 
 def duration(value: object) -> float:
@@ -195,7 +188,11 @@ def _how_to_reply(inquiry: Inquiry) -> str:
     if inquiry.kind is Kind.APPROVAL:
         return _say("reply.approval")
     if count > 1:
-        return _say("reply.several", pattern=" ".join(f"{number}) …" for number in range(1, count + 1)))
+        form = inquiry.questions[0].field is not None
+        return _say(
+            "reply.form" if form else "reply.several",
+            pattern=" ".join(f"{number}) …" for number in range(1, count + 1)),
+        )
     question = inquiry.questions[0]
     if inquiry.kind is Kind.TEXT or not question.options:
         return _say("reply.text")
@@ -205,7 +202,7 @@ def _how_to_reply(inquiry: Inquiry) -> str:
 def _answered(inquiry: Inquiry, answer: Answer, words: Mapping[str, str]) -> str:
     if inquiry.secret:
         return words["answered.secret"]
-    shown = "; ".join(", ".join(values) for values in answer.values)
+    shown = "; ".join(", ".join(values) for values in answer.values if values)
     if answer.note:
         shown = f"{shown} — {answer.note}"
     if answer.files:

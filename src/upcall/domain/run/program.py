@@ -6,6 +6,7 @@ An adapter describes commands and reads output. Processes are started by the sup
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class Permission(StrEnum):
@@ -113,6 +114,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """The steps of a plan that the program follows, as Markdown; it tells them and has nothing decided about them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """Usage since the last report; None where the program does not report it."""
 
@@ -183,6 +191,7 @@ Noticed = (
     | ToolCalled
     | ToolReturned
     | Said
+    | Planned
     | Spent
     | ActionRefused
     | Deferred
@@ -194,20 +203,27 @@ Noticed = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something that an agent wants to do: the tool, its input to the last byte, and where."""
+    """Something that an agent wants to do: the tool, its input to the last byte, and where.
+
+    `editable` says whether its program runs the tool with another input, if a person changed it. `hears` is how words that a
+    person writes beside a yes reach its model: with the yes, when the tool has run (`after`), or not at all.
+    """
 
     tool: str
     input: Mapping[str, object]
     cwd: str = ""
     reason: str = ""
+    editable: bool = False
+    hears: Literal["", "with_yes", "after"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Whether an action may be done; `reason` is for the agent to read. An open verdict is not a yes.
 
-    `inquiry` is the id of the one that a person decided, or can still decide. `input` is what the tool runs with, where the
-    agent expects it back.
+    `inquiry` is the id of the one that a person decided, or can still decide. `input` is what the tool runs with, where a person
+    edited it or the agent expects it back. `remark` is for the model to read beside a yes. Of a plan, `accepts_edits` says that
+    files may be changed without further questions.
     """
 
     allowed: bool
@@ -215,3 +231,5 @@ class Verdict:
     open: bool = False
     inquiry: str = ""
     input: Mapping[str, object] | None = None
+    accepts_edits: bool = False
+    remark: str = ""

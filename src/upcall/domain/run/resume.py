@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from upcall.domain.answer.outcome import outcome
-from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry, Kind, Open, Origin, Rejected
+from upcall.domain.inquiry.inquiry import Answered, Change, Inquiry, Open, Origin, Rejected
 from upcall.domain.records import NOTHING, Effects, Job
 
 RESUME = "resume"
@@ -129,7 +129,10 @@ def _filled(template: str, inquiry: Inquiry) -> str:
         return _told(inquiry)
     values = {
         "question": "\n".join(question.text for question in inquiry.questions),
-        "answer": "\n".join(", ".join(given) for given in outcome(inquiry).worded or ()),
+        # The words of the template say how the time has passed, if they are to.
+        "answer": "\n".join(
+            ", ".join(given) for given in replace(outcome(inquiry), waited=None).worded or ()
+        ),
     }
     # In one go: what a person has answered is never looked at for more places.
     return _PLACE.sub(lambda place: values[place[1]], template.strip())
@@ -139,8 +142,8 @@ def _told(inquiry: Inquiry) -> str:
     lines: list[str] = []
     for question in inquiry.questions:
         lines.append(f"You asked: {question.text}")
-        if question.options and inquiry.kind is not Kind.APPROVAL:
+        if question.options and not inquiry.kind.is_consent:
             lines.append("The options were: " + "; ".join(question.labels))
-    if inquiry.kind is Kind.APPROVAL and inquiry.context:
+    if inquiry.kind.is_consent and inquiry.context:
         lines.append(f"It was about:\n{inquiry.context}")
     return "\n".join([*lines, outcome(inquiry).text])

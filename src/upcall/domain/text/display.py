@@ -21,7 +21,7 @@ _JOINER = r"[\u200c\u200d]"
 _LOOKED_FOR = (
     r"(?<=:)(?=//)"  # https://evil.example
     r"|(?<=[^\W_]\.)(?=[^\W_])"  # evil.example, which is a link without any scheme as well
-    r"|(?<=[@#$~!])(?=[\w(\[])"  # @channel, #tag, $TAG, ~channel, ![image]
+    r"|(?<=[@#$~!])(?!(?<=#)\d++(?!\w))(?=[\w(\[])"  # @channel, #tag, $TAG, ~channel, ![image]; a number is no tag
     r"|(?<=\])(?=[(\[:])"  # [words](address), [words][name]
     r"|(?<=<)(?=[^\s])"  # <!channel>, <@U1>, <https://evil.example|words>
     r"|(?<=[A-Za-z]:)(?=[\w+])"  # mailto:, tel:

@@ -1,5 +1,7 @@
 """Moments and spans of time in short words, without the weight of `datetime`."""
 
+import math
+
 LONG_WAIT = 60.0
 """Seconds that a person took, from which on an agent is told: it may take that for its own working time."""
 
@@ -17,7 +19,7 @@ def moment(text: str) -> float:
 
 def span(seconds: float) -> str:
     """A length of time, roughly: `45s`, `12 min`, `2h`, `3d`; the clock may have gone backwards."""
-    whole = max(int(seconds), 0)
+    whole = int(seconds) if 0 < seconds < math.inf else 0
     if whole < 60:
         return f"{whole}s"
     if whole < 3600:
@@ -28,3 +30,10 @@ def span(seconds: float) -> str:
 def since(text: str, now: float) -> str:
     """How long ago a moment was."""
     return span(now - moment(text))
+
+
+def waiting(done: str, seconds: float | None) -> str:
+    """That an agent was not at work while a person took so long; empty for a moment, or where no person decided."""
+    if seconds is None or seconds < LONG_WAIT:
+        return ""
+    return f"{done} after {span(seconds)}; waiting for a person, not running time"

@@ -13,19 +13,23 @@ from upcall.domain.run.resume import is_named
 PIPE = "mcp-pipe"
 """The door behind `upcall mcp`."""
 
+SHORT_SLICE = 4.0
+"""Seconds for a client that may be the OpenAI Agents SDK, which gives a call up after 5 unless it is told otherwise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
     """The caller, the origin of what it asks, and how it waits.
 
     `client_id` tells one client from another where it does not name its session. `wait` is how many seconds the client said
-    it can wait; None when it is unknown.
+    it can wait; None when it is unknown. A `hurried` one may be a client that gives up within seconds.
     """
 
     caller: Caller
     origin: Origin
     client_id: str = ""
     wait: float | None = None
+    hurried: bool = False
 
     @classmethod
     def of(
@@ -71,6 +75,12 @@ class Asker:
         """Within what the same words are the same question; empty where nothing tells this client from another."""
         return self.session or self.client_id
 
+    def patience(self, slice_seconds: float) -> float:
+        """How many seconds it can wait; as many as a slice has where it did not say."""
+        if self.wait is not None:
+            return self.wait
+        return min(slice_seconds, SHORT_SLICE) if self.hurried else slice_seconds
+
     def calling(
         self,
         *,
@@ -79,6 +89,7 @@ class Asker:
         client: str,
         request_key: str | None,
         thread: str | None,
+        hurried: bool = False,
     ) -> Self:
         """The asker of one call on its connection."""
         origin = replace(
@@ -89,4 +100,4 @@ class Asker:
             request_key=request_key,
             thread=thread,
         )
-        return replace(self, origin=origin)
+        return replace(self, origin=origin, hurried=hurried)

@@ -6,13 +6,13 @@ it. A call that waits is one task.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
 
 from upcall.access.connected import CONTINUED, is_resumable
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.inquiry.refs import ID_LENGTH
-from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.checks import (
@@ -24,21 +24,27 @@ from upcall.doors.mcp.checks import (
     message_of,
     negotiated,
 )
-from upcall.doors.mcp.definitions import Definition
-from upcall.doors.mcp.evidence import HandedAnswers
+from upcall.doors.mcp.elicitation import NOTHING, Shows
+from upcall.doors.mcp.line_call import LineCall, Toolbox
+from upcall.doors.mcp.line_screen import LineScreen, inquiry_in
 from upcall.doors.mcp.link import ClientLink
 from upcall.doors.mcp.meta import (
+    CAPABILITIES,
     CLIENT_INFO,
     Meta,
     client_in,
+    is_hurried,
     meta_of,
+    name_in,
     program_of,
     progress_token_of,
     request_key_of,
     session_of,
     thread_of,
 )
-from upcall.doors.mcp.tools import ToolResult, Watching, failure, result, still_known
+from upcall.doors.mcp.rounds import call_in_rounds, takes_rounds
+from upcall.doors.mcp.tasks import Tasks
+from upcall.doors.mcp.tools import ToolResult, Tools, Watching, still_known
 from upcall.doors.mcp.wire import Message, RequestId
 
 MOST_CALLS = 1000
@@ -47,27 +53,23 @@ MOST_CALLS = 1000
 log = logging.getLogger(__name__)
 
 
-class Toolbox(Protocol):
-    """The tools that a client is offered: those of a broker, or those that reach one through a folder."""
-
-    def offered(self, caller: Caller) -> Sequence[Definition]:
-        """The tools as they are listed for a caller."""
-        ...
-
-    @property
-    def evidence(self) -> HandedAnswers:
-        """Told of every answer that went out and of everything that was heard."""
-        ...
-
-    async def call(self, name: str, arguments: object, asker: Asker, watching: Watching = ...) -> ToolResult:
-        """Do what a tool says. Never raises, except when it is cancelled."""
-        ...
-
-
 class Conversation:
     """The state of one client: which era it speaks and which calls are under way."""
 
-    __slots__ = ("_asker", "_calls", "_client", "_era", "_initialized", "_link", "_most", "_tools")
+    __slots__ = (
+        "_asker",
+        "_calls",
+        "_client",
+        "_era",
+        "_initialized",
+        "_link",
+        "_most",
+        "_person",
+        "_screen",
+        "_shows",
+        "_tools",
+        "recording",
+    )
 
     def __init__(
         self,
@@ -77,15 +79,21 @@ class Conversation:
         *,
         initialized: bool = False,
         most: int = MOST_CALLS,
+        person: object = None,
     ) -> None:
         self._most = most
+        self._person = person
+        self._shows = NOTHING
+        self._screen: LineScreen | None = None
         self._tools = tools
         self._asker = asker
         self._link = link
         self._client = asker.origin.client
-        self._calls: dict[RequestId, _Call] = {}
+        self._calls: dict[RequestId, LineCall] = {}
         self._initialized = initialized
         self._era: str | None = "handshake" if initialized else None
+        self.recording: asyncio.Task[None] | None = None
+        """What its pipe said last that the agent has, until that is on record."""
 
     @property
     def busy(self) -> bool:
@@ -113,7 +121,7 @@ class Conversation:
                 self._taken(message.get("id"))
                 return
             if "method" not in message and ("result" in message or "error" in message):
-                # A response, though nothing was asked: there is nothing to say to that.
+                self._responded(message)
                 return
             request_id = id_of(message)
             method = message.get("method")
@@ -145,7 +153,21 @@ class Conversation:
     def drop(self) -> None:
         """Forget the client: nothing more can be proved by this connection."""
         self._tools.evidence.gone(self._link.key)
+        self.leave_forms()
         self.detach()
+
+    def leave_forms(self) -> None:
+        """Forget what the client shows to its person: it cannot be reached over this connection any more."""
+        if isinstance(self._tools, Tools):
+            self._tools.forms.gone(self._link.key)
+
+    def met(self, params: Mapping[str, object]) -> None:
+        """Take what a client has said about itself in its handshake."""
+        self._client = client_in(params.get("clientInfo")) or self._client
+        # Most clients show nothing, and then nothing is kept.
+        self._shows = self._shown(
+            params.get("capabilities"), name_in(params.get("clientInfo")), params.get("protocolVersion")
+        )
 
     def detach(self) -> None:
         """Stop waiting on behalf of the client: no replies, and its questions stay open."""
@@ -158,7 +180,7 @@ class Conversation:
         if not isinstance(inquiry, str) or len(inquiry) != ID_LENGTH:
             return
         if not self._link.taken(inquiry):
-            self._tools.evidence.acknowledged(inquiry, self._asker.caller)
+            self.recording = self._tools.evidence.acknowledged(inquiry, self._asker.caller)
 
     def _notified(self, method: str, params: object) -> None:
         if method != "notifications/cancelled":
@@ -204,7 +226,7 @@ class Conversation:
             case "initialize":
                 version = negotiated(params)
                 self._initialized = True
-                self._client = client_in(params.get("clientInfo")) or self._client
+                self.met({**params, "protocolVersion": version})
                 self.send(wire.response(request_id, wire.initialized(version)))
             case "ping":
                 self.send(wire.response(request_id, {}))
@@ -225,7 +247,7 @@ class Conversation:
             )
         check_envelope(params)
         if method == "server/discover":
-            self.send(wire.response(request_id, wire.discovered()))
+            self.send(wire.response(request_id, wire.discovered(tasks=isinstance(self._tools, Tools))))
         else:
             self._either(request_id, method, params, modern=True)
 
@@ -242,6 +264,10 @@ class Conversation:
                 self.send(wire.response(request_id, wire.listed(offered, modern=modern)))
             case "tools/call":
                 self._call(request_id, params, modern=modern)
+            case "tasks/get" | "tasks/update" | "tasks/cancel" if modern and isinstance(self._tools, Tools):
+                call = self._begun(request_id, None, modern=True)
+                work = self._serve_task(call, self._tools, method, params)
+                call.task = asyncio.get_running_loop().create_task(work)
             case _:
                 raise ProtocolError(wire.METHOD_NOT_FOUND, "Method not found", method)
 
@@ -249,6 +275,14 @@ class Conversation:
         name, meta = params.get("name"), meta_of(params)
         if not isinstance(name, str):
             raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
+        call = self._begun(request_id, progress_token_of(meta), modern=modern)
+        asker = self._asker_of(meta)
+        call.arguments = params.get("arguments")
+        if modern and takes_rounds(params, self._shown_with(meta)):
+            call.rounds = params
+        call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
+
+    def _begun(self, request_id: RequestId, token: str | int | None, *, modern: bool) -> LineCall:
         if request_id in self._calls:
             raise ProtocolError(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         if len(self._calls) >= self._most:
@@ -256,11 +290,8 @@ class Conversation:
                 wire.INVALID_REQUEST,
                 f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
             )
-        asker = self._asker_of(meta)
-        call = _Call(self, request_id, progress_token_of(meta), modern=modern)
-        call.arguments = params.get("arguments")
-        self._calls[request_id] = call
-        call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
+        call = self._calls[request_id] = LineCall(self, request_id, token, modern=modern)
+        return call
 
     def _asker_of(self, meta: Meta) -> Asker:
         """The asker of a call: the connection's, with what the request says about itself."""
@@ -274,20 +305,19 @@ class Conversation:
             program = ""
         else:
             self._link.hold(program, session)
+        client = client_in(meta.get(CLIENT_INFO)) or self._client
         return self._asker.calling(
             session=session,
             program=program,
-            client=client_in(meta.get(CLIENT_INFO)) or self._client,
+            client=client,
+            hurried=is_hurried(client, meta),
             request_key=request_key_of(meta),
             thread=thread_of(meta),
         )
 
-    async def _serve(self, call: "_Call", name: str, asker: Asker) -> None:
-        watching = Watching(opened=call.opened, progress=None if call.token is None else call.progress)
+    async def _serve(self, call: LineCall, name: str, asker: Asker) -> None:
         try:
-            told = still_known(
-                await self._tools.call(name, call.taken(), asker, watching), self._link.identify
-            )
+            told = await self._told(call, name, asker)
         except Exception:
             # A call that gets no reply keeps its agent waiting for ever.
             log.exception("a call of %r could not be served", name)
@@ -295,58 +325,73 @@ class Conversation:
             return
         finally:
             self._calls.pop(call.request_id, None)
+        if not isinstance(told, ToolResult):
+            self.send(wire.response(call.request_id, wire.enveloped(told)))
+            return
+        told = still_known(told, self._link.identify)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
+        await self._handed(call, told, asker)
+
+    async def _told(self, call: LineCall, name: str, asker: Asker) -> ToolResult | Message:
+        opened = partial(self._opened, call, asker) if self._shows else call.opened
+        watching = Watching(opened=opened, progress=None if call.token is None else call.progress)
+        params, call.rounds = call.rounds, None
+        if params is None or not isinstance(self._tools, Tools):
+            return await self._tools.call(name, call.taken(), asker, watching)
+        shows = self._shown_with(meta_of(params))
+        return await call_in_rounds(self._tools, params, call.taken(), asker, watching, shows)
+
+    async def _serve_task(
+        self, call: LineCall, tools: Tools, method: str, params: Mapping[str, object]
+    ) -> None:
+        meta = meta_of(params)
+        asker, shows = self._asker_of(meta), self._shown_with(meta)
+        try:
+            result, told = await Tasks(tools).do(method, params, asker, shows)
+        except ProtocolError as refusal:
+            self.send(wire.error(call.request_id, refusal.code, refusal.message, refusal.data))
+            return
+        finally:
+            self._calls.pop(call.request_id, None)
+        self.send(wire.response(call.request_id, wire.enveloped(result)))
+        if told is not None:
+            await self._handed(call, told, asker)
+
+    async def _handed(self, call: LineCall, told: ToolResult, asker: Asker) -> None:
         if told.collectable is not None:
             self._tools.evidence.handed(self._link.key, call.request_id, told.collectable, asker.caller)
             if asker.origin.program and asker.caller.run is None:
                 await self._link.handed(told.collectable)
 
+    def _shown(self, capabilities: object, client: str, version: object) -> Shows:
+        if not isinstance(self._tools, Tools):
+            return NOTHING
+        return self._tools.elicitation.shown_by(capabilities, client, said=self._person, version=version)
 
-class _Call:
-    """A tool call under way."""
+    def _shown_with(self, meta: Meta) -> Shows:
+        """What a client shows that says so with every request."""
+        return self._shown(meta.get(CAPABILITIES), name_in(meta.get(CLIENT_INFO)), meta.get(wire.VERSION_KEY))
 
-    __slots__ = ("arguments", "conversation", "inquiry", "modern", "request_id", "task", "token")
+    def _opened(self, call: LineCall, asker: Asker, inquiry: Inquiry) -> None:
+        call.opened(inquiry)
+        if isinstance(self._tools, Tools):
+            self._screen = self._screen or LineScreen(self.send)
+            self._tools.forms.show(self._link.key, inquiry, asker, self._shows, self._screen.of(inquiry))
 
-    def __init__(
-        self, conversation: Conversation, request_id: RequestId, token: str | int | None, *, modern: bool
-    ) -> None:
-        self.conversation = conversation
-        self.request_id = request_id
-        self.token = token
-        self.modern = modern
-        self.arguments: object = None
-        self.inquiry: Inquiry | None = None
-        self.task: asyncio.Task[None] | None = None
-
-    def taken(self) -> object:
-        """The arguments, which are not kept beyond this: a call may wait for long."""
-        arguments, self.arguments = self.arguments, None
-        return arguments
-
-    def opened(self, inquiry: Inquiry) -> None:
-        """Tell the pipe what its call became: it can then name the question even when we are gone."""
-        self.inquiry = inquiry
-        self.conversation.asked(inquiry.id)
-        self.conversation.send(
-            {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
+    def _responded(self, message: Mapping[str, object]) -> None:
+        """Take a response, also to a request of another connection; there is nothing to say to it."""
+        if self._screen is not None and self._screen.heard(message):
+            return
+        inquiry = inquiry_in(message.get("id"))
+        if inquiry is None or not isinstance(self._tools, Tools):
+            return
+        call = self._begun(str(message["id"]), None, modern=False)
+        call.task = asyncio.get_running_loop().create_task(
+            self._take(call, self._tools, inquiry, message.get("result"))
         )
 
-    def progress(self, count: int, sentence: str) -> None:
-        """Show a sign of life."""
-        self.conversation.send(wire.progress(cast("str | int", self.token), count, sentence))
-
-    def cancel(self) -> None:
-        """Detach: no reply, and the question stays open."""
-        if self.task is not None:
-            self.task.cancel()
-
-    def park(self) -> None:
-        """Detach with a typed result."""
-        self.cancel()
-        if self.inquiry is None:
-            told = failure(
-                "shutting_down", "Upcall is shutting down", "start it with `upcall up` and ask again"
-            )
-        else:
-            told = result(self.inquiry)
-        self.conversation.send(wire.response(self.request_id, wire.called(told, modern=self.modern)))
+    async def _take(self, call: LineCall, tools: Tools, inquiry: str, response: object) -> None:
+        try:
+            await tools.elicitation.take(inquiry, self._asker_of({}), self._shows, response)
+        finally:
+            self._calls.pop(call.request_id, None)

@@ -20,6 +20,15 @@ INSTRUCTIONS = (
 
 Schema = dict[str, object]
 
+RESPONSE_SCHEMA: Schema = {
+    "type": "object",
+    "description": (
+        "The JSON Schema of a typed answer, beside `question` and instead of `options`: a flat object of string (format "
+        "email, uri, date, date-time), number, integer, boolean, enum and arrays of enum. The human fills in a form, and the "
+        "result has its `content`."
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
@@ -82,6 +91,7 @@ def _ask(limits: Limits) -> Definition:
                         "required": ["question"],
                     },
                 },
+                "response_schema": RESPONSE_SCHEMA,
                 "context": {
                     "type": "string",
                     "description": (

@@ -10,14 +10,18 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from itertools import chain, repeat
 
-from upcall.domain.errors import UpcallError
+from upcall.domain.errors import StorageError, UpcallError
 from upcall.domain.roles import Caller
 
 REMEMBERED = 10_000
 """How many connections are watched; the ones that were quiet for longest are forgotten first."""
 
 PER_CONNECTION = 100
+PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0)
+"""Seconds before each further attempt to record something in a store that is full or away; the last one from then on."""
+
 EVIDENCE = "later message on the same connection"
 ACKNOWLEDGED = "acknowledged"
 
@@ -83,16 +87,16 @@ class HandedAnswers:
         now = time.monotonic()
         fresh = [(inquiry, caller) for inquiry, caller, until in (waiting or {}).values() if now < until]
         if fresh:
-            self._record_soon(fresh, EVIDENCE)
+            _ = self._record_soon(fresh, EVIDENCE)
 
-    def acknowledged(self, inquiry: str, caller: Caller) -> None:
-        """A pipe or a group says that its agent has the answer to an inquiry.
+    def acknowledged(self, inquiry: str, caller: Caller) -> asyncio.Task[None]:
+        """A pipe or a group says that its agent has the answer to an inquiry; what is returned ends when that is on record.
 
         It counts as given from now on: a call that follows on the connection is another question, although a daemon that was
         killed meanwhile handed the answer over, and the evidence is not recorded yet.
         """
         self._give(inquiry, caller)
-        self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
+        return self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:
         """The connection is closed: nothing more can be proved by it."""
@@ -109,20 +113,32 @@ class HandedAnswers:
         while self._tasks:
             await asyncio.gather(*self._tasks)
 
-    def _record_soon(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
+    def _record_soon(self, waiting: list[tuple[str, Caller]], evidence: str) -> asyncio.Task[None]:
         # In the background: the client waits for the reply to its message.
         task = asyncio.get_running_loop().create_task(self._record(waiting, evidence))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _record(self, waiting: list[tuple[str, Caller]], evidence: str) -> None:
         for inquiry, caller in waiting:
-            try:
-                await self._collect(inquiry, caller, evidence)
-            except UpcallError as problem:
-                log.warning("could not record that %s was collected: %s", inquiry, problem.message)
-            except Exception:
-                log.exception("could not record that %s was collected", inquiry)
+            for pause in chain(PAUSES, repeat(PAUSES[-1])):
+                if await self._is_recorded(inquiry, caller, evidence):
+                    break
+                await asyncio.sleep(pause)
+
+    async def _is_recorded(self, inquiry: str, caller: Caller, evidence: str) -> bool:
+        """Record it; False if the store cannot at the moment: an agent does not say twice that it has its answer."""
+        try:
+            await self._collect(inquiry, caller, evidence)
+        except StorageError as problem:
+            log.warning("could not record yet that %s was collected: %s", inquiry, problem.message)
+            return False
+        except UpcallError as problem:
+            log.warning("could not record that %s was collected: %s", inquiry, problem.message)
+        except Exception:
+            log.exception("could not record that %s was collected", inquiry)
+        return True
 
 
 def _given(inquiry: str, caller: Caller) -> _Given:

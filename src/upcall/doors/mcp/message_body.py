@@ -15,6 +15,9 @@ from upcall.ports.unhurried import LIGHT, unhurried
 LARGEST_MESSAGE = 4 * 1024 * 1024
 """Bytes of one message, as in the SDK."""
 
+LARGEST_OLDER_MESSAGE = 2 * 1024 * 1024
+"""The same for the older transport, where the SDK also writes each message into three lines of a log that is not kept."""
+
 MOST_VALUES = 50_000
 """Values of one message. The SDK reads, checks and writes each of them one after the other."""
 
@@ -22,8 +25,9 @@ MOST_VALUES = 50_000
 class BoundedMessage:
     """Reads the body of a POST, checks it in a thread if it is long, and passes the request on with it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, most: int = LARGEST_MESSAGE) -> None:
         self._app = app
+        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -31,7 +35,7 @@ class BoundedMessage:
             await self._app(scope, receive, send)
             return
         try:
-            body = await read_body(receive, most=LARGEST_MESSAGE)
+            body = await read_body(receive, most=self._most)
             if len(body) > LIGHT:
                 await unhurried(len(body), lambda: check_message(body))
         except TooLarge as problem:

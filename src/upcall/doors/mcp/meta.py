@@ -14,6 +14,14 @@ THREAD = "upcall/thread"
 CODEX_TURN = "x-codex-turn-metadata"
 CALL_KEYS = ("claudecode/toolUseId", "callId", REQUEST_KEY)
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+TASKS = "io.modelcontextprotocol/tasks"
+TAKES_TASKS_AWAY = ("claude-code",)
+"""Clients that declare tasks, and hand one to the background, away from the model that asked."""
+UNNAMED_SDK = "mcp"
+"""What a client is called that leaves its name to the Python SDK, as the OpenAI Agents SDK does. It asks for no progress either, unlike
+fastmcp and Pydantic AI, which go by the same name."""
+
 LONGEST = 200
 """Characters of a name; a longer one is ignored."""
 
@@ -66,12 +74,36 @@ def progress_token_of(meta: Meta) -> str | int | None:
     return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
 
+def declares_tasks(meta: Meta) -> bool:
+    """Whether a request says that it takes a task in place of a result."""
+    declared: object = meta.get(CAPABILITIES)
+    for name in ("extensions", TASKS):
+        declared = cast("Meta", declared).get(name) if isinstance(declared, Mapping) else None
+    return isinstance(declared, Mapping)
+
+
+def wants_tasks(meta: Meta) -> bool:
+    """Whether a call becomes a task: its request declares that, and its client leaves the task to its model."""
+    return declares_tasks(meta) and client_in(meta.get(CLIENT_INFO)) not in TAKES_TASKS_AWAY
+
+
+def name_in(info: object) -> str:
+    """What a client calls itself, as it says it."""
+    name = cast("Meta", info).get("name") if isinstance(info, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
 def client_in(info: object) -> str:
     """What a client calls itself, in letters that can be shown anywhere; empty if it does not, or not in such."""
     name = cast("Mapping[str, object]", info).get("name") if isinstance(info, Mapping) else info
     if not isinstance(name, str) or _CLIENT.fullmatch(name) is None:
         return ""
     return name.removesuffix("-mcp-client")
+
+
+def is_hurried(client: str, meta: Meta) -> bool:
+    """Whether a call may come from a client that gives up within seconds."""
+    return client == UNNAMED_SDK and progress_token_of(meta) is None
 
 
 def wait_of(said: object) -> float | None:

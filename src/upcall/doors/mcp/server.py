@@ -21,6 +21,7 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -28,51 +29,54 @@ from mcp_types import (
     JSONRPCMessage,
     ListToolsResult,
     PaginatedRequestParams,
+    RequestParams,
     TextContent,
     Tool,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from upcall import __version__
-from upcall.access.connected import is_resumable
 from upcall.access.tokens import Access
+from upcall.domain.answer.outcome import PARKED
 from upcall.domain.errors import RateLimited, Unauthenticated
 from upcall.domain.roles import Caller
 from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
-from upcall.doors.mcp.checks import is_id
+from upcall.doors.mcp.checks import ProtocolError, is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
-from upcall.doors.mcp.message_body import BoundedMessage
-from upcall.doors.mcp.meta import (
-    Meta,
-    meta_of,
-    program_of,
-    progress_token_of,
-    request_key_of,
-    session_of,
-    thread_of,
-    wait_of,
+from upcall.doors.mcp.elicitation import Shows
+from upcall.doors.mcp.http_request import (
+    asker_of,
+    check_name,
+    connection_of,
+    ending,
+    nothing_more,
+    noting_session,
+    unheard,
 )
+from upcall.doors.mcp.message_body import LARGEST_OLDER_MESSAGE, BoundedMessage
+from upcall.doors.mcp.meta import CAPABILITIES, CLIENT_INFO, meta_of, name_in, progress_token_of
+from upcall.doors.mcp.open_forms import Screen
 from upcall.doors.mcp.replay import Replay
+from upcall.doors.mcp.rounds import call_in_rounds, takes_rounds
 from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
-from upcall.doors.mcp.tools import Tools, Watching, still_known
+from upcall.doors.mcp.tasks import METHODS, Tasks
+from upcall.doors.mcp.tools import ToolResult, Tools, Watching, still_known
 from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
 from upcall.http.errors import MethodNotAllowed, failure
 
 RAW_ARGUMENTS = "upcall/arguments"
 """Where arguments that are no object travel, so that their sender gets an error it can learn from."""
 
-KEPT_ALIVE = 75.0
-"""Seconds after which an idle connection has been closed; its port may then belong to another client."""
-
 RETRY_MS = 1000
 """Milliseconds after which a client should come back for the rest of a broken stream."""
 
 Context = ServerRequestContext[Any, Any]
+Json = dict[str, Any]
 _replay: ContextVar["Replay[JSONRPCMessage] | None"] = ContextVar("upcall_replay", default=None)
 
 
@@ -107,9 +111,12 @@ class McpDoor:
             title=wire.TITLE,
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
+            on_call_tool=cast("Any", self._call_tool),
             get_tool_input_schema=self._schemas.get,
         )
+        self.server.extensions = wire.EXTENSIONS
+        for method in METHODS:
+            self.server.add_request_handler(method, RequestParams, self._task)
         # In place of the SDK's tracing, which costs time for every message, traced or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
@@ -120,13 +127,11 @@ class McpDoor:
 
     def routes(self) -> list[Route]:
         """`/mcp`, `/sse` and the path that clients of the latter post to."""
+        older = BoundedMessage(self._sse.handle_post_message, most=LARGEST_OLDER_MESSAGE)
         return [
             Route("/mcp", RequiresToken(self._access, BoundedMessage(self._streamable), self._mark)),
             Route("/sse", RequiresToken(self._access, self._older_sse, self._mark)),
-            Route(
-                self._messages,
-                RequiresToken(self._access, BoundedMessage(self._sse.handle_post_message), self._mark),
-            ),
+            Route(self._messages, RequiresToken(self._access, older, self._mark)),
         ]
 
     @asynccontextmanager
@@ -183,7 +188,7 @@ class McpDoor:
                     self._replays[session] = replay
                     self.sessions.opened(caller_of(scope), token_of(scope), session)
 
-                await self._manager.handle_request(scope, receive, _noting_session(opened, send))
+                await self._manager.handle_request(scope, receive, noting_session(opened, send))
         except RateLimited as problem:
             await failure(problem)(scope, receive, send)
 
@@ -207,16 +212,9 @@ class McpDoor:
     async def _end(self, session: str, caller: Caller) -> None:
         """End a session as its client would."""
         assert self._manager is not None, "enter lifespan() first"
-        headers = [(b"mcp-session-id", session.encode("latin-1"))]
-        scope: Scope = {
-            "type": "http",
-            "method": "DELETE",
-            "path": "/mcp",
-            "query_string": b"",
-            "headers": headers,
-        }
+        scope = ending(session)
         self._mark(scope, caller)
-        await self._manager.handle_request(scope, _nothing_more, _unheard)
+        await self._manager.handle_request(scope, nothing_more, unheard)
 
     async def _older_sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
@@ -238,21 +236,20 @@ class McpDoor:
             self._listed[names] = _listed(offered)
         return self._listed[names]
 
-    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult | Json:
         meta = meta_of(ctx.params)
-        asker = _asker(ctx, meta)
+        said = ctx.session.client_params
+        asker = asker_of(cast("Request", ctx.request), meta, said.client_info.name if said else "")
         arguments: object = params.arguments
         if params.arguments is not None and RAW_ARGUMENTS in params.arguments:
             arguments = params.arguments[RAW_ARGUMENTS]
         watching = Watching(progress=None if progress_token_of(meta) is None else self._progress(ctx))
+        came = await self._called(ctx, params.name, arguments, asker, watching)
+        if not isinstance(came, ToolResult):
+            return came
         known = partial(self._access.identify, token_of(cast("Request", ctx.request).scope))
-        told = still_known(await self._tools.call(params.name, arguments, asker, watching), known)
-        if told.collectable is not None:
-            connection, good_for = _connection(ctx)
-            if connection is not None:
-                self._tools.evidence.handed(
-                    connection, ctx.request_id, told.collectable, asker.caller, good_for=good_for
-                )
+        told = still_known(came, known)
+        self._handed(ctx, told, asker)
         return CallToolResult(
             content=[
                 TextContent(type="text", text=told.text),
@@ -264,6 +261,55 @@ class McpDoor:
             structured_content=wire.structured(told) if wire.has_structure(told) else None,
             is_error=told.is_error,
         )
+
+    async def _called(
+        self, ctx: Context, name: str, arguments: object, asker: Asker, watching: Watching
+    ) -> ToolResult | Json:
+        shows, sent = self._shows(ctx), ctx.params or {}
+        if ctx.protocol_version in wire.MODERN_VERSIONS:
+            if takes_rounds(sent, shows):
+                return await call_in_rounds(self._tools, sent, arguments, asker, watching, shows)
+        elif shows:
+            key, screen = connection_of(cast("Request", ctx.request), sent)[0], _screen(ctx)
+            show = partial(self._tools.forms.show, key, asker=asker, shows=shows, screen=screen)
+            told = await self._tools.call(name, arguments, asker, replace(watching, opened=show))
+            if told.structured.get("status") != PARKED:
+                # On the stream of this call, which ends with it.
+                await self._tools.forms.closed(key, told.structured.get("id"))
+            return told
+        return await self._tools.call(name, arguments, asker, watching)
+
+    def _shows(self, ctx: Context) -> Shows:
+        """What the client puts before a person. In the handshake era it has said so once, later with every request."""
+        meta, initialized = meta_of(ctx.params), ctx.session.client_params
+        capabilities, client = meta.get(CAPABILITIES), name_in(meta.get(CLIENT_INFO))
+        if initialized is not None and initialized.capabilities.elicitation is not None:
+            capabilities = initialized.capabilities.model_dump(by_alias=True, exclude_none=True, mode="json")
+            client = initialized.client_info.name
+        said = cast("Request", ctx.request).headers.get("upcall-person")
+        return self._tools.elicitation.shown_by(capabilities, client, said=said, version=ctx.protocol_version)
+
+    def _handed(self, ctx: Context, told: ToolResult, asker: Asker) -> None:
+        connection, good_for = connection_of(cast("Request", ctx.request), ctx.params)
+        if told.collectable is not None and connection is not None:
+            self._tools.evidence.handed(
+                connection, ctx.request_id, told.collectable, asker.caller, good_for=good_for
+            )
+
+    async def _task(self, ctx: Context, params: RequestParams) -> Json:
+        """Serve a request about a task."""
+        request, sent = cast("Request", ctx.request), ctx.params or {}
+        if ctx.protocol_version not in wire.MODERN_VERSIONS:
+            raise MCPError(wire.METHOD_NOT_FOUND, "Method not found", ctx.method)
+        try:
+            check_name(request, sent)
+            asker = asker_of(request, meta_of(sent))
+            result, told = await Tasks(self._tools).do(ctx.method, sent, asker, self._shows(ctx))
+        except ProtocolError as refusal:
+            raise MCPError(refusal.code, refusal.message, refusal.data) from refusal
+        if told is not None:
+            self._handed(ctx, told, asker)
+        return result
 
     def _progress(self, ctx: Context) -> Callable[[int, str], None]:
         pending: set[asyncio.Task[None]] = self._sending
@@ -284,8 +330,8 @@ class McpDoor:
 
     async def _observe(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Every message passes here: it may be evidence, and its arguments may need help to get through."""
-        connection, _ = _connection(ctx)
         params = ctx.params or {}
+        connection = None if ctx.request is None else connection_of(cast("Request", ctx.request), params)[0]
         if connection is not None:
             given_up = params.get("requestId")
             if ctx.method == "notifications/cancelled":
@@ -334,58 +380,19 @@ def _listed(offered: Sequence[Definition]) -> ListToolsResult:
     return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
 
 
-def _noting_session(opened: Callable[[str], None], send: Send) -> Send:
-    """Find out which session a request opened."""
+def _screen(ctx: Context) -> Screen:
+    """What a client of the handshake era shows: it is asked while the call waits, on the stream of the call."""
 
-    async def noting(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            for name, value in message.get("headers", ()):
-                if name.lower() == b"mcp-session-id":
-                    opened(value.decode("latin-1"))
-        await send(message)
+    async def ask(asked: Json) -> object:
+        if asked.get("mode") == "url":
+            came = await ctx.session.elicit_url(
+                asked["message"], asked["url"], asked["elicitationId"], ctx.request_id
+            )
+        else:
+            came = await ctx.session.elicit_form(asked["message"], asked["requestedSchema"], ctx.request_id)
+        return came.model_dump(mode="json", exclude_none=True)
 
-    return noting
+    async def done(name: str) -> None:
+        await ctx.session.send_elicit_complete(name, ctx.request_id)
 
-
-async def _nothing_more() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
-async def _unheard(message: Message) -> None:
-    """Take a response that has no reader."""
-
-
-def _asker(ctx: Context, meta: Meta) -> Asker:
-    request = cast("Request", ctx.request)
-    caller = caller_of(request.scope)
-    session, program = session_of(meta), program_of(meta)
-    return Asker.of(
-        caller,
-        door="mcp",
-        session=session,
-        program=program if is_resumable(program, session) else "",
-        client_id=request.headers.get("mcp-session-id", ""),
-        request_key=request_key_of(meta),
-        thread=thread_of(meta),
-        wait=wait_of(request.headers.get("upcall-wait")),
-    )
-
-
-def _connection(ctx: Context) -> tuple[Hashable | None, float | None]:
-    """What tells this client from others, and for how long if not for good.
-
-    A session where there is one. Without, only the network connection itself will do: a token may be shared by
-    many agents, and what one of them says proves nothing about another.
-    """
-    request = cast("Request | None", ctx.request)
-    if request is None:
-        return None, None
-    caller = caller_of(request.scope)
-    session = request.headers.get("mcp-session-id") or request.query_params.get("session_id")
-    if session is None:
-        session = session_of(meta_of(ctx.params))
-    if session is not None:
-        return (caller.name, session), None
-    if request.client is None or not request.client.port:
-        return None, None
-    return (caller.name, request.client.host, request.client.port), KEPT_ALIVE
+    return Screen(ask=ask, done=done)

@@ -18,7 +18,7 @@ from upcall.domain.answer.outcome import outcome
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UnknownAgent, UnknownInquiry, UpcallError
 from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.asking_back import is_pending
-from upcall.domain.inquiry.inquiry import Answered, Inquiry, Kind, Origin, Rejected
+from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin, Rejected
 from upcall.domain.inquiry.limits import weight
 from upcall.domain.records import Effects, Happening
 from upcall.domain.roles import Caller
@@ -37,14 +37,16 @@ from upcall.doors.mcp.definitions import (
     definitions,
     permission_tool,
 )
+from upcall.doors.mcp.elicitation import Elicitation
 from upcall.doors.mcp.evidence import HandedAnswers
+from upcall.doors.mcp.open_forms import OpenForms
 from upcall.doors.mcp.pictures import Picture, pictures
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
 
 SLICE = 50.0
-"""Seconds that a client waits which says nothing about its patience: below every hard limit that was measured."""
+"""Seconds that a client waits which says nothing about its patience: below every hard limit that was measured but one."""
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +105,10 @@ class Tools:
         resumes_all: bool = False,
         beat: Beat | None = None,
         clock: Callable[[], float] | None = None,
+        elicitation: Elicitation | None = None,
     ) -> None:
+        self.elicitation = elicitation or Elicitation(broker)
+        self.forms = OpenForms(broker.store, self.elicitation)
         self.evidence = HandedAnswers(self._collect)
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
@@ -157,13 +162,47 @@ class Tools:
             # Thousands may wait from here on: what was sent is stored by now and need not be held as well.
             arguments = None
             return await self._until_settled(begun, asker, watching, named=name == WAIT)
-        except UpcallError as error:
-            if asker.origin.thread is not None and name in self._asking:
-                await self._threads.refused(asker.origin, error)
-            return failure(error.code, error.message, error.hint)
-        except Exception:
-            log.exception("the tool %s failed", name)
+        except Exception as problem:  # noqa: BLE001 - each becomes a result
+            return await self._failed(problem, name, asker)
+
+    async def start(self, name: str, arguments: object, asker: Asker) -> Inquiry | ToolResult:
+        """Do what a tool says without waiting: the inquiry that is open then, or the result. Raises as `call` does."""
+        try:
+            begun = await self._begin(name, arguments, asker)
+            if isinstance(begun, Inquiry) and (not begun.is_open or is_pending(begun)):
+                return await self._until_settled(begun, asker, UNWATCHED, named=name == WAIT)
+        except Exception as problem:  # noqa: BLE001 - each becomes a result
+            return await self._failed(problem, name, asker)
+        return begun
+
+    async def finish(self, inquiry: Inquiry, asker: Asker) -> ToolResult:
+        """The result of an inquiry that is settled, or about which a person has asked back."""
+        if not inquiry.is_open:
+            return await self._until_settled(inquiry, asker, UNWATCHED, named=True)
+        if is_pending(inquiry):
+            await self._broker.back.hear(inquiry)
+        return result(inquiry)
+
+    async def own(self, name: str, asker: Asker) -> Inquiry:
+        """An inquiry of the asker's own.
+
+        Raises:
+            UnknownInquiry: if it has none of that name.
+            ApprovalLapsed: if it was approved, and the time of that has passed.
+        """
+        return await self._wait({"id": name}, asker)
+
+    async def withdraw(self, inquiry: Inquiry, asker: Asker, reason: str) -> None:
+        """Close a question that its asker takes back."""
+        await self._broker.cancel(inquiry.id, asker.caller, via=asker.origin.door, reason=reason)
+
+    async def _failed(self, problem: Exception, name: str, asker: Asker) -> ToolResult:
+        if not isinstance(problem, UpcallError):
+            log.error("the tool %s failed", name, exc_info=problem)
             return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
+        if asker.origin.thread is not None and name in self._asking:
+            await self._threads.refused(asker.origin, problem)
+        return failure(problem.code, problem.message, problem.hint)
 
     def _may_prompt(self, caller: Caller) -> bool:
         return self._desk_for is not None and caller.run is not None
@@ -221,7 +260,7 @@ class Tools:
         inquiry = await self._broker.get(name, asker.caller)
         if not asker.caller.asked(inquiry):
             raise UnknownInquiry(name)
-        if inquiry.kind is Kind.APPROVAL:
+        if inquiry.kind.is_consent:
             self._check_approval(inquiry, name, asker)
         if said := reply_in(fields, self._broker.policy.limits):
             return await self._broker.back.reply(inquiry, redact(said).text)
@@ -286,15 +325,14 @@ class Tools:
         """How long to wait once it is the turn of an inquiry: while it waits in line, no block has begun."""
         if not inquiry.is_queued:
             return self._patience(asker)
-        can_wait = self._slice if asker.wait is None else asker.wait
+        can_wait = asker.patience(self._slice)
         loop = asyncio.get_running_loop()
         began = loop.time()
         await self._broker.wait_in_line(inquiry, None if math.isinf(can_wait) else can_wait)
         return min(max(can_wait - (loop.time() - began), 0), self._broker.policy.block_timeout)
 
     def _patience(self, asker: Asker) -> float:
-        wait = self._slice if asker.wait is None else asker.wait
-        return min(wait, self._broker.policy.block_timeout)
+        return min(asker.patience(self._slice), self._broker.policy.block_timeout)
 
     def _show_life(self, sentence: str, watching: Watching) -> Callable[[], None]:
         progress = watching.progress
@@ -321,6 +359,8 @@ def result(inquiry: Inquiry) -> ToolResult:
     structured: Fields = {"status": told.status, "id": told.id, "ref": told.ref}
     if told.answers is not None:
         structured["answers"] = [list(values) for values in told.answers]
+    if told.content is not None:
+        structured["content"] = told.content
     if inquiry.asked_back:
         structured["asked_back"] = [each.words for each in inquiry.asked_back]
     if told.note:

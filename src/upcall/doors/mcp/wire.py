@@ -10,6 +10,7 @@ from typing import Final
 
 from upcall import __version__
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
+from upcall.doors.mcp.meta import TASKS
 from upcall.doors.mcp.tools import ToolResult
 
 NAME: Final = "upcall"
@@ -23,6 +24,8 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 UNSUPPORTED_VERSION: Final = -32022
+MISSING_CAPABILITY: Final = -32021
+HEADER_MISMATCH: Final = -32020
 
 PREFIX: Final = "io.modelcontextprotocol/"
 VERSION_KEY: Final = PREFIX + "protocolVersion"
@@ -34,6 +37,7 @@ Message = dict[str, object]
 
 SERVER_INFO: Final[Message] = {"name": NAME, "title": TITLE, "version": __version__}
 CAPABILITIES: Final[Message] = {"tools": {"listChanged": False}}
+EXTENSIONS: Final[dict[str, dict[str, object]]] = {TASKS: {}}
 
 
 def encoded(message: Message) -> bytes:
@@ -77,11 +81,11 @@ def first_replies(definitions: Sequence[Definition]) -> Message:
     return {"initialize": handshake, "tools/list": listed(definitions, modern=False)}
 
 
-def discovered() -> Message:
+def discovered(*, tasks: bool) -> Message:
     """The result of `server/discover`."""
     return {
         "supportedVersions": list(MODERN_VERSIONS),
-        "capabilities": CAPABILITIES,
+        "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS} if tasks else CAPABILITIES,
         "instructions": INSTRUCTIONS,
         "ttlMs": 0,
         "cacheScope": "private",
@@ -112,6 +116,11 @@ def called(result: ToolResult, *, modern: bool) -> Message:
     if has_structure(result):
         told["structuredContent"] = structured(result)
     return told | _envelope() if modern else told
+
+
+def enveloped(result: Message) -> Message:
+    """A result of 2026-07-28; `complete` unless it says otherwise."""
+    return _envelope() | result
 
 
 def _envelope() -> Message:

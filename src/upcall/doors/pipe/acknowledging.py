@@ -26,7 +26,8 @@ class Acknowledging:
         self._changed = threading.Condition()
         self._coming: dict[str, str] = {}
         self._written: dict[str, str] = {}
-        self._watching = False
+        self._telling = False
+        self._watcher: threading.Thread | None = None
 
     def writing(self, request: str, inquiry: str) -> None:
         """The answer to an inquiry is about to be written as the reply to a request."""
@@ -40,9 +41,11 @@ class Acknowledging:
             if inquiry is None:
                 return
             self._written[request] = inquiry
-            if not self._watching:
-                self._watching = True
-                threading.Thread(target=self._watch, daemon=True).start()
+            if self._watcher is None:
+                # With the first answer: most pipes are started by agents that never ask.
+                self._watcher = threading.Thread(target=self._watch, daemon=True)
+                self._watcher.start()
+            self._changed.notify_all()
 
     def given_up(self, request: str) -> None:
         """The agent waits for this reply no more: it may still read it, and will not use it."""
@@ -54,30 +57,32 @@ class Acknowledging:
         """The agent says nothing more: what it has taken is told before we go."""
         with self._changed:
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._watching, within)
+            self._changed.wait_for(lambda: not self._written and not self._telling, within)
 
     def _watch(self) -> None:
         nap = SHORTEST_NAP
         with self._changed:
-            while self._written:
-                if is_taken(self._output):
-                    self._tell_all()
+            while True:
+                if not self._written:
+                    self._changed.wait()
                     nap = SHORTEST_NAP
+                elif is_taken(self._output):
+                    self._tell_all()
                 else:
                     self._changed.wait(nap)
                     nap = min(2 * nap, LONGEST_NAP)
-            self._watching = False
-            self._changed.notify_all()
 
     def _tell_all(self) -> None:
         """Acknowledge the answers written so far; those written meanwhile are checked afterwards."""
-        taken, self._written = self._written, {}
+        taken, self._written, self._telling = self._written, {}, True
         self._changed.release()
         try:
             for inquiry in taken.values():
                 self._tell(inquiry)
         finally:
             self._changed.acquire()
+            self._telling = False
+            self._changed.notify_all()
 
 
 def can_tell(output: int) -> bool:

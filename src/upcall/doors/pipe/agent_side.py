@@ -63,10 +63,11 @@ class Uplink:
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
     now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer;
-    `foretell` is the result of a request where that is known before the daemon is reached.
+    `respond` gets the agent's response to a request of the daemon's there, under the id of that request; `foretell` is the
+    result of a request where that is known before the daemon is reached.
     """
 
-    __slots__ = ("acknowledge", "foretell", "notify", "request", "run")
+    __slots__ = ("acknowledge", "foretell", "notify", "request", "respond", "run")
 
     def __init__(
         self,
@@ -75,12 +76,14 @@ class Uplink:
         notify: Callable[[bytes], None],
         acknowledge: Callable[[str], None],
         foretell: Callable[[Message, bytes], Message | None] = lambda message, line: None,
+        respond: Callable[[str, bytes], None] = lambda name, line: None,
     ) -> None:
         self.foretell = foretell
         self.run = run
         self.request = request
         self.notify = notify
         self.acknowledge = acknowledge
+        self.respond = respond
 
 
 class Pipe:
@@ -92,8 +95,12 @@ class Pipe:
         self.changed = threading.Condition()
         """Guards everything below; notified when there is something new to send or everything was answered."""
         self.outstanding: dict[str, Request] = {}
+        self.shown: set[str] = set()
+        """The daemon's own requests that the agent shows to its person, by their ids."""
         self.client: object = None
         """What the agent's program calls itself."""
+        self.met: Message = {}
+        """What the agent's program says of itself in its handshake."""
         self.thread: object = None
         """The thread of Codex that speaks through us, once it has said so."""
         self.handshake: bytes | None = None
@@ -148,6 +155,8 @@ class Pipe:
         elif not isinstance(message.get("method"), str):
             if "result" not in message and "error" not in message:
                 self.complain(-32600, "method must be a string")
+            else:
+                self._responded(message, line, link)
         elif "id" not in message:
             self._notification(message, line, link)
         elif not isinstance(message["id"], str | int) or isinstance(message["id"], bool):
@@ -161,7 +170,8 @@ class Pipe:
         if message.get("method") == "notifications/progress":
             self._progressed(message)
         elif "method" in message or message.get("id") is None:
-            self.write(line)
+            if self._is_news(message):
+                self.write(line)
         elif message["id"] != HANDSHAKE_ID:
             name = json.dumps(message["id"])
             with self.changed:
@@ -178,6 +188,41 @@ class Pipe:
                 self.write(line)
                 if self._taking is not None:
                     self._taking.wrote(name)
+            if inquiry is not None:
+                self._close_forms(inquiry)
+
+    def _is_news(self, message: Message) -> bool:
+        """Whether a message that replies to nothing is passed on: a form that stands there already is not shown again."""
+        with self.changed:
+            if message.get("method") == "elicitation/create":
+                name = str(message.get("id"))
+                is_new = name not in self.shown
+                self.shown.add(name)
+                return is_new
+            if message.get("method") == "notifications/cancelled":
+                name = str(_part(message, "params").get("requestId"))
+                was_shown = name in self.shown
+                self.shown.discard(name)
+                return was_shown
+        return True
+
+    def _close_forms(self, inquiry: str) -> None:
+        """Close what the agent still shows of a question that is settled: the daemon may have forgotten it."""
+        with self.changed:
+            closed = [name for name in self.shown if f":{inquiry}:" in name]
+            self.shown.difference_update(closed)
+        for name in closed:
+            params = {"requestId": name, "reason": "answered elsewhere"}
+            self.write(dumped({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+
+    def _responded(self, message: Message, line: bytes, link: Uplink) -> None:
+        """The agent's person has answered a form, or closed it."""
+        name = message.get("id")
+        with self.changed:
+            if not isinstance(name, str) or name not in self.shown:
+                return
+            self.shown.discard(name)
+        link.respond(name, line)
 
     def opened(self, message: Message) -> None:
         """The daemon says which question a call became."""
@@ -232,7 +277,8 @@ class Pipe:
             self._used.add(name)
             params["_meta"] = _part(params, "_meta") | {REQUEST_KEY: key}
         if message["method"] == "initialize":
-            self.client = _part(_part(message, "params"), "clientInfo").get("name")
+            self.met = _part(message, "params")
+            self.client = _part(self.met, "clientInfo").get("name")
         line = dumped(message)
         foretold = link.foretell(message, line)
         if foretold is not None:
@@ -298,6 +344,7 @@ def introduction(pipe: Pipe) -> Message:
         "workspace": environ.get("CLAUDE_PROJECT_DIR") or _here(),
         "wait": environ.get("UPCALL_WAIT"),
         "client": pipe.client,
+        "person": environ.get("UPCALL_PERSON"),
     }
 
 
@@ -318,7 +365,9 @@ def _part(message: Message, name: str) -> Message:
 
 def _settled_in(message: Message) -> str | None:
     """The inquiry that a person has answered or declined to answer, if a reply tells of one."""
-    told = _part(_part(message, "result"), "structuredContent")
+    result = _part(message, "result")
+    # The result of a task is inside what is told about the task.
+    told = _part(result, "structuredContent") or _part(_part(result, "result"), "structuredContent")
     inquiry = told.get("id")
     return inquiry if told.get("status") in {"answered", "rejected"} and isinstance(inquiry, str) else None
 

@@ -11,6 +11,7 @@ from upcall.access.tokens import Access
 from upcall.domain.errors import Unauthenticated, UpcallError
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.conversation import Conversation
+from upcall.doors.mcp.elicitation import UNHEARD
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.mcp.wire import INVALID_REQUEST, encoded, error
 from upcall.doors.pipe.hello import (
@@ -288,7 +289,14 @@ class PipeConnection(asyncio.Protocol):
             self._timer = None
         # Thousands of pipes may have the same token: it is kept once, and one that was not accepted is not kept at all.
         self._token = shared(self._token)
-        self._conversation = Conversation(self._listener.tools, asker, self, most=self._listener.waits)
+        self._conversation = Conversation(
+            self._listener.tools,
+            asker,
+            self,
+            most=self._listener.waits,
+            # An older pipe does not pass on what a person answers.
+            person=hello.get("person") if "person" in hello else UNHEARD,
+        )
         self.write(encoded(greeting()))
 
     def _refuse(self, problem: UpcallError) -> None:

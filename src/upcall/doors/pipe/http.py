@@ -62,7 +62,13 @@ class PipeDoor:
             partial(self._access.identify, token_of(scope)),
         )
         initialized = hello.get("initialized") is True
-        conversation = Conversation(self._tools, asker, link, initialized=initialized)
+        conversation = Conversation(
+            self._tools, asker, link, initialized=initialized, person=hello.get("person")
+        )
+        handshake = hello.get("handshake")
+        if initialized and isinstance(handshake, Mapping):
+            # Each of its messages comes alone, and only the first of them was the handshake.
+            conversation.met(handshake)
         lines.put_nowait(encoded(greeting()))
         if isinstance(message, ProtocolError):
             conversation.refuse(message)
@@ -70,9 +76,13 @@ class PipeDoor:
             conversation.handle(message)
         gone = asyncio.create_task(disconnected(receive))
         try:
+            if conversation.recording is not None:
+                # Its pipe says so only once: until it is on record, another daemon would have to be told.
+                await asyncio.wait({conversation.recording, gone}, return_when=asyncio.FIRST_COMPLETED)
             await self._pass_on(conversation, lines, gone, send)
         finally:
             gone.cancel()
+            conversation.leave_forms()
             conversation.detach()
 
     async def _pass_on(

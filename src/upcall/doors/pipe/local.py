@@ -50,6 +50,7 @@ class LocalPipe:
         self._is_wanted = False
         """Whether the agent began, and the daemon has not heard of it."""
         self._taken: list[str] = []
+        self._responses: list[bytes] = []
         self._is_heard = False
         """Whether the daemon at the other end knows what an acknowledgement is."""
         self._knows_taken = False
@@ -110,6 +111,12 @@ class LocalPipe:
             self._taken = [*self._taken, inquiry][-REPEATED:]
             if self._is_heard:
                 self._send([_taken(inquiry)], [])
+
+    def respond(self, name: str, line: bytes) -> None:
+        """Pass on what a person has answered; said again on a new connection, it does no harm."""
+        with self._sending:
+            self._responses = [*self._responses, line if line.endswith(b"\n") else line + b"\n"][-REPEATED:]
+            self._send([self._responses[-1]], [])
 
     def _send(self, lines: list[bytes], requests: list[Request]) -> None:
         if self._socket is None:
@@ -192,6 +199,7 @@ class LocalPipe:
                 *(line for line in before if line),
                 # Before the requests: a question that the agent asks again now is not the one whose answer it has.
                 *(_taken(inquiry) for inquiry in self._taken if self._is_heard),
+                *self._responses,
                 *(request.line for request in requests),
             ]
             self._send(lines, requests)

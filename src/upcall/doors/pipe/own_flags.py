@@ -30,8 +30,13 @@ ALONE = frozenset({"--strict-mcp-config"})
 
 def parent_words() -> list[str]:
     """The words of the command line that our parent was started with."""
+    return words_of(os.getppid())
+
+
+def words_of(process: int) -> list[str]:
+    """The words of the command line that a process was started with."""
     try:
-        return Path(f"/proc/{os.getppid()}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
     except OSError:
         return []
 

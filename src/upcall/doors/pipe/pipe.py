@@ -18,9 +18,12 @@ def main(home: Home) -> int:
         from upcall.doors.pipe.remote import RemotePipe  # noqa: PLC0415
 
         remote = RemotePipe(pipe, os.environ["UPCALL_URL"], os.environ.get("UPCALL_TOKEN", ""))
-        return pipe.run(Uplink(remote.run, remote.request, remote.notify, remote.acknowledge))
+        link = Uplink(remote.run, remote.request, remote.notify, remote.acknowledge, respond=remote.respond)
+        return pipe.run(link)
     # As above, the other way round.
     from upcall.doors.pipe.local import LocalPipe  # noqa: PLC0415
 
     local = LocalPipe(pipe, home)
-    return pipe.run(Uplink(local.run, local.request, local.notify, local.acknowledge, local.foretell))
+    return pipe.run(
+        Uplink(local.run, local.request, local.notify, local.acknowledge, local.foretell, local.respond)
+    )

@@ -64,8 +64,16 @@ class RemotePipe:
 
     def acknowledge(self, inquiry: str) -> None:
         """Say that the agent has an answer, as often as it takes."""
-        line, nap, began = dumped({"upcall": "taken", "id": inquiry}), SHORTEST_NAP, time.monotonic()
-        while self._is_heard and time.monotonic() - began < GIVE_UP_AFTER:
+        if self._is_heard:
+            self._insist(dumped({"upcall": "taken", "id": inquiry}))
+
+    def respond(self, name: str, line: bytes) -> None:
+        """Pass on what a person has answered, in a thread of its own: the agent speaks on meanwhile."""
+        threading.Thread(target=self._insist, args=(line,), daemon=True).start()
+
+    def _insist(self, line: bytes) -> None:
+        nap, began = SHORTEST_NAP, time.monotonic()
+        while time.monotonic() - began < GIVE_UP_AFTER:
             try:
                 self._say(line)
             except RefusedError:
@@ -120,7 +128,8 @@ class RemotePipe:
         return kind(self._host, self._port, timeout=SILENCE)
 
     def _posted(self, connection: HTTPConnection, line: bytes) -> HTTPResponse:
-        hello = introduction(self._pipe) | {"initialized": self._pipe.handshake is not None}
+        told = {"initialized": self._pipe.handshake is not None, "handshake": self._pipe.met}
+        hello = introduction(self._pipe) | told
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-ndjson"}
         connection.request("POST", self._path, dumped(hello) + line, headers)
         response = connection.getresponse()

@@ -16,6 +16,9 @@ SEGMENT_BYTES = 8 * 1024 * 1024
 SEGMENTS = 8
 """How long one file of the output becomes, and how many of them are kept."""
 
+MOST_HELD = 16 * 1024 * 1024
+"""How many bytes of output are kept in memory while there is no room for them; what comes after that is lost."""
+
 OUTPUT, ERRORS, NOTICED = "output", "errors", "noticed"
 """What a process writes to its standard output, and to its standard error; and what was noticed of one that serves a protocol
 elsewhere, written by the daemon."""
@@ -237,13 +240,36 @@ class Output:
         segments = folder.segments(stream)
         self._begins = segments[-1][0] if segments else 0
         self._file = self._open(self._begins)
+        self._held = b""
 
     def append(self, data: bytes) -> None:
-        """Add whole lines."""
-        if self.size - self._begins >= SEGMENT_BYTES:
-            self._turn_over()
-        self._file.write(data)
-        self.size += len(data)
+        """Add whole lines, after those that there was no room for before.
+
+        Raises:
+            OSError: if there is no room now; the lines are kept for the next time, unless they are too many.
+        """
+        lines = self._held + data
+        try:
+            if self.size - self._begins >= SEGMENT_BYTES:
+                self._turn_over()
+            self._write_all(lines)
+        except OSError:
+            if len(lines) <= MOST_HELD:
+                self._held = lines
+            raise
+        self._held = b""
+
+    def _write_all(self, lines: bytes) -> None:
+        written = 0
+        try:
+            while written < len(lines):
+                written += self._file.write(lines[written:])
+        except OSError:
+            if written:
+                # No reader gets half a line: the rest comes with the next ones.
+                self._file.truncate(self.size - self._begins)
+            raise
+        self.size += len(lines)
 
     def close(self) -> None:
         """Let go."""

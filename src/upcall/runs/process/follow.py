@@ -56,7 +56,15 @@ class ReportingDesk:
 
     async def approve(self, action: Action, key: str, *, wait: float | None = None) -> Verdict:
         """See `Desk.approve`."""
-        verdict = await self._desk.approve(action, key, wait=wait)
+        return self._told(await self._desk.approve(action, key, wait=wait))
+
+    async def put_plan(
+        self, plan: str, key: str, *, edits: bool = True, wait: float | None = None
+    ) -> Verdict:
+        """See `Desk.put_plan`."""
+        return self._told(await self._desk.put_plan(plan, key, edits=edits, wait=wait))
+
+    def _told(self, verdict: Verdict) -> Verdict:
         if verdict.inquiry and not verdict.open:
             self._handed(verdict.inquiry)
         return verdict

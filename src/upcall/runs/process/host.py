@@ -15,16 +15,10 @@ from upcall.domain.run.program import Command, Door, Permission, Session, Task
 from upcall.domain.run.run import Run
 from upcall.home.files import Home
 from upcall.home.saved_environments import SavedEnvironments
-from upcall.ports.agent import Agent, Desk, Driver
+from upcall.ports.agent import Agent, Driver, SessionDesk
 from upcall.runs.process.folder import RunFolder, Start
-
-
-class RunDesk(Desk, Protocol):
-    """Where the questions of one run go."""
-
-    async def begin_turn(self) -> None:
-        """A person has spoken to the run, so it may ask anew for what was denied."""
-        ...
+from upcall.runs.process.keeper import start_keeper
+from upcall.runs.process.keeper_server import KeeperOwner, KeeperServer
 
 
 class FolderSetup(Protocol):
@@ -101,7 +95,7 @@ class RunHost:
     settings: RunSettings
     access: Access
     agents: Callable[[str], Agent]
-    desks: Callable[[Run], RunDesk]
+    desks: Callable[[Run], SessionDesk]
     held: ConnectedSessions = field(default_factory=ConnectedSessions)
     folder_setup: Callable[[str], FolderSetup | None] = lambda _: None
     """The files that an agent needs in its working directory, by the agent's name."""
@@ -114,6 +108,18 @@ class RunHost:
     def folder(self, number: int) -> RunFolder:
         """The folder of a run."""
         return RunFolder(self.path / str(number))
+
+    def keeper_server(self, owner: KeeperOwner) -> KeeperServer:
+        """The listener that the keepers of this machine find the daemon by."""
+        return KeeperServer(self.home, owner)
+
+    def start_keeper(self, number: int) -> int:
+        """Start the keeper of a run that is prepared; its exit code if that was at once, else 0.
+
+        Raises:
+            OSError: if no process can be started.
+        """
+        return start_keeper(self.home.path, self.folder(number))
 
     def with_environment(self) -> list[int]:
         """The runs for which variables are kept."""

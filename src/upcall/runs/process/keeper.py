@@ -10,6 +10,7 @@ Keeper and daemon meet on loopback, which every user of the machine can reach. S
 and neither sends it.
 """
 
+import errno
 import hashlib
 import hmac
 import json
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -38,6 +40,10 @@ CANNOT_START = 127
 LONGEST_LINE = 16 * 1024 * 1024
 DRAIN_SECONDS = 2.0
 """How long after its end a process's output is waited for, which something that it left behind may hold open."""
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+ROOM_AGAIN = 0.5
+"""Seconds between looks whether there is room again."""
 
 SHORTEST_NAP, LONGEST_NAP = 0.05, 1.0
 KEEPER, DAEMON = "keeper", "daemon"
@@ -80,7 +86,9 @@ class Keeper:
         adopt_orphans()
         signal.signal(signal.SIGTERM, lambda *_: self._end_soon())
         code = self._keep()
-        self._folder.write_exit(Exit(self._start.number, code))
+        # Without its last words a question would be lost, and without its end a session would be told its answer again.
+        _with_room(lambda: self._output.append(b""))
+        _with_room(lambda: self._folder.write_exit(Exit(self._start.number, code)))
         return code
 
     def tell(self, code: int) -> None:
@@ -136,7 +144,8 @@ class Keeper:
             self._keep_lines(output, rest + b"\n")
 
     def _keep_lines(self, output: Output, lines: bytes) -> None:
-        # On a full disk the agent goes on: a keeper that stopped reading would stop it too. It can still be ended.
+        # On a full disk the agent goes on: a keeper that stopped reading would stop it too. It can still be ended, and
+        # what it said is written with the next lines, or at its end.
         with suppress(OSError):
             output.append(lines)
             if output is self._output:
@@ -224,6 +233,17 @@ class Keeper:
                 # A daemon that is away now reads on from its mark when it is back.
                 with suppress(OSError):
                     self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _with_room(write: Callable[[], None]) -> None:
+    """Write something, on a full disk as soon as there is room for it; the run's lock is held until then."""
+    while True:
+        try:
+            return write()
+        except OSError as problem:
+            if problem.errno not in NO_ROOM:
+                raise
+        time.sleep(ROOM_AGAIN)
 
 
 def keeper_command(folder: RunFolder) -> list[str]:

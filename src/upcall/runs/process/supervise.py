@@ -21,8 +21,8 @@ from upcall.runs.deliveries import Deliveries
 from upcall.runs.process.folder import RunFolder
 from upcall.runs.process.follow import ProcessFollower
 from upcall.runs.process.host import RunHost, TurnInput
-from upcall.runs.process.keeper import BUSY, CANNOT_START, STALE, start_keeper
-from upcall.runs.process.keeper_server import Hello, KeeperConnection, KeeperServer, KnownKeeper
+from upcall.runs.process.keeper import BUSY, CANNOT_START, STALE
+from upcall.runs.process.keeper_server import Hello, KeeperConnection, KnownKeeper
 from upcall.runs.process.settle import Ending, ask_text_question, put_back, settled
 from upcall.runs.process.watch import Watch
 from upcall.runs.tasks import Tasks
@@ -55,7 +55,7 @@ class Supervisor:
         self._book = book
         self._deliveries = deliveries
         self._ended = ended
-        self._keepers = KeeperServer(host.home, self)
+        self._keepers = host.keeper_server(self)
         self._followed: dict[int, tuple[ProcessFollower, Watch]] = {}
         self._following: dict[int, asyncio.Task[None]] = {}
         self._alive: set[int] = set()
@@ -168,9 +168,8 @@ class Supervisor:
             self._starting.discard(run.number)
 
     async def _start_keeper(self, run: Run) -> bool:
-        home, folder = self._host.home.path, self._host.folder(run.number)
         try:
-            code = await asyncio.to_thread(start_keeper, home, folder)
+            code = await asyncio.to_thread(self._host.start_keeper, run.number)
         except OSError as problem:
             log.warning("run %s: its keeper cannot be started: %s", run.number, problem)
             return False

@@ -95,6 +95,8 @@ def _told(noticed: Iterable[program.Noticed]) -> Iterable[tuple[str, str]]:
         match each:
             case program.Said(text=text):
                 yield "said", text
+            case program.Planned(text=text):
+                yield "plan", text
             case program.ToolCalled(name=name, input=given):
                 yield "tool", f"{name} {json.dumps(dict(given), ensure_ascii=False)}" if given else name
             case program.ToolReturned(text=text, is_error=is_error):

@@ -85,13 +85,14 @@ class Watch:
 
     async def spoke(self) -> None:
         """The model has spoken, so it has what it was started with and every result before that."""
-        # What the store cannot keep now is proved once more when the model speaks again.
-        while self._returned:
-            await self._deliveries.evidence(self.live, self._returned[0].id, self._returned[0].text)
-            del self._returned[0]
+        # What the store cannot keep now is proved once more when the model speaks again. What it was started with comes first:
+        # a result in the same words would else be taken for the answer to that.
         if not self._has_spoken:
             await self._deliveries.arrived(self._delivers, self.live)
             self._has_spoken = True
+        while self._returned:
+            await self._deliveries.evidence(self.live, self._returned[0].id, self._returned[0].text)
+            del self._returned[0]
 
     async def over(self) -> None:
         """The process has ended: what its model has not answered by now is told by the next one, which reads on from here."""

@@ -7,8 +7,8 @@ from upcall.domain.errors import InvalidRequest
 from upcall.domain.records import Job, Record
 from upcall.ports.store import Records
 from upcall.stores.damage import readable
-from upcall.stores.postgres.reads import MOST, Reads
-from upcall.stores.postgres.rows import keep, plain
+from upcall.stores.postgres.reads import Reads
+from upcall.stores.postgres.rows import MOST, keep, plain
 from upcall.stores.postgres.staged_ledger import JOB, RECORD, job_in, record_in
 from upcall.stores.sqlite.ledger import page, position
 

@@ -12,7 +12,7 @@ from typing import Any, LiteralString, TypeVar
 from psycopg import Error
 
 from upcall.domain.errors import DamagedRow, InvalidRequest, StorageError, UnknownInquiry
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.domain.roles import Token
 from upcall.ports.store import Event, Page, Query
 from upcall.stores import codec
@@ -22,20 +22,25 @@ from upcall.stores.postgres import search
 from upcall.stores.postgres.connection import Connection
 from upcall.stores.postgres.connector import Backoff, Connector
 from upcall.stores.postgres.errors import is_lost, storage_error
-from upcall.stores.postgres.rows import Found, decode, is_text, keep, located, plain
+from upcall.stores.postgres.rows import MOST, Found, columns, decode, is_text, keep, located, plain
+from upcall.stores.postgres.statements import ASKED_BEFORE
 from upcall.stores.sqlite.reads import token_in
-from upcall.stores.sqlite.search import is_search
+from upcall.stores.sqlite.staged import request_of
 from upcall.stores.tail import EVENT_WEIGHT, Logged
+from upcall.stores.words import caught_up
 
 T = TypeVar("T")
 CONNECTIONS = 4
 UNREADABLE = "unreadable"
 """The type of an event in memory if its row cannot be read."""
-MOST = 2**63 - 1
 
 DUE = "SELECT id FROM upcall.inquiry WHERE state = 'open' AND expires_at <= %s ORDER BY expires_at LIMIT %s"
 NEXT_EXPIRY = "SELECT min(expires_at) FROM upcall.inquiry WHERE state = 'open'"
 COUNT_OPEN = "SELECT count(*) FROM upcall.inquiry WHERE state = 'open'"
+COUNT_SNOOZED = """
+    SELECT count(*) FROM upcall.inquiry
+    WHERE state = 'open' AND substring(outcome FROM '"snoozed_until":([0-9.]+)')::double precision > %s
+"""
 EVENTS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq > %s ORDER BY seq LIMIT %s"
 _ITEMS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE type = 'thread_item'"
 ITEMS_AFTER = f"{_ITEMS} AND (data::json ->> 'thread') = %s AND seq > %s ORDER BY seq LIMIT %s"
@@ -61,7 +66,7 @@ class Reads:
         self._closed = False
         self._wanted: dict[str, list[asyncio.Future[Inquiry]]] = {}
         self._looking: asyncio.Task[None] | None = None
-        self._catching_up = asyncio.Lock()
+        self._indexing = asyncio.Lock()
 
     def get(self, name: str) -> asyncio.Future[Inquiry]:
         """One inquiry."""
@@ -73,31 +78,41 @@ class Reads:
             self._looking = asyncio.create_task(self._look())
         return future
 
+    async def requested(self, origin: Origin) -> Inquiry | None:
+        """The latest inquiry of a request."""
+        request = request_of(origin)
+        if request is None:
+            return None
+        rows = await self.rows(ASKED_BEFORE, columns([request]))
+        return decode(rows[0][1:]) if rows else None
+
     async def find(self, query: Query) -> Page:
         """A page of inquiries."""
-        if is_search(query):
-            # A second search of this daemon waits for the words that the first one is writing.
-            async with self._catching_up:
-                while await self._catch_up():
-                    pass
-        sql, values = statement(query)
-        rows = await self.rows(sql, values)
+        complete = not query.is_search or await caught_up(self.index_words)
+        rows: list[tuple[Any, ...]] = []
+        for sql, values in search.statements(query) if query.is_search else [statement(query)]:
+            rows = await self.rows(sql, values)
+            if len(rows) > query.limit:
+                break
         shown, more = rows[: query.limit], len(rows) > query.limit
         return Page(
             items=tuple(readable(shown, lambda row: decode(row[2:]))),
             next=cursor(query, shown[-1][0], shown[-1][1]) if more else None,
+            complete=complete,
         )
 
-    async def _catch_up(self) -> bool:
-        """Write down the words of some inquiries; whether there may be more of them."""
-        rows = await self.rows(search.UNSEARCHED, (search.AT_ONCE,))
-        if not rows:
-            return False
-        # Reading long texts for their words takes a while, and agents decide how long these are.
-        found = await asyncio.to_thread(search.words, rows)
-        ((written,),) = await self.rows(search.CATCH_UP, found)
-        # Those that another daemon is at are left to it.
-        return len(rows) == search.AT_ONCE and written > 0
+    async def index_words(self, limit: int) -> int:
+        """See `Store.index_words`."""
+        # A second search of this daemon waits for the words that the first one is writing.
+        async with self._indexing:
+            rows = await self.rows(search.UNINDEXED, (limit,))
+            if not rows:
+                return 0
+            # Reading long texts for their words takes a while, and agents decide how long these are.
+            found = await asyncio.to_thread(search.words, rows)
+            ((written,),) = await self.rows(search.INDEX, found)
+            # Those that another daemon is at are left to it.
+            return int(written)
 
     async def due(self, now: float, limit: int) -> list[str]:
         """Which open inquiries are past their time, the longest first."""
@@ -108,10 +123,13 @@ class Reads:
         ((moment,),) = await self.rows(NEXT_EXPIRY)
         return None if moment is None else float(moment)
 
-    async def count_open(self) -> int:
-        """The number of open inquiries."""
+    async def count_open(self, awake_at: float | None = None) -> int:
+        """The number of open inquiries, without those that are snoozed beyond that time."""
         ((count,),) = await self.rows(COUNT_OPEN)
-        return int(count)
+        if awake_at is None:
+            return int(count)
+        ((snoozed,),) = await self.rows(COUNT_SNOOZED, (awake_at,))
+        return int(count) - int(snoozed)
 
     async def attachment(self, name: str, index: int) -> bytes:
         """An attachment's bytes."""
@@ -128,6 +146,11 @@ class Reads:
                 return found
             after = rows[-1][0]
         return []
+
+    async def last_seq(self) -> int:
+        """The number of the latest event, as the database knows it."""
+        ((last,),) = await self.rows("SELECT last_seq FROM upcall.counter", ())
+        return int(last)
 
     async def thread_items(self, thread: str, after: int, before: int | None, limit: int) -> list[Event]:
         """The items of a thread."""
@@ -247,16 +270,12 @@ def statement(query: Query) -> tuple[bytes, list[object]]:
     """
     made = listing(query)
     where = made.where.replace("?", "%s")
-    found: list[object] = []
-    if is_search(query):
-        sought, found = search.condition(query)
-        where = f"{where} AND {sought}"
     values = [keep(value) if isinstance(value, str) else value for value in made.values]
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM upcall.inquiry
         WHERE {where} ORDER BY {made.by} LIMIT %s
     """  # noqa: S608 - every part is one of our own constants
-    return sql.encode(), [*values, *found, min(query.limit + 1, MOST)]
+    return sql.encode(), [*values, min(query.limit + 1, MOST)]
 
 
 def _event(row: Sequence[Any]) -> Event:

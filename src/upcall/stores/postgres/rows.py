@@ -12,6 +12,8 @@ from upcall.stores import codec
 _TEXTS = (0, 4, 5, 6, 7)
 """Which of `codec.COLUMNS` hold what callers wrote; JSON escapes what it must by itself."""
 _ESCAPED = re.compile("\x01([\x01\x02])")
+MOST = 2**63 - 1
+"""The largest number that a column holds."""
 
 # What is put into these statements is a constant of ours; values are always bound.
 _SELECT = f"SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE id = ANY"  # noqa: S608 - see above

@@ -14,7 +14,7 @@ from typing import Any, LiteralString, Self, cast
 from psycopg import Error
 
 from upcall.domain.errors import StorageError, UpcallError
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Page, Query, Records, Revise, Updated
@@ -136,9 +136,17 @@ class PostgresStore:
         """See `Store.get`. Read from the database: another daemon may have changed it a moment ago."""
         return await self._reads.get(name)
 
+    async def requested(self, origin: Origin) -> Inquiry | None:
+        """See `Store.requested`."""
+        return await self._reads.requested(origin)
+
     async def find(self, query: Query) -> Page:
         """See `Store.find`."""
         return await self._reads.find(query)
+
+    async def index_words(self, limit: int) -> int:
+        """See `Store.index_words`."""
+        return await self._reads.index_words(limit)
 
     async def update(self, name: str, decide: Decide) -> Updated:
         """See `Store.update`."""
@@ -175,13 +183,13 @@ class PostgresStore:
         """See `Store.thread_items`."""
         return await self._reads.thread_items(thread, after, before, limit)
 
-    async def last_seq(self) -> int:
-        """See `Store.last_seq`. What another daemon has only just committed may be missing."""
-        return self._tail.last
+    async def last_seq(self, least: int = 0) -> int:
+        """See `Store.last_seq`. What another daemon has only just committed may be missing, unless that is less than `least`."""
+        return self._tail.last if least <= self._tail.last else await self._reads.last_seq()
 
-    async def count_open(self) -> int:
+    async def count_open(self, awake_at: float | None = None) -> int:
         """See `Store.count_open`."""
-        return await self._reads.count_open()
+        return await self._reads.count_open(awake_at)
 
     async def look_up(self, kind: str, key: str) -> Record | None:
         """See `Ledger.look_up`."""

@@ -28,7 +28,10 @@ def copy(source: Path, target: Path) -> None:
     except sqlite3.Error as error:
         raise storage_error(error, partial) from error
     except OSError as error:
-        raise StorageError(f"cannot write {str(target)!r}: {error.strerror}") from error
+        raise StorageError(
+            f"cannot write {str(target)!r}: {error.strerror}",
+            hint="name a file in a folder where you can write",
+        ) from error
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
             with suppress(OSError):

@@ -35,10 +35,11 @@ _READER_PRAGMAS = f"""
 
 
 class Connections(NamedTuple):
-    """One that writes, one that cannot, and the number of the latest event when they were opened."""
+    """One that writes, two that cannot, and the number of the latest event when they were opened."""
 
     writing: sqlite3.Connection
     reading: sqlite3.Connection
+    searching: sqlite3.Connection
     last_seq: int
 
 
@@ -63,9 +64,10 @@ def connect(path: Path, max_pages: int | None = None) -> Connections:
         if max_pages is not None:
             writing.execute(f"PRAGMA max_page_count = {max_pages:d}")
         uri = path.absolute().as_uri() + "?mode=ro"
-        reading = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        opened.append(reading)
-        reading.executescript(_READER_PRAGMAS)
+        for _ in range(2):
+            opened.append(sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False))
+            opened[-1].executescript(_READER_PRAGMAS)
+        _, reading, searching = opened
         last = last_seq(reading)
     except BaseException as error:
         for connection in opened:
@@ -75,4 +77,4 @@ def connect(path: Path, max_pages: int | None = None) -> Connections:
         if isinstance(error, OSError):
             raise StorageError(f"cannot open {str(path)!r}: {error.strerror}") from error
         raise
-    return Connections(writing, reading, last)
+    return Connections(writing, reading, searching, last)

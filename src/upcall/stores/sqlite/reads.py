@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from upcall.domain.errors import DamagedRow, UnknownInquiry
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.domain.roles import Role, Token
 from upcall.ports.store import Event, Page, Query
 from upcall.stores import codec
 from upcall.stores.damage import readable
 from upcall.stores.listing import cursor, listing
 from upcall.stores.sqlite import search
+from upcall.stores.sqlite.staged import request_of
 
 T = TypeVar("T")
 
@@ -20,6 +21,10 @@ _BY_ID = f"SELECT number, {codec.COLUMNS} FROM inquiry WHERE id = ?"  # noqa: S6
 _BY_REF = f"""
     SELECT number, {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_ref
     WHERE ref = ? ORDER BY closed_at IS NULL DESC, number DESC LIMIT 1
+"""  # noqa: S608 - our own constant; values are bound
+SAME_REQUEST = f"""
+    SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
+    WHERE session = ? AND purpose = ? AND request_key = ? AND agent = ? ORDER BY number DESC LIMIT 1
 """  # noqa: S608 - our own constant; values are bound
 DUE = """
     SELECT id FROM inquiry INDEXED BY inquiry_due
@@ -37,6 +42,10 @@ ITEMS_BEFORE = """
     WHERE thread = ? AND seq < ? ORDER BY thread_item.seq DESC LIMIT ?
 """
 COUNT_OPEN = "SELECT count(*) FROM inquiry INDEXED BY inquiry_open WHERE state = 'open'"
+COUNT_SNOOZED = """
+    SELECT count(*) FROM inquiry INDEXED BY inquiry_snoozed
+    WHERE state = 'open' AND CAST(substr(outcome, nullif(instr(outcome, '"snoozed_until":'), 0) + 16) AS REAL) > ?
+"""
 EVENTS = "SELECT seq, type, inquiry, at, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
 
 
@@ -78,6 +87,15 @@ class Reads:
         """One inquiry."""
         return codec.decode(locate(self._db, name)[1:])
 
+    def requested(self, origin: Origin) -> Inquiry | None:
+        """The latest inquiry of a request."""
+        request = request_of(origin)
+        try:
+            row = None if request is None else self._db.execute(SAME_REQUEST, request).fetchone()
+        except UnicodeEncodeError:
+            row = None  # half a surrogate pair can be sent, but never kept
+        return None if row is None else codec.decode(row)
+
     def find(self, query: Query) -> Page:
         """A page of inquiries."""
         sql, values = statement(query)
@@ -98,9 +116,11 @@ class Reads:
         row = self._db.execute(NEXT_EXPIRY).fetchone()
         return None if row is None else row[0]
 
-    def count_open(self) -> int:
-        """The number of open inquiries."""
+    def count_open(self, awake_at: float | None = None) -> int:
+        """The number of open inquiries, without those that are snoozed beyond that time."""
         count: int = self._db.execute(COUNT_OPEN).fetchone()[0]
+        if awake_at is not None:
+            count -= self._db.execute(COUNT_SNOOZED, (awake_at,)).fetchone()[0]
         return count
 
     def attachment(self, name: str, index: int) -> bytes:
@@ -169,11 +189,9 @@ def statement(query: Query) -> tuple[str, list[object]]:
     Raises:
         InvalidRequest: if the state, the limit or the cursor is not one.
     """
+    if query.is_search:
+        return search.statement(query)
     made = listing(query)
-    if search.is_search(query):
-        # Few are found, and what is found is put in order: that is less than going through a whole list.
-        where, found = search.condition(query)
-        made = made._replace(using=None, wheres=[*made.wheres, where], values=[*made.values, *found])
     index = "NOT INDEXED" if made.using is None else f"INDEXED BY {made.using}"
     sql = f"""
         SELECT number, closed_at, {codec.COLUMNS} FROM inquiry {index}

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from upcall.domain.inquiry.inquiry import ANSWER_FILES, Inquiry
+from upcall.domain.inquiry.inquiry import ANSWER_FILES, Inquiry, Origin
 from upcall.domain.thread.thread import ITEM
 from upcall.stores import codec
 from upcall.stores.tail import Logged
@@ -59,7 +59,7 @@ class Staged:
         inquiry = kept.inquiry
         self._by_id[inquiry.id] = kept
         self._by_ref[inquiry.ref] = inquiry.id
-        request = request_of(inquiry)
+        request = request_of(inquiry.origin)
         if request is not None:
             self._by_request[request] = inquiry.id
         self._new.append((kept.number, *row))
@@ -93,9 +93,8 @@ class Staged:
             db.executemany(_LIST, items)
 
 
-def request_of(inquiry: Inquiry) -> Request | None:
-    """The request key of an inquiry with its scope; None if it has none."""
-    origin = inquiry.origin
+def request_of(origin: Origin) -> Request | None:
+    """The request key with its scope; None if there is none."""
     if origin.request_key is None:
         return None
     return origin.session, origin.purpose, origin.request_key, origin.agent

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file, one thread that writes in groups, one that reads.
+"""The embedded store: one SQLite file, one thread that writes in groups, one that reads, one that searches.
 
 It knows neither answers nor people. One process owns the file: waiting readers are woken by this store's own
 commits, nothing is polled.
@@ -9,13 +9,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Concatenate, ParamSpec, Self, TypeVar
 from uuid import uuid4
 
 from upcall.domain.errors import InvalidRequest, StorageError, UpcallError
-from upcall.domain.inquiry.inquiry import Inquiry
+from upcall.domain.inquiry.inquiry import Inquiry, Origin
 from upcall.domain.records import NOTHING, Effects, Happening, Job, Record
 from upcall.domain.roles import Token
 from upcall.ports.store import Added, Decide, Event, Page, Query, Records, Revise, Updated
@@ -28,6 +29,7 @@ from upcall.stores.sqlite.reads import Reads
 from upcall.stores.sqlite.writer import MAX_GROUP, Writer
 from upcall.stores.sqlite.writes import Writes
 from upcall.stores.tail import Tail
+from upcall.stores.words import caught_up
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,6 +44,7 @@ class SqliteStore:
         clock: Callable[[], float],
         tail: Tail,
         reads: Reads,
+        searches: Reads,
         writes: Writes,
         writer: Writer,
     ) -> None:
@@ -50,6 +53,10 @@ class SqliteStore:
         self._tail = tail
         self._reads = reads
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
+        self._searches = searches
+        # No list waits for a search.
+        self._searcher = ThreadPoolExecutor(1, thread_name_prefix="upcall-searcher")
+        self._indexing = asyncio.Lock()
         self._writes = writes
         self._writer = writer
         self._holder = uuid4().hex
@@ -86,7 +93,7 @@ class SqliteStore:
             lambda error: storage_error(error, path),
             max_group=max_group,
         )
-        return cls(path, clock, tail, Reads(opened.reading), writes, writer)
+        return cls(path, clock, tail, Reads(opened.reading), Reads(opened.searching), writes, writer)
 
     async def add(self, inquiry: Inquiry, blobs: Sequence[bytes] = (), effects: Effects = NOTHING) -> Added:
         """See `Store.add`."""
@@ -99,11 +106,25 @@ class SqliteStore:
         recent = self._tail.subject(name)
         return recent if recent is not None else await self._read(self._reads.get, name)
 
+    async def requested(self, origin: Origin) -> Inquiry | None:
+        """See `Store.requested`."""
+        return await self._read(self._reads.requested, origin)
+
     async def find(self, query: Query) -> Page:
         """See `Store.find`."""
-        while search.is_search(query) and await self._do(search.catch_up):
-            pass
-        return await self._read(self._reads.find, query)
+        if not query.is_search:
+            return await self._read(self._reads.find, query)
+        complete = await caught_up(self.index_words)
+        page = await self._in(self._searcher, self._searches.find, query)
+        return replace(page, complete=complete)
+
+    async def index_words(self, limit: int) -> int:
+        """See `Store.index_words`."""
+        async with self._indexing:
+            found = await self._in(self._searcher, self._searches.ask, lambda db: search.unindexed(db, limit))
+            if found:
+                await self._do(search.index, found)
+        return len(found)
 
     async def update(self, name: str, decide: Decide) -> Updated:
         """See `Store.update`."""
@@ -141,13 +162,13 @@ class SqliteStore:
         """See `Store.thread_items`."""
         return await self._read(self._reads.thread_items, thread, after, before, limit)
 
-    async def last_seq(self) -> int:
+    async def last_seq(self, least: int = 0) -> int:
         """See `Store.last_seq`."""
         return self._tail.last
 
-    async def count_open(self) -> int:
+    async def count_open(self, awake_at: float | None = None) -> int:
         """See `Store.count_open`."""
-        return await self._read(self._reads.count_open)
+        return await self._read(self._reads.count_open, awake_at)
 
     async def look_up(self, kind: str, key: str) -> Record | None:
         """See `Ledger.look_up`."""
@@ -227,10 +248,11 @@ class SqliteStore:
         if not self._closed:
             self._closed = True
             self._tail.close()
-            let_go = self._reader.submit(self._reads.close)
-            self._reader.shutdown(wait=False)
-            # First the reader: the connection that closes last removes the files beside the database.
-            await asyncio.shield(asyncio.wrap_future(let_go))
+            # First the readers: the connection that closes last removes the files beside the database.
+            for thread, reads in ((self._reader, self._reads), (self._searcher, self._searches)):
+                let_go = thread.submit(reads.close)
+                thread.shutdown(wait=False)
+                await asyncio.shield(asyncio.wrap_future(let_go))
         await self._writer.stop()
 
     async def _ask(
@@ -247,12 +269,15 @@ class SqliteStore:
         return await self._writer.submit(lambda _: self._writes.do(lambda db: work(db, *args, **kwargs)))
 
     async def _read(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._in(self._reader, question, *args, **kwargs)
+
+    async def _in(
+        self, thread: ThreadPoolExecutor, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         if self._closed:
             raise StorageError("the store is closed")
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._reader, lambda: question(*args, **kwargs)
-            )
+            return await asyncio.get_running_loop().run_in_executor(thread, lambda: question(*args, **kwargs))
         except sqlite3.Error as error:
             raise storage_error(error, self._path) from error
         except UnicodeEncodeError as error:

@@ -18,7 +18,7 @@ from upcall.stores import codec
 from upcall.stores.several import update_all
 from upcall.stores.sqlite import ledger
 from upcall.stores.sqlite.free_refs import FreeRefs
-from upcall.stores.sqlite.reads import last_number, last_seq, locate
+from upcall.stores.sqlite.reads import SAME_REQUEST, last_number, last_seq, locate
 from upcall.stores.sqlite.staged import Kept, Staged, request_of
 from upcall.stores.tail import EVENT_WEIGHT, Logged
 
@@ -27,14 +27,15 @@ T = TypeVar("T")
 MAX_RECENT, MAX_RECENT_SIZE = 2048, 8192
 """The number of inquiries that are cached, and the size of the largest body among them."""
 
-_SAME_REQUEST = f"""
-    SELECT {codec.COLUMNS} FROM inquiry INDEXED BY inquiry_request
-    WHERE session = ? AND purpose = ? AND request_key = ? AND agent = ? ORDER BY number DESC LIMIT 1
-"""  # noqa: S608 - our own constant; values are bound
 _OLD = "SELECT id FROM inquiry INDEXED BY inquiry_closed WHERE closed_at < ? ORDER BY closed_at LIMIT ?"
+# One nameless placeholder: from Python 3.12 on, `?1` is a named one, and given a tuple no longer fits.
+_FORGET_WAITING = f"""
+    WITH gone(id) AS (VALUES (?)) DELETE FROM record
+    WHERE kind = '{WAITING}' AND key BETWEEN (SELECT id || ':' FROM gone) AND (SELECT id || ';' FROM gone)
+"""  # noqa: S608 - our own constant; values are bound
 _FORGET = (
     *(f"DELETE FROM record WHERE kind = '{kind}' AND state = ?" for kind in BY_STATE),  # noqa: S608 - our own constants
-    f"DELETE FROM record WHERE kind = '{WAITING}' AND key BETWEEN ?1 || ':' AND ?1 || ';'",  # noqa: S608 - as above
+    _FORGET_WAITING,
     "DELETE FROM attachment WHERE inquiry = ?",
     "DELETE FROM inquiry_words WHERE rowid = (SELECT number FROM inquiry WHERE id = ?)",
     "DELETE FROM inquiry WHERE id = ?",
@@ -245,13 +246,13 @@ class Writes:
         return self._staged.get(inquiry.id) or Kept(row[0], inquiry, len(row[-1]))
 
     def _earlier(self, inquiry: Inquiry) -> Inquiry | None:
-        request = request_of(inquiry)
+        request = request_of(inquiry.origin)
         if request is None:
             return None
         earlier = self._staged.requested(request)
         if earlier is not None:
             return earlier
-        row = self._db.execute(_SAME_REQUEST, request).fetchone()
+        row = self._db.execute(SAME_REQUEST, request).fetchone()
         if row is None:
             return None
         found = codec.decode(row)

@@ -3,15 +3,17 @@
 from typing import cast
 
 from upcall.broker.broker import Reply
+from upcall.domain.answer.comments import EXAMPLE, comments_in
 from upcall.domain.answer.files import files_in
 from upcall.domain.approval.rules import DEFAULT_SECONDS, WAYS, Remember, way_named
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.inquiry.plans import DECISIONS
 from upcall.domain.text.forms import kind_of
 from upcall.web import fields
 from upcall.web.call import Body
 
 ANSWER_EXAMPLE = '{"answers": [["Redis"]]} or {"text": "1"}'
-LONGEST_NOTE = 10_000
+LONGEST_NOTE = 64 * 1024
 """Characters that are read; `limits.reason` says how many are taken."""
 
 LONGEST_HOLD = 60.0
@@ -24,7 +26,9 @@ def reply_in(body: Body, undo: float) -> Reply:
     Raises:
         InvalidRequest: if it holds none, or more than one.
     """
-    given = [name for name in ("answers", "text", "choices") if body.get(name) is not None]
+    given = [
+        name for name in ("answers", "text", "choices", "content", "decision") if body.get(name) is not None
+    ]
     # A picture may say it all.
     if len(given) != 1 and not (body.get("files") and not given):
         problem = "answers: missing" if not given else f"only one of {', '.join(given)}"
@@ -35,15 +39,18 @@ def reply_in(body: Body, undo: float) -> Reply:
     choices = body.get("choices")
     return Reply(
         text=text,
-        answers=_answers(body.get("answers")),
+        answers=_decision(body.get("decision")) or _answers(body.get("answers")),
         choices=None
         if choices is None
         else fields.strings(choices, "choices", example='{"choices": ["Redis"]}'),
+        content=_object(body.get("content"), "content", '{"content": {"port": 8080}}'),
         via=fields.via(body),
         key=fields.text(body, "key"),
         force=fields.flag(body, "force"),
         remember=_remember(body.get("remember")),
+        comments=comments_in(body.get("comments")),
         note=fields.text(body, "note", most=LONGEST_NOTE) or "",
+        input=_object(body.get("input"), "input", '{"input": {"command": "rm -rf build"}}'),
         files=files_in(body.get("files")),
         hold=hold_in(body, undo),
     )
@@ -79,6 +86,21 @@ def _remember(sent: object) -> Remember | None:
         raise InvalidRequest(f"remember.as: one of {', '.join(WAYS)}, got {named[:40]!r}", hint=example)
     span = DEFAULT_SECONDS if wanted.get("for") is None else fields.seconds(wanted["for"], "remember.for")
     return Remember(way=way, seconds=span, prefix=fields.text(wanted, "prefix", most=2000))
+
+
+def _decision(sent: object) -> list[list[str]] | None:
+    if sent is None:
+        return None
+    label = DECISIONS.get(sent) if isinstance(sent, str) else None
+    if label is None:
+        raise InvalidRequest(f"decision: one of {', '.join(DECISIONS)}", hint=f"for example {EXAMPLE}")
+    return [[label]]
+
+
+def _object(sent: object, name: str, example: str) -> Body | None:
+    if sent is None or isinstance(sent, dict):
+        return cast("Body | None", sent)
+    raise InvalidRequest(f"{name}: an object, got {kind_of(sent)}", hint=f"for example {example}")
 
 
 def _answers(sent: object) -> list[list[str]] | None:

@@ -1,6 +1,7 @@
 """The daemon itself over HTTP: is it well, what does it offer, and a copy of its data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from starlette.responses import Response
@@ -18,10 +19,17 @@ PATH_LENGTH = 4096
 class DaemonHandlers:
     """The handlers that are about no inquiry in particular."""
 
-    def __init__(self, broker: Broker, settings: WebSettings, document: Mapping[str, object]) -> None:
+    def __init__(
+        self, broker: Broker, settings: WebSettings, describe: Callable[[], Mapping[str, object]]
+    ) -> None:
         self._broker = broker
         self._settings = settings
-        self._openapi = Json(document)
+        self._describe = describe
+
+    @cached_property
+    def _openapi(self) -> Response:
+        """Made for the first who asks, which is rare, and not at every start."""
+        return Json(self._describe())
 
     async def health(self, call: Call) -> Response:
         """Is it well."""

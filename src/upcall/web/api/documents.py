@@ -68,6 +68,10 @@ class Documents:
         """An inquiry."""
         return Json(await self._text(inquiry), status)
 
+    async def undecided(self, inquiry: Inquiry, status: int = 200) -> Json:
+        """An action that nothing has allowed, and the inquiry about it."""
+        return Json(b'{"allowed_by":null,"inquiry":%b}' % await self._text(inquiry), status)
+
     async def settled(self, settled: Settled, *, awaited: bool | None = None) -> Json:
         """An inquiry, whether the request that it replies to has settled it, and where its answer goes then."""
         told = None
@@ -99,7 +103,8 @@ class Documents:
     async def page(self, page: Page) -> Json:
         """A page of inquiries."""
         items = b",".join([await self._text(inquiry) for inquiry in page.items])
-        return Json(b'{"items":[%b],"next":%b}' % (items, encode(page.next)))
+        indexing = b"" if page.complete else b',"indexing":true'
+        return Json(b'{"items":[%b],"next":%b%b}' % (items, encode(page.next), indexing))
 
     async def _text(self, inquiry: Inquiry) -> bytes:
         origin = inquiry.origin

@@ -12,6 +12,7 @@ from upcall.broker.broker import Broker, Settled
 from upcall.broker.threads import Threads
 from upcall.domain.approval.actions import action_in, approval
 from upcall.domain.errors import InvalidRequest, UnknownAgent, UnknownRun, UpcallError
+from upcall.domain.inquiry.activity import LONGEST_BRANCH
 from upcall.domain.inquiry.asking import Draft, draft
 from upcall.domain.inquiry.inquiry import Answered, Attachment, Inquiry, Kind, Origin
 from upcall.domain.inquiry.limits import weight
@@ -44,14 +45,17 @@ class InquiryHandlers:
     async def ask(self, call: Call) -> Response:
         """Ask a question."""
         body = await call.body()
-        origin, named_session = _origin(body, call.caller)
+        added = await self.put(body, origin_in(body, call.caller), call.caller)
+        return await self._documents.one(added.inquiry, 201 if added.created else 200)
+
+    async def put(self, body: Body, origin: Origin, caller: Caller) -> Added:
+        """Put what a request asks; its thread is told if that is refused."""
         try:
-            added = await self._ask(body, origin, call.caller, named_session=named_session)
+            return await self._ask(body, origin, caller)
         except UpcallError as error:
             if origin.thread is not None:
                 await self._threads.refused(origin, error)
             raise
-        return await self._documents.one(added.inquiry, 201 if added.created else 200)
 
     async def list(self, call: Call) -> Response:
         """List inquiries: open ones oldest first, others newest first."""
@@ -100,7 +104,8 @@ class InquiryHandlers:
         require_person(call.caller, "answer")
         body = await call.body()
         awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
-        settled = await self._broker.receive(call.name, reply_in(body, self._undo), call.caller)
+        reply = await unhurried(weight(body, LIGHT), lambda: reply_in(body, self._undo))
+        settled = await self._broker.receive(call.name, reply, call.caller)
         return await self._documents.settled(settled, awaited=awaited)
 
     async def reject(self, call: Call) -> Response:
@@ -134,7 +139,7 @@ class InquiryHandlers:
             await self._broker.collect(call.name, call.caller, "acknowledged")
         )
 
-    async def _ask(self, body: Body, origin: Origin, caller: Caller, *, named_session: bool) -> Added:
+    async def _ask(self, body: Body, origin: Origin, caller: Caller) -> Added:
         if body.get("ttl") is not None:
             fields.seconds(body["ttl"], "ttl")
         limits = self._broker.policy.limits
@@ -142,7 +147,7 @@ class InquiryHandlers:
         drafted = await unhurried(weight(body, LIGHT), make)
         if origin.thread is not None:
             await self._threads.go_on(origin.thread, caller)
-        return await self._broker.ask(drafted, origin, named_session=named_session)
+        return await self._broker.ask(drafted, origin, named_session=body.get("session") is not None)
 
     async def _end(
         self, call: Call, body: Body, end: Callable[..., Awaitable[Settled]], *, awaited: bool | None = None
@@ -167,7 +172,13 @@ class InquiryHandlers:
         )
 
 
-def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
+def origin_in(body: Body, caller: Caller) -> Origin:
+    """Where a request comes from.
+
+    Raises:
+        UnknownAgent: if it names another agent.
+        InvalidRequest: if a field of it is none.
+    """
     named = fields.text(body, "agent") or fields.text(body, "agent_id")
     if named is not None and named != caller.name and caller.role is not Role.ADMIN:
         raise UnknownAgent(named)
@@ -176,18 +187,18 @@ def _origin(body: Body, caller: Caller) -> tuple[Origin, bool]:
     purpose = fields.text(body, "purpose") or PURPOSES[0]
     if purpose not in PURPOSES:
         raise InvalidRequest(f"purpose: one of {', '.join(PURPOSES)}, got {purpose!r}")
-    origin = Origin(
+    return Origin(
         agent=agent,
         session=session or agent,
         door="http",
         run=caller.run,
         runner=caller.runner,
         workspace=fields.text(body, "workspace", most=1000),
+        branch=fields.text(body, "branch", most=LONGEST_BRANCH) or "",
         thread=fields.text(body, "thread"),
         purpose=purpose,
         request_key=fields.text(body, "request_key"),
     )
-    return origin, session is not None
 
 
 def _approval(body: Body) -> Draft:

@@ -2,6 +2,7 @@
 
 OPERATION_IDS = {
     "POST /v1/inquiries": "ask",
+    "POST /v1/approvals": "approve",
     "GET /v1/inquiries/{name}/wait": "waitForInquiry",
     "GET /v1/inquiries/{name}": "getInquiry",
     "POST /v1/inquiries/{name}/collect": "collectAnswer",
@@ -53,6 +54,8 @@ OPERATION_IDS = {
     "GET /v1/tokens": "listTokens",
     "POST /v1/tokens": "createToken",
     "DELETE /v1/tokens/{name}": "revokeToken",
+    "GET /v1/away": "getAway",
+    "PUT /v1/away": "setAway",
     "POST /v1/config/reload": "reloadSettings",
     "POST /v1/backup": "createBackup",
     "GET /metrics": "getMetrics",

@@ -9,6 +9,8 @@ from functools import partial
 
 from upcall.web.api.agent_questions import AgentQuestionHandlers
 from upcall.web.api.answer_links import AnswerLinkHandlers
+from upcall.web.api.approvals import ApprovalHandlers
+from upcall.web.api.away import AwayHandlers
 from upcall.web.api.channels import ChannelHandlers, PeopleHandlers
 from upcall.web.api.corrections import CorrectionHandlers
 from upcall.web.api.daemon import DaemonHandlers
@@ -64,6 +66,14 @@ ASK = takes(
         "ttl": "2h",
     },
 )
+APPROVAL = takes(
+    "ApprovalForm",
+    {
+        "action": {"tool": "Bash", "input": {"command": "npm test"}, "cwd": "/home/ana/shop"},
+        "request_key": "call_18",
+    },
+)
+AWAY = takes("AwayForm", {"mode": "on"})
 RULE = takes(
     "RuleForm", {"agent": "claude", "prefix": "npm test", "directory": "/home/ana/project", "for": "30d"}
 )
@@ -119,6 +129,10 @@ FILE = OK(
     example="+ cache = Redis()",
 )
 ASKED = CREATED("Inquiry") | OK("Inquiry", "The same question, put before under the same key, as it stands.")
+APPROVED = CREATED("Approval", "A person is asked.") | OK(
+    "Approval",
+    "What allows it already, or the same action, asked about before under the same key, as it stands.",
+)
 EVENTS = STREAM(
     "Server-sent events: `id` is `seq`, `event` is `type`, `data` an Event. Comments keep it alive. "
     "A `reset` comes first when events were pruned that you have not seen.",
@@ -145,6 +159,7 @@ BARE: Replies = {200: {"description": "It runs."}}
 TABLE: Mapping[str, tuple[Endpoint, ...]] = {
     "asking": (
         Endpoint("POST /v1/inquiries", InquiryHandlers.ask, AGENTS, ASKED, ASK),
+        Endpoint("POST /v1/approvals", ApprovalHandlers.approve, AGENTS, APPROVED, APPROVAL),
         Endpoint(f"GET {INQUIRY}/wait", EventHandlers.wait, AGENTS, OK("Inquiry"), parameters=TIMEOUT),
         Endpoint(f"GET {INQUIRY}", InquiryHandlers.get, AGENTS, OK("Inquiry")),
         Endpoint(f"POST {INQUIRY}/collect", InquiryHandlers.collect, AGENTS, OK("Settled")),
@@ -310,6 +325,8 @@ TABLE: Mapping[str, tuple[Endpoint, ...]] = {
         Endpoint("DELETE /v1/tokens/{name}", TokenHandlers.revoke, admins("revoke tokens"), OK("Revoked")),
     ),
     "service": (
+        Endpoint("GET /v1/away", AwayHandlers.get, people("see whether they are away"), OK("Away")),
+        Endpoint("PUT /v1/away", AwayHandlers.set, people("say that they are away"), OK("Away"), AWAY),
         Endpoint(
             "POST /v1/config/reload", SettingsHandlers.reload, admins("reload settings"), OK("Reloaded")
         ),

@@ -145,7 +145,7 @@ class EventHandlers:
         after = fields.integer(sent, "after", default=0, least=0, most=LATEST)
         wait = fields.bounded_seconds(sent, "wait", default=0, most=LONGEST_POLL)
         limit = fields.integer(sent, "limit", default=PAGE, least=1, most=LARGEST_PAGE)
-        after = min(after, await self._broker.store.last_seq())
+        after = min(after, await self._broker.store.last_seq(after))
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait
         items: list[Document] = []
@@ -181,7 +181,7 @@ class EventHandlers:
                 error.message.replace("after", name, 1), hint="send the `id` of an event"
             ) from None
         # A number from before a restore may be ahead of the log: the stream goes on at the log's end.
-        return min(after, latest)
+        return after if after <= latest else min(after, await self._broker.store.last_seq(after))
 
     async def _frames(self, events: Sequence[Event], caller: Caller) -> bytes:
         return b"".join([_frame(event) for event in await self._visible(events, caller)])

@@ -24,21 +24,25 @@ class ActivityView:
     turn: int | None
     message: Markup | None
     calls: tuple[tuple[str, str], ...]
+    plan: Markup | None
     folds: bool
 
 
-def activity_view(activity: Activity | None) -> ActivityView | None:
-    """What led to an inquiry; None as long as that is not known."""
+def activity_view(activity: Activity | None, branch: str) -> ActivityView | None:
+    """What led to an inquiry; only the branch as long as nothing else is known, and None where that is not."""
     if activity is None:
-        return None
+        if not branch:
+            return None
+        activity = Activity()
     calls = tuple((one_line(call.tool), one_line(call.input)) for call in activity.calls)
     lines = lines_in(activity.message) + sum(lines_in(f"{tool} {given}") for tool, given in calls)
     return ActivityView(
         task=one_line(activity.task),
-        branch=one_line(activity.branch),
+        branch=one_line(branch),
         turn=activity.turn,
         message=rendered(activity.message) if activity.message.strip() else None,
         calls=calls,
+        plan=rendered(activity.plan) if activity.plan else None,
         folds=lines > MOST_LINES,
     )
 

@@ -3,17 +3,11 @@
 from starlette.responses import Response
 
 from upcall.dispatch.answer_links import AnswerLinks, Opened
-from upcall.domain.errors import (
-    EmptyAnswer,
-    InvalidRequest,
-    LinkUsed,
-    NotAllowed,
-    NoteUnread,
-    UnreadableAnswer,
-)
+from upcall.domain.errors import LinkUsed
 from upcall.web.api.inquiries import InquiryHandlers
 from upcall.web.call import Call
 from upcall.web.pages import forms
+from upcall.web.pages.forms import REFUSED
 from upcall.web.pages.recipients import Recipients
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
@@ -40,7 +34,7 @@ class Answering:
         awaited = self._site.broker.is_awaited(opened.inquiry)
         try:
             settled = await self._links.answer(opened, forms.reply(opened.inquiry, visit.form))
-        except (EmptyAnswer, UnreadableAnswer, InvalidRequest, NotAllowed, NoteUnread) as error:
+        except REFUSED as error:
             if opened.used:
                 raise LinkUsed from None
             return await self._page(visit, opened, status=422, trouble=problem(error, visit.words))
@@ -51,6 +45,10 @@ class Answering:
             gaps["told"] = await self._recipients.sentence(
                 visit.words, settled.inquiry, told, with_command=False
             )
+        if visit.wants_fragment:
+            # A press on a notification: one sentence takes its place.
+            sentence = visit.words.say(f"said.{'late' if said == 'lost' else said}", **gaps)
+            return Response(sentence, 200 if settled.accepted else 409, media_type="text/plain")
         flash = visit.words.say(f"said.{said}", **gaps)
         now = Opened(caller=opened.caller, inquiry=settled.inquiry, via=opened.via)
         # A button of a message shows nothing but whether it worked, and what came too late did not.

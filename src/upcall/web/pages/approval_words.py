@@ -4,7 +4,7 @@ from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.text.display import one_line
 from upcall.web.pages.locales import Words
 
-COMMANDS = frozenset({"bash", "shell", "exec_command", "local_shell", "run_shell_command"})
+COMMANDS = frozenset({"bash", "shell", "execute", "exec_command", "local_shell", "run_shell_command"})
 EDITS = frozenset(
     {"edit", "multiedit", "notebookedit", "write", "write_file", "replace", "apply_patch", "patch"}
 )

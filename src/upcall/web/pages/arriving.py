@@ -29,7 +29,7 @@ class Arriving:
         code = ""
         if host not in LOOPBACK:
             code = drawn(f"{base}{sign_in_path(await self._site.access.codes.issue(visit.caller))}")
-        count = await self._site.broker.store.count_open()
+        count = await self._site.broker.count_waiting()
         return self._site.render(visit, "phone.html", code=code, host=host, count=count)
 
     async def test(self, visit: Visit) -> Response:

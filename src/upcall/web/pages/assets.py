@@ -1,7 +1,6 @@
 """Scripts, style and icons: read once, sent with what lets a browser keep them."""
 
 import hashlib
-import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -9,6 +8,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from upcall.http.errors import NotFound
+from upcall.web.pages.packing import packed_script, packed_style
 from upcall.web.pages.visit import Visit
 
 TYPES = {
@@ -19,12 +19,7 @@ TYPES = {
     "webmanifest": "application/manifest+json",
 }
 
-PACKED = ("css", "js")
-_CSS_SPACE = re.compile(r"\s*([{};>])\s*|(?<=[:,])\s+")
-_JS_SPACE = re.compile(r" *(=>|[=!]==|&&|\|\||[=,:{};]) *")
-# What could be inside a template, a regular expression or a text of another kind is left as it is.
-_UNSURE = re.compile(r"[`'/\\]")
-_COMMENT = re.compile(r"//.*|/\*(?:(?!\*/).)*\*/")
+PACKED = {"css": packed_style, "js": packed_script}
 
 
 class Asset(NamedTuple):
@@ -42,26 +37,11 @@ def assets() -> dict[str, Asset]:
     for file in files("upcall.web").joinpath("static").iterdir():
         ending = file.name.rpartition(".")[2]
         if ending in TYPES:
-            content = _packed(file.read_bytes(), ending) if ending in PACKED else file.read_bytes()
+            content = file.read_bytes()
+            if ending in PACKED:
+                content = PACKED[ending](content.decode()).encode()
             found[file.name] = Asset(content, TYPES[ending], f'"{hashlib.sha256(content).hexdigest()[:20]}"')
     return found
-
-
-def _packed(source: bytes, ending: str) -> bytes:
-    """Without what is for readers of the source: indentation, lines that are a comment, and spaces beside signs."""
-    lines = (line.strip() for line in source.decode().splitlines())
-    kept = [line for line in lines if line and not _COMMENT.fullmatch(line)]
-    if ending == "js":
-        return "\n".join(line if _UNSURE.search(line) else _tight(line) for line in kept).encode()
-    packed = "\n".join(kept)
-    return _CSS_SPACE.sub(r"\1", packed).replace(";}", "}").encode()
-
-
-def _tight(line: str) -> str:
-    parts = line.split('"')
-    # Every second part is a text.
-    parts[::2] = [_JS_SPACE.sub(r"\1", part) for part in parts[::2]]
-    return '"'.join(parts)
 
 
 async def service_worker(visit: Visit) -> Response:

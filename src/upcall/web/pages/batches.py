@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 from upcall.broker.broker import Settled
 from upcall.broker.bulk import Decision, Verdict
 from upcall.domain.approval.likeness import likeness
+from upcall.domain.approval.rules import Remember
 from upcall.domain.errors import UnknownInquiry, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.text.display import one_line
@@ -16,7 +17,15 @@ from upcall.web.pages.ordering import group
 from upcall.web.pages.site import Site, problem
 from upcall.web.pages.visit import Visit
 
-VERDICTS: dict[str, Verdict] = {"approve": "approve", "deny": "deny", "snooze": "snooze", "undo": "undo"}
+VERDICTS: dict[str, Verdict] = {
+    "approve": "approve",
+    "always": "approve",
+    "deny": "deny",
+    "snooze": "snooze",
+    "undo": "undo",
+}
+ALWAYS = Remember(way="exact")
+"""What *Always allow* remembers of each that is approved."""
 
 
 class Listed(NamedTuple):
@@ -43,13 +52,15 @@ class Batches:
 
     async def decide(self, visit: Visit) -> Response:
         """Decide about exactly those that the form names."""
-        verdict = VERDICTS.get(value(visit.form, "verdict"))
+        wanted = value(visit.form, "verdict")
+        verdict, always = VERDICTS.get(wanted), wanted == "always"
         names = list(dict.fromkeys(visit.form.get("id", [])))
         if verdict is None:
             raise UnusableForm("problem.verdict")
         if not names:
             raise UnusableForm("problem.none")
-        held = verdict in {"approve", "deny"}
+        # A rule is made at once.
+        held = verdict in {"approve", "deny"} and not always
         decision = Decision(
             verdict=verdict,
             words=value(visit.form, "note").replace("\r\n", "\n"),
@@ -57,14 +68,15 @@ class Batches:
             hold=self._site.settings.undo if held else 0.0,
             via=VIA,
             # One form decides in several ways: each is a request of its own.
-            key=f"{value(visit.form, 'key')[:80]}:{verdict}",
+            key=f"{value(visit.form, 'key')[:80]}:{wanted}",
+            remember=ALWAYS if always else None,
         )
         done = await self._broker.bulk.decide(names, decision, visit.caller)
         taken = [each.inquiry for each in done if isinstance(each, Settled)]
         told = [await self._told(visit, verdict, name, each) for name, each in zip(names, done, strict=True)]
         counted = sum(not sentence for sentence in told)
         values: dict[str, Any] = {
-            "said": visit.words.say(f"bulk.done.{verdict}", n=counted) if counted else "",
+            "said": visit.words.say(f"bulk.done.{wanted}", n=counted) if counted else "",
             "told": [sentence for sentence in told if sentence],
             "undoable": [each.id for each in taken if each.held and _is_own(each, decision)],
             "seconds": self._site.settings.undo,
@@ -74,7 +86,7 @@ class Batches:
             return HTMLResponse(
                 rows + self._site.part(visit, "decided-part.html", token=visit.token, **values)
             )
-        count = await self._broker.store.count_open()
+        count = await self._broker.count_waiting()
         return self._site.render(visit, "decided.html", count=count, **values)
 
     async def _told(self, visit: Visit, verdict: str, name: str, done: Settled | UpcallError) -> str:

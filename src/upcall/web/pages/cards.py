@@ -2,12 +2,15 @@
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypedDict
+from dataclasses import dataclass, field, replace
+from typing import TypedDict, Unpack
 
 from markupsafe import Markup
 
 from upcall.domain.answer import correction
+from upcall.domain.answer.typed import is_form
+from upcall.domain.document import branch_shown
+from upcall.domain.inquiry.field import Field as TypedField, FieldType
 from upcall.domain.inquiry.inquiry import (
     Answered,
     AskedBack,
@@ -21,11 +24,14 @@ from upcall.domain.text.display import escaped, one_line, visible
 from upcall.web.pages.activities import ActivityView, activity_view, lines_in
 from upcall.web.pages.approval_words import approval_heading
 from upcall.web.pages.colours import hue
+from upcall.web.pages.edited import Editing, editing_of
 from upcall.web.pages.forms import OTHER
+from upcall.web.pages.inputs import Input, input_of
 from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import as_heading, preformatted, rendered
 from upcall.web.pages.outcomes import File, ResolutionLine, held_line, resolution, shown_file
-from upcall.web.pages.rule_words import ways_in_words
+from upcall.web.pages.plans import PlanView, plan_view
+from upcall.web.pages.rule_words import OfferedRules, offered_rules
 
 LONG_CONTEXT = 12
 """Lines after which a context is folded, unless it has to be agreed to."""
@@ -61,6 +67,11 @@ class Field:
     choices: tuple[Choice, ...]
     other_chosen: bool
     written: str
+    name: str = ""
+    """What the answer to a field of a form is called by its asker."""
+    input: Input | None = None
+    """How a field of a form is filled in that has no choices."""
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +111,22 @@ class Card:
     activity: ActivityView | None
     context: Markup | None
     fold: bool
+    plan: PlanView | None
     command: Markup | None
     heading: str
+    """What is agreed to, in short, or what a form of several fields is about; else empty."""
     fields: tuple[Field, ...]
     files: tuple[File, ...]
     redacted: int
     default: str
     secret: bool
-    remember: tuple[tuple[str, str], ...]
+    remember: OfferedRules
     votes: str
     outcome: ResolutionLine | None
     trail: tuple[TrailStep, ...]
-    key: str
+    editing: Editing
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """Makes what is sent twice one answer."""
     held: str = ""
     """What was decided and for which asker, while that can be undone."""
     given: Given = field(default_factory=dict[str, list[str]])
@@ -122,6 +137,7 @@ class Card:
     """What people have asked its agent; None where no words can go to it."""
     corrigible: bool = False
     """Whether its agent may be told that the answer was wrong."""
+    quorum: int = 1
     change: str = ""
     problem: str = ""
     said: str = ""
@@ -144,16 +160,10 @@ def card(
     inquiry: Inquiry,
     words: Words,
     now: float,
-    *,
-    change: str = "",
-    problem: str = "",
-    said: str = "",
-    lost: bool = False,
-    given: Given | None = None,
-    texts: Mapping[int, str] = NO_TEXTS,
-    shown: tuple[float, str] | None = None,
+    **more: Unpack[Additions],
 ) -> Card:
     """The card of an inquiry now; `texts` are of its attachments, `shown` is since when and where people have seen it."""
+    given = more.get("given") or {}
     origin, approval = inquiry.origin, inquiry.kind is Kind.APPROVAL
     asker, workspace = one_line(origin.asker), one_line(origin.workspace or "")
     return Card(
@@ -175,30 +185,32 @@ def card(
         asked_at=inquiry.asked_at,
         expires_at=inquiry.expires_at,
         snoozed_until=inquiry.state.snoozed_until if isinstance(inquiry.state, Open) else None,
-        activity=activity_view(inquiry.activity),
-        context=_context(inquiry, approval=approval),
+        context=None if inquiry.kind is Kind.PLAN else _context(inquiry, approval=approval),
+        plan=plan_view(inquiry, words),
+        activity=activity_view(inquiry.activity, branch_shown(inquiry)),
         fold=not approval and lines_in(inquiry.context) > LONG_CONTEXT,
         command=_command(inquiry),
-        heading=approval_heading(inquiry, words),
-        fields=tuple(_fields(inquiry, given or {})),
-        files=tuple(_files(inquiry, texts)),
+        heading=_heading(inquiry, words),
+        fields=tuple(_fields(inquiry, given, words)),
+        files=tuple(_files(inquiry, more.get("texts", NO_TEXTS))),
         redacted=inquiry.redacted,
         default=one_line(inquiry.default or "", 80),
         secret=inquiry.secret,
-        remember=ways_in_words(inquiry, words) if inquiry.is_open else (),
+        remember=offered_rules(inquiry, words),
         votes=_votes(inquiry, words),
         outcome=resolution(inquiry, words),
-        trail=_trail(inquiry, shown),
-        key=secrets.token_urlsafe(16),
+        trail=_trail(inquiry, more.get("shown")),
         held=held_line(inquiry, words),
-        given=given or {},
+        given=given,
         brings=_takes_files(inquiry),
         back=inquiry.asked_back if origin.purpose != "permission" else None,
         corrigible=correction.has_way(inquiry),
-        change=change,
-        problem=problem,
-        said=said,
-        lost=lost,
+        editing=editing_of(inquiry, given),
+        quorum=inquiry.quorum,
+        change=more.get("change", ""),
+        problem=more.get("problem", ""),
+        said=more.get("said", ""),
+        lost=more.get("lost", False),
     )
 
 
@@ -211,8 +223,9 @@ def _takes_files(inquiry: Inquiry) -> bool:
 def _votes(inquiry: Inquiry, words: Words) -> str:
     if inquiry.quorum == 1:
         return ""
-    names = ", ".join(one_line(vote.by, 60) for vote in inquiry.votes)
-    counted = words.say("card.votes", n=len(inquiry.votes), of=inquiry.quorum)
+    given = inquiry.votes_for() if inquiry.is_open else inquiry.votes
+    names = ", ".join(one_line(vote.by, 60) for vote in given)
+    counted = words.say("card.votes", n=len(given), of=inquiry.quorum)
     return f"{counted}: {names}" if names else counted
 
 
@@ -235,9 +248,20 @@ def rank(inquiry: Inquiry) -> int:
             return 1
 
 
+def _heading(inquiry: Inquiry, words: Words) -> str:
+    return as_heading(inquiry.context)[0] if _has_fields(inquiry) else approval_heading(inquiry, words)
+
+
+def _has_fields(inquiry: Inquiry) -> bool:
+    """Whether it is a form of several fields: what it is about is the first paragraph of its context."""
+    return is_form(inquiry) and len(inquiry.questions) > 1
+
+
 def _context(inquiry: Inquiry, *, approval: bool) -> Markup | None:
     if not inquiry.context.strip():
         return None
+    if _has_fields(inquiry):
+        return as_heading(inquiry.context)[1]
     if not approval:
         return rendered(inquiry.context)
     exact = escaped(inquiry.context).strip("\n")
@@ -256,9 +280,30 @@ def _files(inquiry: Inquiry, texts: Mapping[int, str]) -> Iterator[File]:
         yield shown_file(number, file, None if text is None else preformatted(escaped(text)))
 
 
-def _fields(inquiry: Inquiry, given: Given) -> Iterator[Field]:
+def _fields(inquiry: Inquiry, given: Given, words: Words) -> Iterator[Field]:
     for number, question in enumerate(inquiry.questions):
-        yield _field(number, question, given)
+        drawn = _field(number, question, given)
+        yield drawn if question.field is None else _typed(drawn, question, question.field, given, words)
+
+
+def _typed(drawn: Field, question: Question, of: TypedField, given: Given, words: Words) -> Field:
+    """A field of a form, with its default as long as nothing else was sent."""
+    choices = drawn.choices
+    if of.type is FieldType.BOOLEAN:
+        said = (words.say("form.yes"), words.say("form.no"))
+        choices = tuple(replace(choice, label=label) for choice, label in zip(choices, said, strict=True))
+    if not given:
+        chosen = [question.labels.index(label) for label in of.default if label in question.labels]
+        choices = tuple(replace(choice, chosen=choice.number in chosen) for choice in choices)
+    written = drawn.written if given else "".join(of.default) if not choices else ""
+    return replace(
+        drawn,
+        choices=choices,
+        name=one_line(of.name, 60),
+        input=None if choices else input_of(of),
+        required=of.required and not of.default,
+        written=written,
+    )
 
 
 def _field(number: int, question: Question, given: Given) -> Field:

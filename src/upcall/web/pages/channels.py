@@ -76,7 +76,7 @@ class ChannelPages:
             ],
             decides=visit.caller.role is Role.ADMIN,
             trial=trial,
-            count=await self._site.broker.store.count_open(),
+            count=await self._site.broker.count_waiting(),
             **(shown | more),
         )
 

@@ -55,7 +55,9 @@ class Finding:
         }
         if visit.wants_fragment:
             return HTMLResponse(self._site.part(visit, "found.html", **values))
-        return self._site.render(visit, "find.html", 200, count=await self._store.count_open(), **values)
+        return self._site.render(
+            visit, "find.html", 200, count=await self._site.broker.count_waiting(), **values
+        )
 
     async def _found_runs(self, sought: list[str]) -> list[Run]:
         found: list[Run] = []

@@ -1,19 +1,44 @@
 """What a browser's form says about an inquiry. It reads fields; what they mean as an answer, the domain decides."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from upcall.broker.broker import Reply
 from upcall.domain.answer.files import answer_file, few
 from upcall.domain.answer.matching import is_blank
 from upcall.domain.approval.rules import Remember, way_named
-from upcall.domain.errors import InvalidRequest
+from upcall.domain.errors import (
+    EditDenied,
+    EmptyAnswer,
+    InvalidRequest,
+    NotAllowed,
+    NotEditable,
+    NoteUnread,
+    UnreadableAnswer,
+)
+from upcall.domain.inquiry.field import Format
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Question
+from upcall.domain.inquiry.plans import DECISIONS
+from upcall.web.pages.edit_forms import EDITED, edited_input, is_changed
+
+REFUSED = (
+    EmptyAnswer,
+    UnreadableAnswer,
+    InvalidRequest,
+    NotAllowed,
+    NoteUnread,
+    NotEditable,
+    EditDenied,
+)
+"""Why an answer cannot be taken: the form comes back with a sentence, and with what was typed."""
 
 OTHER = "other"
 VIA = "web"
 VERDICTS = {"approve": APPROVE, "deny": DENY}
 SPANS = {"15m": 900.0, "1h": 3600.0, "4h": 4 * 3600.0, "24h": 86400.0}
 """How long one can snooze or extend, as the forms name it."""
+
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
 
 Form = Mapping[str, list[str]]
 
@@ -41,29 +66,62 @@ def reply(
         UnusableFile: if a file cannot be taken.
     """
     remember: Remember | None = None
-    if inquiry.kind is Kind.APPROVAL:
-        verdict = VERDICTS.get(value(form, "verdict"))
+    edited: Mapping[str, object] | None = None
+    if inquiry.kind is Kind.PLAN:
+        answers = [[DECISIONS.get(value(form, "decision"), "")]]
+    elif inquiry.kind is Kind.APPROVAL:
+        chosen = value(form, "verdict")
+        verdict = APPROVE if chosen.startswith(EDITED) else VERDICTS.get(chosen)
         if verdict is None:
             raise UnusableForm("problem.verdict")
         answers = [[verdict]]
         # The choice of what to remember is for an approval; a denial ignores it.
         remember = wanted_rule(form) if verdict == APPROVE else None
+        edited = _edited(inquiry, form, chosen)
+        if remember is not None and edited is not None:
+            raise UnusableForm("problem.edit_remembered")
     else:
         answers = [
-            _values(question, form.get(f"q{number}", []), _written(form, number))
+            _values(question, form.get(f"q{number}", []), _written(form, number, question))
             for number, question in enumerate(inquiry.questions)
         ]
-    return Reply(
+    made = Reply(
         answers=answers,
         via=VIA,
         key=value(form, "key")[:100] or None,
         force=value(form, "force") == "1",
         remember=remember,
+        input=edited,
         note=value(form, "note").replace("\r\n", "\n"),
         files=few([answer_file(name, content) for name, content in files]),
         # A rule is made at once.
         hold=0.0 if remember is not None else held(form, undo),
     )
+    if inquiry.kind is Kind.PLAN:
+        _check_plan(value(form, "decision"), made.note)
+    return made
+
+
+def _check_plan(decision: str, said: str) -> None:
+    if decision not in DECISIONS:
+        raise UnusableForm("problem.decision")
+    if decision == "revise" and is_blank(said):
+        raise UnusableForm("problem.revise")
+    if decision in ("approve", "accept_edits") and not is_blank(said):
+        raise UnusableForm("problem.unrevised")
+
+
+def _edited(inquiry: Inquiry, form: Form, chosen: str) -> Mapping[str, object] | None:
+    """The input of an action that was edited.
+
+    Raises:
+        UnusableForm: if it was changed and approved by the button for what was asked.
+    """
+    if chosen.startswith(EDITED):
+        return edited_input(inquiry, form, chosen)
+    if VERDICTS[chosen] == APPROVE and is_changed(inquiry, form):
+        raise UnusableForm("problem.changed")
+    return None
 
 
 def held(form: Form, undo: float) -> float:
@@ -98,13 +156,17 @@ def wanted_rule(form: Form) -> Remember | None:
     return Remember(way=way)
 
 
-def _written(form: Form, number: int) -> str:
+def _written(form: Form, number: int, question: Question) -> str:
     # Browsers send line ends as the standard of e-mail has them.
-    return value(form, f"t{number}").replace("\r\n", "\n")
+    written = value(form, f"t{number}").replace("\r\n", "\n")
+    moment = question.field is not None and question.field.format is Format.DATE_TIME
+    # An input for a moment sends it without an offset; the page asks for it in UTC.
+    return f"{written}Z" if moment and _LOCAL.fullmatch(written) else written
 
 
 def _values(question: Question, chosen: list[str], written: str) -> list[str]:
-    labels = [_label(question, place) for place in chosen if place != OTHER]
+    # An empty one is the choice to leave a field out.
+    labels = [_label(question, place) for place in chosen if place not in (OTHER, "")]
     wrote = not is_blank(written)
     if question.multi or not question.options:
         return [*labels, written] if wrote else labels

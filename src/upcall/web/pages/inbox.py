@@ -8,22 +8,15 @@ from starlette.responses import HTMLResponse, Response
 
 from upcall.broker.broker import Settled
 from upcall.dispatch.dispatcher import Dispatch
-from upcall.domain.errors import (
-    EmptyAnswer,
-    InvalidRequest,
-    NotAllowed,
-    NoteUnread,
-    UnknownInquiry,
-    UnreadableAnswer,
-    UnusableFile,
-)
+from upcall.domain.errors import UnknownInquiry, UnusableFile
 from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.ports.store import Query
+from upcall.ports.unhurried import unhurried
 from upcall.web.pages import forms
 from upcall.web.pages.batches import Listed, batches
 from upcall.web.pages.channel_faults import fault_lines
 from upcall.web.pages.filters import filters, offered
-from upcall.web.pages.forms import VIA, value
+from upcall.web.pages.forms import REFUSED, VIA, value
 from upcall.web.pages.locales import sentences
 from upcall.web.pages.ordering import GROUPS, SETTLED, group, ordered
 from upcall.web.pages.recipients import CALL, RECIPIENTS, Recipients
@@ -75,7 +68,7 @@ class Inbox:
             "inbox.html",
             view="inbox",
             seq=seq,
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
             groups=rows,
             waiting=len(waiting),
             shown="" if shown is None else shown.id,
@@ -99,16 +92,17 @@ class Inbox:
             visit,
             "history.html",
             cards=cards,
+            complete=page.complete,
             next=page.next and chosen.address("/history", page.next),
             latest="" if not visit.query("cursor") else chosen.address("/history"),
             chosen=chosen,
             offered=offered(latest.items, chosen),
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
     async def help(self, visit: Visit) -> Response:
         """The keys."""
-        return self._site.render(visit, "help.html", count=await self._broker.store.count_open())
+        return self._site.render(visit, "help.html", count=await self._broker.count_waiting())
 
     async def one(self, visit: Visit) -> Response:
         """One inquiry, with everything that belongs to it."""
@@ -120,14 +114,13 @@ class Inbox:
 
     async def answer(self, visit: Visit) -> Response:
         """Take an answer."""
-        return await self._do(
-            visit,
-            lambda visit, inquiry: self._broker.receive(
-                inquiry.id,
-                forms.reply(inquiry, visit.form, visit.uploads, undo=self._site.settings.undo),
-                visit.caller,
-            ),
-        )
+        return await self._do(visit, self._receive)
+
+    async def _receive(self, visit: Visit, inquiry: Inquiry) -> Settled:
+        undo = self._site.settings.undo
+        size = sum(len(content) for _, content in visit.uploads)
+        reply = await unhurried(size, lambda: forms.reply(inquiry, visit.form, visit.uploads, undo=undo))
+        return await self._broker.receive(inquiry.id, reply, visit.caller)
 
     async def reject(self, visit: Visit) -> Response:
         """Decline to answer."""
@@ -168,14 +161,7 @@ class Inbox:
         awaited = self._broker.is_awaited(inquiry)
         try:
             settled = await act(visit, inquiry)
-        except (
-            EmptyAnswer,
-            UnreadableAnswer,
-            InvalidRequest,
-            NotAllowed,
-            NoteUnread,
-            UnusableFile,
-        ) as error:
+        except (*REFUSED, UnusableFile) as error:
             # Nothing that was typed is lost: it comes back with a sentence.
             if visit.wants_fragment:
                 return self._site.explain(visit, error)
@@ -229,7 +215,7 @@ class Inbox:
             card=card,
             ref=inquiry.ref,
             flash=await self._flash(visit),
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
 

@@ -1,11 +1,11 @@
 """The inbox kept up to date: each change of an inquiry as its card, over server-sent events.
 
 A page says up to which event it is rendered; what comes after is sent, so that nothing is missed in between. Of
-several changes of one inquiry only the latest is.
+several changes of one inquiry only the latest is. In the inbox its row comes first: a card takes longer to draw.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import Response
 
@@ -38,28 +38,30 @@ class Live:
 
     async def stream(self, visit: Visit) -> Response:
         """Cards, from the event that the page was rendered at, and in the inbox the channels that do not work."""
-        after = known_to(visit, await self._store.last_seq())
+        after = await known_to(visit, self._store)
         watched = self._dispatch if visit.query("view") == "inbox" else None
         told: list[FaultLine] | None = None
         due = 0.0
 
-        async def frames(events: Sequence[Event]) -> str:
+        async def frames(events: Sequence[Event]) -> AsyncIterator[str]:
             nonlocal told, due
-            text = await self.cards(visit, events)
+            async for text in self.cards(visit, events):
+                yield text
             now = asyncio.get_running_loop().time()
             if watched is None or now < due:
-                return text
+                return
             due = now + LOOK_EVERY
             lines = await fault_lines(watched, visit.words, self._site.settings.program)
-            if lines == told:
-                return text
-            told = lines
-            return text + frame("faults", self._site.part(visit, "faults.html", faults=lines))
+            if lines != told:
+                told = lines
+                yield frame("faults", self._site.part(visit, "faults.html", faults=lines))
 
         look_every = None if watched is None else LOOK_EVERY
         return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames, look_every=look_every))
 
-    async def cards(self, visit: Visit, events: Sequence[Event], *, run: int | None = None) -> str:
+    async def cards(
+        self, visit: Visit, events: Sequence[Event], *, run: int | None = None
+    ) -> AsyncIterator[str]:
         """What changed, as cards: of every inquiry, or only of those that a run has asked."""
         alone = visit.query("view") == "one"
         last = {
@@ -69,19 +71,22 @@ class Live:
             if event.inquiry is not None and (alone or event.type not in SHOWN)
         }
         # A page takes nothing that is older than what it has seen.
-        ordered = sorted(last.values(), key=lambda event: event.seq)
-        return "".join([await self.card(visit, event, run) for event in ordered])
+        for event in sorted(last.values(), key=lambda event: event.seq):
+            async for text in self.card(visit, event, run):
+                yield text
 
-    async def card(self, visit: Visit, event: Event, run: int | None = None) -> str:
+    async def card(self, visit: Visit, event: Event, run: int | None = None) -> AsyncIterator[str]:
         """What changed about an inquiry; nothing while it waits for its turn."""
         inquiry = event.subject or await self.inquiry(event)
         if inquiry is None or inquiry.is_queued or (run is not None and inquiry.origin.run != run):
-            return ""
-        view, change = visit.query("view"), _change(visit, event)
+            return
+        view = visit.query("view")
         if view == "inbox":
-            return frame("card", await self._site.entry(visit, inquiry, change=change), event.seq)
+            # Numbered as what came before: a page that is cut off here asks for the card, too.
+            yield frame("row", self._site.row(visit, inquiry), event.seq - 1)
         view = view if view in {"one", "thread"} else "inbox"
-        return frame("card", await self._site.card(visit, inquiry, view=view, change=change), event.seq)
+        drawn = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
+        yield frame("card", drawn, event.seq)
 
     async def inquiry(self, event: Event) -> Inquiry | None:
         """The inquiry that an event is about, if it is still known."""

@@ -1,15 +1,17 @@
 """Agents' markdown as HTML that can only be looked at.
 
 Raw HTML is text, images are not loaded, a link shows where it leads, headings do not compete with ours, and
-characters that hide or reorder are gone before anything is parsed.
+characters that hide or reorder are gone, also those that an entity stands for.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from upcall.domain.text.display import visible
@@ -40,6 +42,67 @@ _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 def rendered(text: str) -> Markup:
     """Markdown of an agent. What is drawn is remembered, unless it is long: agents decide how long their texts are."""
     return _remembered(text) if len(text) <= LONGEST else _rendered(text)
+
+
+def blocks(text: str, mark: Callable[[int], Markup] | None = None) -> list[tuple[int, Markup]]:
+    """The parts of a text, each with the number of its first line: paragraphs, headings, code, and single items of lists.
+
+    An item within an item begins with what `mark` makes of the number of its line.
+    """
+    before = len(text) - len(text.lstrip("\n"))
+    shown = visible(text).strip("\n")
+    if _is_too_much(shown):
+        return [(before + line, preformatted(part)) for line, part in _paragraphs(shown)]
+    parser, found = _parser(), list[tuple[int, Markup]]()
+    env: dict[str, Any] = {}
+    for tokens in _parts(parser.parse(shown, env)):
+        if mark is not None:
+            tokens = list(_marked(tokens, lambda line: mark(before + line)))
+        # As in `_rendered`.
+        html = Markup(parser.renderer.render(tokens, parser.options, env))  # noqa: S704
+        # The first token of an item is its whole list's.
+        lines = next((token.map for token in tokens[1:] + tokens if token.map), [0])
+        found.append((before + lines[0] + 1, html))
+    return found
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Blocks of the top level; a list comes item by item, each as a list of its own that goes on with its number."""
+    part, opening = list[Token](), list[Token]()
+    for token in tokens:
+        in_list = bool(opening) and opening[0].type.endswith("_list_open")
+        if token.level == 0 and token.nesting == 1:
+            opening = [token]
+            part = [token]
+            continue
+        if in_list and token.level == 1 and token.type == "list_item_open":
+            head = opening[0].copy(attrs={"start": int(token.info)} if token.info else {})
+            part = [head, token]
+            continue
+        part.append(token)
+        if in_list and token.level == 1 and token.type == "list_item_close":
+            tag = opening[0].tag
+            closing = Token(opening[0].type.replace("_open", "_close"), tag, -1, block=True)
+            yield [*part, closing]
+        elif token.level == 0:
+            if not in_list:
+                yield part
+            part, opening = [], []
+
+
+def _marked(tokens: Sequence[Token], mark: Callable[[int], Markup]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        if token.type == "list_item_open" and token.level > 1 and token.map:
+            yield Token("html_block", "", 0, content=mark(token.map[0] + 1), block=True)
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    line = 1
+    for part in text.split("\n\n"):
+        if part.strip("\n"):
+            yield line + len(part) - len(part.lstrip("\n")), part.strip("\n")
+        line += part.count("\n") + 2
 
 
 def as_heading(text: str) -> tuple[Markup, Markup | None]:
@@ -76,15 +139,19 @@ def _remembered(text: str) -> Markup:
 
 def _rendered(text: str) -> Markup:
     shown = visible(text).strip("\n")
-    if (
+    if _is_too_much(shown):
+        return preformatted(shown)
+    # What markdown-it makes of text is escaped, and the rules below escape what they add.
+    return Markup(_parser().render(shown))  # noqa: S704
+
+
+def _is_too_much(shown: str) -> bool:
+    return (
         len(shown) > LONGEST
         or shown.count("[") > MOST_BRACKETS
         or _marks(shown) > MOST_MARKS
         or _cells(shown) > MOST_CELLS
-    ):
-        return preformatted(shown)
-    # What markdown-it makes of text is escaped, and the rules below escape what they add.
-    return Markup(_parser().render(shown))  # noqa: S704
+    )
 
 
 def _marks(text: str) -> int:
@@ -112,6 +179,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
     parser.enable(["table", "strikethrough"])
     parser.validateLink = lambda url: _ALLOWED_LINK.match(url) is not None  # type: ignore[method-assign]  # its way of configuring
+    parser.core.ruler.push("visible", _visible)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
     parser.add_render_rule("image", _image)
@@ -122,6 +190,13 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("th_open", _cell_open)
     parser.add_render_rule("td_open", _cell_open)
     return parser
+
+
+def _visible(state: StateCore) -> None:
+    """Leave out what an entity such as `&#x202e;` stands for, where that cannot be seen: it is known only now."""
+    for token in state.tokens:
+        for child in token.children or ():
+            child.content = visible(child.content) if child.type == "text" else child.content
 
 
 # Rules of the renderer: it passes itself, the tokens, an index, its options and an environment that is ours.

@@ -64,7 +64,7 @@ class Messages:
             seq=await broker.store.last_seq(),
             card=card,
             ref=inquiry.ref,
-            count=await broker.store.count_open(),
+            count=await broker.count_waiting(),
         )
 
 

@@ -6,9 +6,11 @@ from markupsafe import Markup
 
 from upcall.domain.inquiry.inquiry import (
     DENY,
+    OWN_TERMINAL,
     Answered,
     Attachment,
     Cancelled,
+    Closing,
     Expired,
     Failed,
     Inquiry,
@@ -19,6 +21,7 @@ from upcall.domain.inquiry.inquiry import (
 from upcall.domain.inquiry.lifecycle import POLICY
 from upcall.domain.text.display import one_line, visible
 from upcall.web.pages.locales import Words
+from upcall.web.pages.plans import decided_plan, remarks
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -71,19 +74,26 @@ def resolution(inquiry: Inquiry, words: Words) -> ResolutionLine | None:
             name = "outcome.denied" if denied else "outcome.answered"
             if inquiry.kind is Kind.APPROVAL and not denied:
                 name = "outcome.approved"
+            if answer.edit is not None:
+                name = "outcome.suggested" if denied else "outcome.approved_edited"
             pairs = tuple(
                 (one_line(question.header or question.text, 120), visible(value))
                 for question, value in zip(inquiry.questions, shown, strict=True)
+                if value
             )
+            if (plan := decided_plan(inquiry, answer, words)) is not None:
+                shown, pairs = [plan], ()
             several = len(pairs) > 1 or len(shown[0]) > 200
-            answered = one_line("; ".join(shown), 200)
+            answered = one_line("; ".join(filter(None, shown)), 200)
             return ResolutionLine(
                 sentence=words.say(name, answer=answered, who=_who(closing.by, words)),
                 tone="denied" if denied else "answered",
-                reason=visible(answer.note),
+                reason=remarks(answer),
                 files=tuple(shown_file(number, file) for number, file in enumerate(answer.files)),
                 pairs=pairs if several else (),
             )
+        case Cancelled(closing=Closing(via=via)) if via == OWN_TERMINAL:
+            return ResolutionLine(sentence=words.say("outcome.own_terminal"), tone="answered")
         case Rejected(closing=closing) | Cancelled(closing=closing):
             return ResolutionLine(
                 sentence=words.say(f"outcome.{inquiry.state_name}", who=_who(closing.by, words)),
@@ -105,7 +115,8 @@ def held_line(inquiry: Inquiry, words: Words) -> str:
         return ""
     shown = words.say("card.reject" if isinstance(held.decision, Rejected) else "held.secret")
     if isinstance(held.decision, Answered) and not inquiry.secret:
-        shown = one_line("; ".join(", ".join(values) for values in held.decision.answer.values), 80)
+        shown = one_line("; ".join(", ".join(values) for values in held.decision.answer.values if values), 80)
+        shown = decided_plan(inquiry, held.decision.answer, words) or shown
         if inquiry.kind is Kind.APPROVAL:
             shown = words.say("card.deny" if shown == DENY else "card.approve")
     return words.say("held.line", answer=shown, agent=one_line(inquiry.origin.asker, 60))

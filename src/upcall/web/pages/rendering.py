@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterable
+from types import CodeType
 from typing import Any, Unpack
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
+from typing_extensions import override
 
 from upcall.domain.answer.files import ACCEPTED
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -18,18 +21,45 @@ from upcall.web.pages.outcomes import held_line, resolution
 from upcall.web.pages.rows import LEFT_MATTERS, row
 
 
+class CompiledTemplates(BytecodeCache):
+    """What the templates are compiled to, once for a process: it takes longer than all else about a page."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, CodeType] = {}
+
+    @override
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get(bucket.key)
+
+    @override
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        assert bucket.code is not None
+        self._codes[bucket.key] = bucket.code
+
+
+_COMPILED = CompiledTemplates()
+
+
+def environment() -> Environment:
+    """The templates, with no values that differ between installations."""
+    templates = Environment(
+        loader=PackageLoader("upcall.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        bytecode_cache=_COMPILED,
+    )
+    templates.filters |= {"iso": _iso, "size": _size, "markdown": rendered, "preformatted": preformatted}
+    return templates
+
+
 class Rendering:
     """Fills the templates. Every value is escaped unless it is `Markup`."""
 
     def __init__(self, *, card_label: str = "", program: str = "upcall") -> None:
-        self._templates = Environment(
-            loader=PackageLoader("upcall.web", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
+        self._templates = environment()
         self._templates.globals |= {
             "spans": tuple(SPANS),
             "other": OTHER,
@@ -39,10 +69,6 @@ class Rendering:
             "upcall": program,
             "left_matters": LEFT_MATTERS,
         }
-        self._templates.filters["iso"] = _iso
-        self._templates.filters["size"] = _size
-        self._templates.filters["markdown"] = rendered
-        self._templates.filters["preformatted"] = preformatted
 
     def page(self, name: str, words: Words, caller: Caller | None, **values: object) -> str:
         """A whole page."""

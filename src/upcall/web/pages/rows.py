@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from upcall.domain.answer.typed import is_form
 from upcall.domain.approval.likeness import LONGEST_LINE, likeness
 from upcall.domain.inquiry.inquiry import Inquiry, Kind, Open
 from upcall.domain.text.display import one_line
@@ -11,6 +12,7 @@ from upcall.web.pages.locales import Words
 from upcall.web.pages.markdown import as_line
 from upcall.web.pages.ordering import group
 from upcall.web.pages.outcomes import held_line, resolution
+from upcall.web.pages.plans import plan_title
 
 LEFT_MATTERS = 3600.0
 """Seconds before its end from which on a question says how long is left."""
@@ -44,7 +46,11 @@ class Row:
 
 def row(inquiry: Inquiry, words: Words, now: float) -> Row:
     """The row of an inquiry as it stands now."""
-    origin, first, state = inquiry.origin, inquiry.questions[0], inquiry.state
+    origin, state = inquiry.origin, inquiry.state
+    # A form of several fields begins its context with what it is about.
+    first, *others = inquiry.questions
+    asked = inquiry.context if others and is_form(inquiry) else first.text
+    asked = plan_title(inquiry) if inquiry.kind is Kind.PLAN else asked
     asker, end = one_line(origin.asker), resolution(inquiry, words)
     until = state.snoozed_until if isinstance(state, Open) else None
     held = inquiry.held
@@ -61,7 +67,7 @@ def row(inquiry: Inquiry, words: Words, now: float) -> Row:
         comes_from=origin.workspace or "",
         name=one_line((origin.workspace or "").rstrip("/").rpartition("/")[2], 60) or asker,
         # An action is never shown otherwise than as it runs.
-        text=one_line(first.text if inquiry.kind is Kind.APPROVAL else as_line(first.text), LONGEST_LINE),
+        text=one_line(asked if inquiry.kind is Kind.APPROVAL else as_line(asked), LONGEST_LINE),
         more=len(inquiry.questions) - 1,
         asked_at=inquiry.asked_at,
         expires_at=inquiry.expires_at,

@@ -56,7 +56,7 @@ class RulePages:
             next=following,
             approvals=[row for each in approved if (row := _approval(each, visit.words))["ways"]],
             said=visit.words.say(f"said.{said}") if said in SAID else "",
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
     async def make(self, visit: Visit) -> Response:

@@ -1,6 +1,6 @@
 """Runs kept up to date: how far they are, what they ask, and what they write, over server-sent events."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import Response
 
@@ -31,15 +31,12 @@ class RunLive:
     async def all(self, visit: Visit) -> Response:
         """A row for each run that moves on."""
 
-        async def frames(events: Sequence[Event]) -> str:
+        async def frames(events: Sequence[Event]) -> AsyncIterator[str]:
             moved = {number: event.seq for event in events if (number := _run(event)) is not None}
-            rows = [
-                frame("run", await self._drawn(visit, "run-row.html", number), moved[number])
-                for number in sorted(moved, key=lambda number: moved[number])
-            ]
-            return "".join(rows)
+            for number in sorted(moved, key=lambda number: moved[number]):
+                yield frame("run", await self._drawn(visit, "run-row.html", number), moved[number])
 
-        after = known_to(visit, await self._site.broker.store.last_seq())
+        after = await known_to(visit, self._site.broker.store)
         return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames))
 
     async def one(self, visit: Visit) -> Response:
@@ -49,19 +46,19 @@ class RunLive:
         sent = visit.query("log")
         position = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else 0
 
-        async def frames(events: Sequence[Event]) -> str:
+        async def frames(events: Sequence[Event]) -> AsyncIterator[str]:
             nonlocal position
-            text = await self._live.cards(visit, events, run=number)
+            async for text in self._live.cards(visit, events, run=number):
+                yield text
             if any(_run(event) == number for event in events):
                 # The last number of all, so that none of its questions looks like old news.
-                text += frame("run", await self._drawn(visit, "run-head.html", number), events[-1].seq)
+                yield frame("run", await self._drawn(visit, "run-head.html", number), events[-1].seq)
             page = await self._runs.log(number, min(position, FURTHEST))
             if page.next_after != position:
                 position = page.next_after
-                text += frame("log", self._site.part(visit, "run-log.html", log=log_tail(page)))
-            return text
+                yield frame("log", self._site.part(visit, "run-log.html", log=log_tail(page)))
 
-        after = known_to(visit, await self._site.broker.store.last_seq())
+        after = await known_to(visit, self._site.broker.store)
         return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames, look_every=LOOK_EVERY))
 
     async def beside(self, visit: Visit) -> Response:

@@ -40,7 +40,7 @@ class RunPages:
             next=page.next,
             first=cursor is None,
             stream="/runs/stream",
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
     async def one(self, visit: Visit) -> Response:
@@ -107,7 +107,7 @@ class RunPages:
             trouble=trouble,
             written=value(visit.form, "text"),
             key=secrets.token_urlsafe(16),
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
 

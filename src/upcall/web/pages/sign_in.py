@@ -67,7 +67,7 @@ class SignIn:
             sessions=self._access.sessions(visit.caller),
             browsers=await self._site.browsers.known(),
             mine=visit.session,
-            count=await self._site.broker.store.count_open(),
+            count=await self._site.broker.count_waiting(),
         )
 
     async def revoke(self, visit: Visit) -> Response:

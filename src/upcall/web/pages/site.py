@@ -17,6 +17,7 @@ from upcall.dispatch.subscriptions import Subscriptions
 from upcall.domain.channel import delivery
 from upcall.domain.errors import InvalidRequest, Unauthenticated, UpcallError
 from upcall.domain.inquiry.inquiry import Inquiry, Question
+from upcall.domain.inquiry.unfit import UnfitAnswer
 from upcall.domain.text.display import one_line
 from upcall.http.errors import STATUSES, MethodNotAllowed
 from upcall.http.gate import KNOWN
@@ -204,6 +205,11 @@ def problem(error: UpcallError, words: Words) -> str:
     """An error in the reader's language."""
     if isinstance(error, UnusableForm):
         return words.say(error.sentence)
+    if isinstance(error, UnfitAnswer):
+        return " ".join(
+            f"{one_line(each.title, 60)}: {words.say(f'field.{each.rule}', **each.gaps)}"
+            for each in error.problems
+        )
     name = f"problem.{error.code}"
     return words.say(name if name in sentences(words.language) else "problem.other")
 

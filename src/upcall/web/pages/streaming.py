@@ -1,14 +1,14 @@
 """Pages kept up to date: HTML over server-sent events, until the browser leaves, its session ends, or the daemon stops."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from upcall.ports.store import Event
+from upcall.ports.store import Event, Store
 from upcall.web.api.stream import LATEST, Presence, is_behind
 from upcall.web.pages.site import Site
 from upcall.web.pages.visit import Visit
@@ -17,8 +17,8 @@ RECONNECT_MS = 1000
 SHOWN = {"shown", "undelivered"}
 """What is told about an inquiry without its having changed."""
 
-Frames = Callable[[Sequence[Event]], Awaitable[str]]
-"""What a page is sent for some events; it is called without any when it is time to look for other news."""
+Frames = Callable[[Sequence[Event]], AsyncIterator[str]]
+"""What a page is sent for some events, each part as soon as it is drawn; called without any, it looks for other news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,11 @@ class LivePage:
     look_every: float | None = None
 
 
-def known_to(visit: Visit, latest: int) -> int:
-    """The last event that a page has seen."""
+async def known_to(visit: Visit, store: Store) -> int:
+    """The last event that a page has seen, if need be at another daemon, or the end of the log."""
     sent = visit.header(b"last-event-id") or visit.query("after")
     known = int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else LATEST
-    return min(known, latest)
+    return min(known, await store.last_seq(known))
 
 
 class Streamed(Response):
@@ -61,7 +61,7 @@ class Streamed(Response):
         beat, after = self._site.settings.heartbeat, page.after
         loop = asyncio.get_running_loop()
         await _write(send, f"retry: {RECONNECT_MS}\n\n")
-        due = loop.time() + beat
+        due, counted = loop.time() + beat, -1
         async with Presence(receive, broker.closing) as presence:
             while not broker.closing.is_set():
                 left = max(due - loop.time(), 0)
@@ -70,17 +70,22 @@ class Streamed(Response):
                 found = await presence.during(broker.store.events(after, wait=left))
                 if found is None or not self._site.is_signed_in(page.visit):
                     break
-                text = await page.frames(found)
                 if is_behind(after, found):
                     # What is missing cannot be drawn any more: the page is asked for anew.
-                    text = frame("reset", "pruned", found[0].seq - 1) + text
-                after = found[-1].seq if found else after
-                if text or loop.time() >= due:
-                    await _write(send, text or ": still here\n\n")
+                    await _write(send, frame("reset", "pruned", found[0].seq - 1))
+                async for text in page.frames(found):
+                    await _write(send, text)
                     due = loop.time() + beat
-                # After what is new, which need not wait until everything is counted.
-                if any(event.inquiry is not None and event.type not in SHOWN for event in found):
-                    await _write(send, frame("count", str(await broker.store.count_open())))
+                after = found[-1].seq if found else after
+                is_due = loop.time() >= due
+                if is_due:
+                    await _write(send, ": still here\n\n")
+                    due = loop.time() + beat
+                # After what is new, which need not wait until everything is counted. A snooze ends without an event.
+                if is_due or any(event.inquiry is not None and event.type not in SHOWN for event in found):
+                    counted, before = await broker.count_waiting(), counted
+                    if counted != before:
+                        await _write(send, frame("count", str(counted)))
 
 
 def frame(kind: str, text: str, seq: int | None = None) -> str:

@@ -1,8 +1,9 @@
 """Threads as pages: the list of them, one as a conversation, and what a person says in it."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from starlette.responses import Response
@@ -58,7 +59,7 @@ class ThreadPages:
             "threads.html",
             rows=[_row(known, inquiry) for known, inquiry in rows],
             next=following,
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
     async def one(self, visit: Visit) -> Response:
@@ -115,7 +116,7 @@ class ThreadPages:
             key=secrets.token_urlsafe(16),
             problem=trouble,
             draft=draft,
-            count=await self._broker.store.count_open(),
+            count=await self._broker.count_waiting(),
         )
 
     async def _pinned(self, visit: Visit, known: Thread, shown: Sequence[Event]) -> str:
@@ -178,24 +179,23 @@ class ThreadLive:
         """What happens in a thread, from the event that the page was rendered at."""
         await self._threads.get(visit.name, visit.caller)
 
-        async def frames(events: Sequence[Event]) -> str:
-            return await self._frames(visit, events)
+        after = await known_to(visit, self._site.broker.store)
+        return Streamed(self._site, LivePage(visit=visit, after=after, frames=partial(self._frames, visit)))
 
-        after = known_to(visit, await self._site.broker.store.last_seq())
-        return Streamed(self._site, LivePage(visit=visit, after=after, frames=frames))
-
-    async def _frames(self, visit: Visit, events: Sequence[Event]) -> str:
+    async def _frames(self, visit: Visit, events: Sequence[Event]) -> AsyncIterator[str]:
         known = await self._threads.get(visit.name, visit.caller)
-        made: list[str] = []
+        told = False
         for event in events:
             if event.type == ITEM and event.data.get("thread") == known.id:
                 item = await self._pages.item(visit, event, known)
-                made.append(frame("item", self._site.part(visit, "thread-item.html", item=item), event.seq))
+                told = True
+                yield frame("item", self._site.part(visit, "thread-item.html", item=item), event.seq)
             elif event.inquiry is not None and await self._is_here(event, known):
-                made.append(await self._live.card(visit, event))
-        if any(made):
-            made.append(frame("composer", await self._pages.composer(visit, known)))
-        return "".join(made)
+                async for text in self._live.card(visit, event):
+                    told = True
+                    yield text
+        if told:
+            yield frame("composer", await self._pages.composer(visit, known))
 
     async def _is_here(self, event: Event, known: Thread) -> bool:
         inquiry = event.subject or await self._live.inquiry(event)

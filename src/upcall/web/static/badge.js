@@ -1,9 +1,9 @@
 // How many wait, where one sees it without looking: in the tab's title and on its icon.
+import { all, idle, one } from "./dom.js";
 import { say } from "./words.js";
 
 const SIZE = 64;
-const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
-const icon = document.querySelector('link[rel="icon"]');
+const icon = one('link[rel="icon"]');
 const plain = icon.href;
 const picture = new Image();
 picture.src = plain;
@@ -21,7 +21,7 @@ async function tell() {
   const count = latest;
   const title = document.body.dataset.title;
   document.title = count ? say("js.title_count", { n: count, title }) : title;
-  for (const place of document.querySelectorAll("[data-count]")) {
+  for (const place of all("[data-count]")) {
     place.textContent = count;
     place.hidden = !count;
   }

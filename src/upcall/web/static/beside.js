@@ -1,9 +1,10 @@
 // From 1500 px, beside the question: where it comes from, and what its run writes, as it is written.
-import { parseAll } from "./cards.js";
+import { one, parseAll } from "./dom.js";
 import { writeLog } from "./log.js";
+import { get } from "./post.js";
 
-const desk = document.querySelector("[data-desk]");
-const pane = document.querySelector("[data-beside]");
+const desk = one("[data-desk]");
+const pane = one("[data-beside]");
 const wide = matchMedia("(min-width: 1500px)");
 let source;
 
@@ -20,15 +21,14 @@ function listen() {
 async function show(id) {
   if (!id || !wide.matches || pane.dataset.of === id) return;
   pane.dataset.of = id;
-  const reply = await fetch(`/i/${id}/beside`, { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
-  const text = await reply.text();
-  if (!reply.ok || pane.dataset.of !== id) return;
+  const { ok, text } = await get(`/i/${id}/beside`);
+  if (!ok || pane.dataset.of !== id) return;
   pane.replaceChildren(parseAll(text));
   pane.hidden = false;
   listen();
 }
 
-const current = () => document.querySelector("[data-pane] > article:not([hidden])")?.dataset.id;
+const current = () => one("[data-pane] > article:not([hidden])")?.dataset.id;
 // Without a connection the pane stays as it is; the card says what it has to say.
 const renew = () => show(current()).catch(() => { delete pane.dataset.of; });
 

@@ -1,4 +1,5 @@
 // Cards come from the server as HTML; here they are put in their places, and left alone while a person works on them.
+import { all, byId, one, parseAll, write } from "./dom.js";
 import { draftText, forget, hasDraft, restore } from "./drafts.js";
 import { changed, isTyping, takeAway } from "./hands.js";
 import { regroup, still, waiting } from "./rows.js";
@@ -8,27 +9,17 @@ import { say } from "./words.js";
 
 const MOST_SETTLED = 20;
 const LISTED = "[data-list] > article, .row";
-const list = (place) => document.querySelector(`[data-list="${place}"]`);
-export const openCards = () => [...document.querySelectorAll("article.card:not(.settled):not([hidden])")];
+const list = (place) => one(`[data-list="${place}"]`);
+export const openCards = () => all("article.card:not(.settled):not([hidden])");
 
-export function parseAll(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  return holder.content;
-}
-
-export function note(card, text) {
-  const line = card.querySelector("[data-note]");
-  line.textContent = text;
-  line.hidden = !text;
-}
+export const note = (card, text) => write(one("[data-note]", card), text);
 
 const later = new WeakMap();
-const isSending = (card) => card.getAttribute("aria-busy") === "true";
+const isSending = (card) => card.ariaBusy === "true";
 
 /** Marks a card while something is sent from it; what came over the stream meanwhile is taken in afterwards. */
 export function sending(card, underWay) {
-  card.setAttribute("aria-busy", underWay);
+  card.ariaBusy = underWay;
   if (underWay) return;
   take(later.get(card));
   card.dispatchEvent(new Event("sent"));
@@ -37,7 +28,7 @@ export function sending(card, underWay) {
 const SHOWN = "bdi, upcall-time";
 const ASKED = ".head upcall-time, .meta bdi, .activity bdi";
 const facts = (card, parts) =>
-  [card.dataset.place, ...[...card.querySelectorAll(parts)].map(({ dataset, textContent }) => dataset.at ?? textContent)].join();
+  [card.dataset.place, ...all(parts, card).map(({ dataset, textContent }) => dataset.at ?? textContent)].join();
 
 // Open, or expired and on a page of its own, where it can be answered late.
 const isAnswerable = (card) => card.querySelector("[data-answer]");
@@ -46,7 +37,7 @@ const isBusy = (card) => card.contains(document.activeElement) && card !== docum
 /** Takes in the card of an inquiry as it is now. `mine` is a card that this very page asked for. */
 export function take(fresh, { mine = false } = {}) {
   if (!fresh) return;
-  const old = document.getElementById(fresh.id);
+  const old = byId(fresh.id);
   if (!old) {
     // A page about one question takes no others.
     if (!list("open")) return;
@@ -146,10 +137,10 @@ export function warn() {
 
 /** Hides what the filters leave out; whether there are any. What the server has found itself stays. */
 function narrow() {
-  const search = document.querySelector("[data-search]");
+  const search = one("[data-search]");
   const words = (search?.value.toLocaleLowerCase() ?? "").split(/\s+/).filter(Boolean);
-  const chosen = [...document.querySelectorAll("[data-filter]")].filter((filter) => filter.value);
-  for (const card of document.querySelectorAll(LISTED)) {
+  const chosen = all("[data-filter]").filter((filter) => filter.value);
+  for (const card of all(LISTED)) {
     const known = "found" in card.dataset && search?.value === search?.defaultValue;
     const text = words.length && !known ? card.textContent.toLocaleLowerCase() : "";
     const fits = chosen.every((filter) => card.dataset[filter.name] === filter.value);
@@ -160,7 +151,7 @@ function narrow() {
 
 /** Headings without cards and cards that do not match go; a snooze that is over brings its card back. */
 export function tidy() {
-  for (const card of document.querySelectorAll('[data-list="snoozed"] > [data-until]')) {
+  for (const card of all('[data-list="snoozed"] > [data-until]')) {
     // Not under the hands: a card that is moved loses the focus.
     if (Number(card.dataset.until) > now() || isBusy(card)) continue;
     card.dataset.place = "open";
@@ -173,12 +164,12 @@ export function tidy() {
   let narrowed;
   still(() => {
     narrowed = narrow();
-    for (const section of document.querySelectorAll("[data-section]")) {
+    for (const section of all("[data-section]")) {
       section.hidden = !section.querySelector(":is(article, .row):not([hidden])");
     }
   });
-  const empty = document.querySelector("[data-empty]");
+  const empty = one("[data-empty]");
   if (!empty) return;
-  empty.hidden = narrowed || Boolean(document.querySelector('.row:not([data-group="settled"])'));
-  document.querySelector("[data-nothing]").hidden = !narrowed || waiting().length > 0;
+  empty.hidden = narrowed || Boolean(one('.row:not([data-group="settled"])'));
+  one("[data-nothing]").hidden = !narrowed || waiting().length > 0;
 }

@@ -1,25 +1,21 @@
 // The field below a thread. An earlier part of a thread has none: words answer nothing that is not in sight.
-import { parseAll } from "./cards.js";
+import { byId, one, parseAll, write } from "./dom.js";
 import { recall, remember } from "./drafts.js";
 import { CALM, isTyping } from "./hands.js";
 import { post } from "./post.js";
 import { drawnAt } from "./shown.js";
 import { say } from "./words.js";
 
-const form = document.querySelector("[data-compose]");
+const form = one("[data-compose]");
 const field = form?.elements.text;
-const list = document.querySelector("[data-items]");
+const list = one("[data-items]");
 const key = `draft:thread:${form?.dataset.thread}`;
 
-function note(text) {
-  const line = form.querySelector("[data-note]");
-  line.textContent = text;
-  line.hidden = !text;
-}
+const note = (text) => write(one("[data-note]", form), text);
 
 /** The name of the sentence that says why these words must not answer the open question now; empty if they may. */
 function refusal() {
-  const card = document.getElementById(`i-${form.elements.prompt_id.value.replace("prm_", "")}`);
+  const card = byId(`i-${form.elements.prompt_id.value.replace("prm_", "")}`);
   if (card?.matches(".approval") && performance.now() < drawnAt(card)) return "js.whole";
   if (!hasty) return "";
   hasty = false;
@@ -28,10 +24,10 @@ function refusal() {
 
 async function submit(event) {
   event.preventDefault();
-  if (form.getAttribute("aria-busy") === "true") return;
+  if (form.ariaBusy === "true") return;
   const why = refusal();
   if (why) return note(say(why));
-  form.setAttribute("aria-busy", "true");
+  form.ariaBusy = "true";
   note("");
   try {
     const { ok, text } = await post(form.action, new URLSearchParams(new FormData(form)));
@@ -45,7 +41,7 @@ async function submit(event) {
   } catch {
     return note(say("js.failed"));
   } finally {
-    form.removeAttribute("aria-busy");
+    form.ariaBusy = null;
   }
 }
 

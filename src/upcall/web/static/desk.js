@@ -1,22 +1,22 @@
 // The question beside the list: opened by a press, or by j and k; after sending, the next one opens by itself.
-import { parseAll } from "./cards.js";
+import { all, byId, idle, one, parseAll, write } from "./dom.js";
 import { hasDraft, restore } from "./drafts.js";
 import { came, changed, isTyping, takeUp } from "./hands.js";
+import { get } from "./post.js";
 import { rowOf, seen, waiting } from "./rows.js";
 import { watch } from "./shown.js";
 import { say } from "./words.js";
 
 const KEPT = 8;
 const FAR = 60;
-const desk = document.querySelector("[data-desk]");
-const pane = document.querySelector("[data-pane]");
+const desk = one("[data-desk]");
+const pane = one("[data-pane]");
 const wide = matchMedia("(min-width: 1100px)");
-const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
 export const isDesk = Boolean(pane);
 export const shown = () => pane?.querySelector(":scope > article:not([hidden])");
 const isHeld = (id) => rowOf(id).querySelector(".outcome");
 const awake = () => waiting().filter(({ dataset: { group, id } }) => group !== "snoozed" && !isHeld(id));
-const now = () => document.querySelector(".row:has([aria-current])");
+const now = () => one(".row:has([aria-current])");
 
 function mark(id) {
   now()?.firstElementChild.removeAttribute("aria-current");
@@ -39,13 +39,12 @@ export function following(id) {
 
 async function load(id) {
   const before = rowOf(id);
-  const reply = await fetch(`/i/${id}`, { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
-  if (reply.status === 401) return location.assign("/sign-in");
-  if (!reply.ok) throw new Error(await reply.text());
-  const card = parseAll(await reply.text()).querySelector("article");
+  const { ok, text } = await get(`/i/${id}`);
+  if (!ok) throw new Error(text);
+  const card = one("article", parseAll(text));
   // What happened meanwhile is in the list already, and may not be on this card.
   if (rowOf(id) !== before) return load(id);
-  return document.getElementById(card.id) ?? add(card);
+  return byId(card.id) ?? add(card);
 }
 
 function add(card) {
@@ -65,8 +64,8 @@ function show(card, { focus }) {
     card.hidden = false;
     for (const part of [pane.parentElement, ...(wide.matches ? [] : [document.scrollingElement])]) part.scrollTop = 0;
   }
-  document.querySelector("[data-choose]").hidden = true;
-  document.querySelector("[data-unread]").hidden = true;
+  one("[data-choose]").hidden = true;
+  one("[data-unread]").hidden = true;
   if (focus && !isTyping(document.activeElement)) card.focus({ preventScroll: true });
   desk.dispatchEvent(new CustomEvent("shown", { detail: card }));
 }
@@ -75,7 +74,7 @@ function show(card, { focus }) {
 function leave(card) {
   card.hidden = true;
   rowOf(card.dataset.id)?.toggleAttribute("data-drafted", hasDraft(card));
-  const spare = [...pane.querySelectorAll(":scope > article[hidden]")].filter((each) => !hasDraft(each) && !each.querySelector(".draft, [data-undo]"));
+  const spare = all(":scope > article[hidden]", pane).filter((each) => !hasDraft(each) && !each.querySelector(".draft, [data-undo]"));
   for (const each of spare.slice(0, -KEPT)) each.remove();
 }
 
@@ -86,7 +85,7 @@ export async function open(id, { focus = true, byItself = false } = {}) {
   mark(id);
   rowOf(id)?.closest("details")?.setAttribute("open", "");
   address(id);
-  let card = document.getElementById(`i-${id}`);
+  let card = byId(`i-${id}`);
   if (!card) {
     // No key meant for this one acts on the other.
     if (shown()) leave(shown());
@@ -94,9 +93,7 @@ export async function open(id, { focus = true, byItself = false } = {}) {
     try {
       card = await load(id);
     } catch {
-      const line = document.querySelector("[data-unread]");
-      line.textContent = say("js.unread");
-      line.hidden = false;
+      write(one("[data-unread]"), say("js.unread"));
       return;
     }
     if (!card || pane.dataset.wanted !== id) return;
@@ -104,14 +101,14 @@ export async function open(id, { focus = true, byItself = false } = {}) {
   }
   show(card, { focus });
   if (byItself) came();
-  else document.querySelector("[data-flash]").hidden = true;
+  else one("[data-flash]").hidden = true;
   ahead(id);
 }
 
 /** The next one is loaded before it is wanted; what changes about it comes over the stream. */
 function ahead(id) {
   const next = following(id);
-  if (next && !document.getElementById(`i-${next}`)) idle(() => load(next).catch(() => {}));
+  if (next && !byId(`i-${next}`)) idle(() => load(next).catch(() => {}));
 }
 
 /** After sending: on to the next, unless the person has gone on already; whether another is shown. */
@@ -128,7 +125,7 @@ export function greet(card) {
   if (old && !("mine" in old.dataset && old.matches(".settled"))) return;
   pane.dataset.wanted = card.dataset.id;
   mark(card.dataset.id);
-  show(document.getElementById(card.id) ?? add(card), { focus: false });
+  show(byId(card.id) ?? add(card), { focus: false });
   changed();
 }
 
@@ -182,7 +179,7 @@ function swipe({ changedTouches: [{ clientX, clientY }], target }) {
 
 function begin() {
   const [card] = pane.querySelectorAll(":scope > article");
-  document.querySelector("[data-steps]").hidden = false;
+  one("[data-steps]").hidden = false;
   desk.addEventListener("click", go);
   document.addEventListener("click", follow);
   pane.addEventListener("touchstart", ({ touches }) => { [touched] = touches; }, { passive: true });

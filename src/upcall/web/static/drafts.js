@@ -1,15 +1,19 @@
 // What was half filled in survives a reload and a new sign-in, also in another tab: this browser keeps it for a week.
+import { all } from "./dom.js";
+
 const WEEK = 7 * 86_400_000;
 const FIELDS = /^([qt]\d+|note|reason)$/;
 const key = (card) => `draft:${card.dataset.id}`;
 
-const read = (form) => [...new FormData(form)].filter(([name, value]) => FIELDS.test(name) && value);
-const forms = (card) => [...card.querySelectorAll("form")];
+// The fields of an action have something in them before a person changes it.
+const isEdited = (field) => field.matches("[data-edit] textarea") && field.value !== field.defaultValue;
+const read = (form) => [...new FormData(form)].filter(([name, value]) => value && (FIELDS.test(name) || isEdited(form.elements[name])));
+const forms = (card) => all("form", card);
 
 export const hasDraft = (card) => forms(card).some((form) => read(form).length || form.elements.file?.files.length);
 
 export const draftText = (card) =>
-  [...card.querySelectorAll("form:not([data-secret]) textarea")].map((field) => field.value.trim()).filter(Boolean).join("\n");
+  all("form:not([data-secret]) textarea", card).filter((field) => !field.closest("[data-edit]") || isEdited(field)).map((field) => field.value.trim()).filter(Boolean).join("\n");
 
 /** Keeps a value under a name, or forgets it if there is none. */
 export function remember(name, value) {
@@ -53,7 +57,7 @@ export function restore(card) {
       if (field.name !== name) continue;
       if (field.type === "radio" || field.type === "checkbox") field.checked ||= field.value === value;
       else field.value = value;
-      if (name === "reason") field.closest("details").open = true;
+      field.closest("[data-reject], [data-edit]")?.setAttribute("open", "");
     }
   }
 }

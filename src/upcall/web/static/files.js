@@ -1,6 +1,8 @@
 // Pictures and files for an answer: chosen, pasted or dropped. The field of the form holds them.
+import { one } from "./dom.js";
+
 const FIELD = "article.card:not([hidden]) [data-files]";
-const fieldFor = ({ target }) => target.closest?.("article")?.querySelector("[data-files]") ?? document.querySelector(FIELD);
+const fieldFor = ({ target }) => target.closest?.("article")?.querySelector("[data-files]") ?? one(FIELD);
 
 function show(field) {
   const [line, button] = field.closest("p").querySelectorAll("[data-brought], [data-unbring]");

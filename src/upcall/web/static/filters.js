@@ -1,5 +1,7 @@
 // Filters stand in the address: choosing one asks the server, which knows all there is.
-const form = document.querySelector("[data-filters]");
+import { one } from "./dom.js";
+
+const form = one("[data-filters]");
 
 form?.addEventListener("change", ({ target }) => target.matches("[data-filter]") && form.requestSubmit());
 form?.addEventListener("formdata", ({ formData }) => {

@@ -1,10 +1,13 @@
 // Ctrl-K, or Command-K, finds any question, run or command: what is typed goes to the server, and links come back.
-const dialog = document.querySelector("[data-find]");
+import { all, one } from "./dom.js";
+import { get } from "./post.js";
+
+const dialog = one("[data-find]");
 const field = dialog.querySelector("input");
 const found = dialog.querySelector("[data-found]");
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
-const asks = () => document.querySelector("article.card:not(.settled):not([hidden])");
-const choices = () => [...found.querySelectorAll("li:not([hidden]) > *")];
+const asks = () => one("article.card:not(.settled):not([hidden])");
+const choices = () => all("li:not([hidden]) > *", found);
 let asked = 0;
 let latest;
 let shown;
@@ -12,19 +15,16 @@ let shown;
 async function find() {
   asked += 1;
   const mine = asked;
-  const reply = await fetch(`/find?${new URLSearchParams({ q: field.value })}`, { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
-  if (reply.status === 401) return location.assign("/sign-in?ended=1");
-  const html = await reply.text();
-  if (!reply.ok || mine !== asked) return undefined;
-  if (html !== shown) {
+  const { ok, text } = await get(`/find?${new URLSearchParams({ q: field.value })}`);
+  if (!ok || mine !== asked) return;
+  if (text !== shown) {
     // A choice that another takes the place of is not under the person's hands any more.
     const held = found.contains(document.activeElement);
-    found.innerHTML = html;
-    shown = html;
+    found.innerHTML = text;
+    shown = text;
     if (held) field.focus();
   }
-  for (const command of found.querySelectorAll("[data-command]")) command.hidden = !asks();
-  return undefined;
+  for (const command of all("[data-command]", found)) command.hidden = !asks();
 }
 
 // Without a connection the list stays as it is.
@@ -32,7 +32,7 @@ const renew = () => { latest = find().catch(() => {}); };
 
 function summon(event) {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "k") return undefined;
-  const other = document.querySelector("dialog[open]");
+  const other = one("dialog[open]");
   if (other && other !== dialog) return undefined;
   event.preventDefault();
   if (other) return dialog.close();
@@ -43,10 +43,10 @@ function summon(event) {
 
 async function steer(event) {
   const { key } = event;
-  const all = [field, ...choices()];
+  const places = [field, ...choices()];
   if (STEPS[key]) {
     event.preventDefault();
-    all[(all.indexOf(document.activeElement) + STEPS[key] + all.length) % all.length].focus();
+    places[(places.indexOf(document.activeElement) + STEPS[key] + places.length) % places.length].focus();
   }
   if (key !== "Enter" || document.activeElement !== field || event.isComposing) return;
   event.preventDefault();

@@ -55,7 +55,7 @@ export function refusal(event) {
   // A key that is held down was pressed for what was there before; of that there is nothing to say.
   if (event.repeat && !moves) return "js.held";
   if (!isCalm(event.timeStamp) && !moves) return "js.changed";
-  const approval = target.closest("article.approval:not(.settled)");
+  const approval = target.closest("article:is(.approval, .plan):not(.settled)");
   if (approval && !moves && !"se".includes(key) && event.timeStamp < drawnAt(approval)) return "js.whole";
   pressed = target;
   return "";

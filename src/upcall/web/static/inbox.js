@@ -1,7 +1,8 @@
 // The live inbox. State lives in the page and on the server, and nowhere else.
 import { show } from "./badge.js";
-import { parseAll, take, tidy, warn } from "./cards.js";
+import { take, tidy, warn } from "./cards.js";
 import { greet, isDesk } from "./desk.js";
+import { all, byId, one, parseAll } from "./dom.js";
 import { keep, restore } from "./drafts.js";
 import "./files.js";
 import "./filters.js";
@@ -9,9 +10,12 @@ import { changed, isTyping } from "./hands.js";
 import { guard, press } from "./keys.js";
 import "./bulk.js";
 import { announce } from "./manners.js";
-import { takeRow } from "./rows.js";
+import "./edit.js";
+import "./plan.js";
+import { rowOf, still, takeRow } from "./rows.js";
 import { flash, send } from "./send.js";
 import { watch } from "./shown.js";
+import { review } from "./tabs.js";
 import "./times.js";
 import { say } from "./words.js";
 
@@ -19,9 +23,9 @@ const TIDY_EVERY = 5_000;
 const TWICE = 5_000;
 
 function typed({ target }) {
-  if (target.matches("[data-search]")) return tidy();
+  if (target.matches("[data-search]")) tidy();
   const card = target.form?.closest("article");
-  if (!card) return undefined;
+  if (!card) return;
   // Writing one's own words is choosing them.
   if (target.matches("[data-own]") && target.value) {
     target.closest(".option").querySelector("[data-other]").checked = true;
@@ -29,17 +33,25 @@ function typed({ target }) {
   if (target.matches("[data-other]")) target.closest(".option").querySelector("textarea").focus();
   flash("");
   warn();
-  return keep(card);
+  review(target.form);
+  keep(card);
+}
+
+/** A row comes before its card, which takes longer to draw. */
+function listed(html) {
+  const row = one(".row", parseAll(html));
+  still(() => {
+    row.toggleAttribute("data-coming", takeRow(row));
+    tidy();
+  });
 }
 
 function arrived(news) {
-  const found = parseAll(news.html);
-  const card = found.querySelector("article");
-  const row = found.querySelector(".row");
-  const isNew = isDesk ? takeRow(row) : !document.getElementById(card.id);
+  const card = one("article", parseAll(news.html));
+  const entry = isDesk ? rowOf(card.dataset.id) : card;
+  const isNew = isDesk ? entry?.matches("[data-coming]") : !byId(card.id);
+  entry?.removeAttribute("data-coming");
   take(card);
-  if (isDesk) tidy();
-  const entry = row ?? card;
   if (!isNew || card.dataset.place !== "open" || !entry.isConnected || entry.hidden) return;
   if (isDesk) greet(card);
   // Of all tabs, the one that holds the stream speaks.
@@ -63,7 +75,7 @@ function copy({ target }) {
 
 /** Channels that do not work, as they are now; what is there already is not read out again. */
 function faults(html) {
-  const old = document.querySelector("[data-faults]");
+  const old = one("[data-faults]");
   const fresh = parseAll(html).querySelector("ul");
   if (!old || old.dataset.faults === fresh.dataset.faults) return;
   old.replaceWith(fresh);
@@ -80,25 +92,26 @@ function once(event) {
 }
 
 function hear(news) {
+  if (news.kind === "row") listed(news.html);
   if (news.kind === "card") arrived(news);
   if (news.kind === "faults") faults(news.html);
   if (news.kind === "count") show(news.count);
   if (news.kind === "reset") renew();
   if (news.kind === "state") {
-    document.querySelector("[data-offline]").hidden = news.connected;
+    one("[data-offline]").hidden = news.connected;
     document.body.dataset.connected = news.connected;
   }
 }
 
 /** Brings a page to life; what it returns takes in the news. */
 export function live() {
-  for (const entry of document.querySelectorAll("article.card, .row")) {
+  for (const entry of all("article.card, .row")) {
     entry.dataset.found = "";
     restore(entry);
     watch(entry);
   }
   tidy();
-  show(Number(document.querySelector("[data-count]").textContent));
+  show(Number(one("[data-count]").textContent));
   setInterval(() => { tidy(); warn(); }, TIDY_EVERY);
   // What was said once is not said again after a reload.
   if (new URLSearchParams(location.search).has("said")) history.replaceState(null, "", location.pathname);

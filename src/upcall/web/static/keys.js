@@ -1,6 +1,7 @@
 // The keyboard; the list of all keys is in keys.html.
 import { note, openCards } from "./cards.js";
 import { isDesk, step } from "./desk.js";
+import { all, one } from "./dom.js";
 import { isTyping, misses, refusal } from "./hands.js";
 import { flash } from "./send.js";
 import { say } from "./words.js";
@@ -21,7 +22,9 @@ function move(by) {
 const at = () => document.activeElement.closest("article.card:not(.settled)");
 
 function choose(number) {
-  const choice = at()?.querySelector(`[data-choice="${number}"]`);
+  // In a form without tabs, of the question that has the focus.
+  const asked = document.activeElement.closest("fieldset") ?? at();
+  const choice = at() && asked.querySelector(`:is(.verdict, fieldset:not([hidden])) [data-choice="${number}"]`);
   if (!choice) return false;
   if (choice.matches("input")) {
     choice.checked = choice.type === "checkbox" ? !choice.checked : true;
@@ -48,6 +51,13 @@ function unfold(name) {
   details.querySelector("textarea, button").focus();
 }
 
+/** Goes to where a plan is commented on, or an action is changed. */
+function change() {
+  const comments = at()?.querySelector("[data-comments]");
+  if (comments) comments.focus();
+  else unfold("edit");
+}
+
 function submit(card) {
   const form = card?.querySelector("[data-answer]");
   // A verdict needs a decision: Enter alone is none.
@@ -60,11 +70,12 @@ const commands = {
   j: () => move(1),
   k: () => move(-1),
   y: recommended,
-  u: () => [...document.querySelectorAll("article [data-undo] button, [data-held] [data-bulk] button")].at(-1)?.click(),
+  u: () => all("article [data-undo] button, [data-held] [data-bulk] button").at(-1)?.click(),
   r: () => unfold("reject"),
   s: () => unfold("snooze"),
   e: () => unfold("extend"),
-  "/": () => document.querySelector("[data-search]")?.focus(),
+  c: change,
+  "/": () => one("[data-search]")?.focus(),
 };
 
 let told;
@@ -72,7 +83,7 @@ let told;
 /** Before anything else hears of a key or a click: one that must not act does nothing, and the card says why. */
 export function guard(event) {
   const isClick = event.type === "click";
-  const why = document.querySelector("dialog[open]") ? "" : (isClick ? misses : refusal)(event);
+  const why = one("dialog[open]") ? "" : (isClick ? misses : refusal)(event);
   if (told) note(told, "");
   told = say(why) && event.target.closest("article.card");
   if (told) note(told, say(why));
@@ -84,31 +95,23 @@ export function guard(event) {
 
 export function press(event) {
   const { target, key } = event;
-  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return undefined;
-  if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.matches("article textarea")) {
-    event.preventDefault();
-    target.form.requestSubmit();
-    return undefined;
-  }
-  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
-  if (key === "Escape" && target.closest("article, .search")) {
-    target.blur();
+  const held = event.ctrlKey || event.metaKey;
+  if (event.defaultPrevented || event.isComposing || event.altKey || one("dialog[open]")) return;
+  if (held) {
+    if (key !== "Enter" || !target.matches("article textarea")) return;
+    // Comments on a plan are sent with Revise, a changed action as changed.
+    target.form.requestSubmit(one(`button[value="${target.dataset.sends}"]`, target.form));
+  } else if (key === "Escape") {
+    if (target.closest("article, .search")) target.blur();
     target.closest("article")?.focus();
-    return undefined;
-  }
-  if (isTyping(target)) return undefined;
-  if (key === "Enter") {
-    // On a button, a link or a summary it means that one.
-    if (target.matches("article, article input") && submit(at())) event.preventDefault();
-    return undefined;
-  }
-  if (/^[1-9]$/.test(key)) {
-    if (choose(key)) event.preventDefault();
-    return undefined;
-  }
-  if (commands[key]) {
-    event.preventDefault();
-    commands[key]();
-  }
-  return undefined;
+    return;
+  } else if (isTyping(target)) return;
+  // On a button, a link or a summary, Enter means that one.
+  else if (key === "Enter") {
+    if (!target.matches("article, article input") || !submit(at())) return;
+  } else if (/^[1-9]$/.test(key)) {
+    if (!choose(key)) return;
+  } else if (commands[key]) commands[key]();
+  else return;
+  event.preventDefault();
 }

@@ -1,5 +1,5 @@
 // The end of a run's log.
-import { parseAll } from "./cards.js";
+import { all, parseAll } from "./dom.js";
 
 const MOST_LINES = 400;
 
@@ -9,6 +9,6 @@ export function writeLog(log, html) {
   const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   log.dataset.log = fresh.querySelector("[data-next]").dataset.next;
   log.append(...fresh.querySelectorAll("li"));
-  for (const old of [...log.querySelectorAll("li")].slice(0, -MOST_LINES)) old.remove();
+  for (const old of all("li", log).slice(0, -MOST_LINES)) old.remove();
   if (atEnd) log.scrollTop = log.scrollHeight;
 }

@@ -1,10 +1,11 @@
 // Sound and notifications, for those who ask for them: the choice belongs to this browser, so it is kept there.
 import { isDesk, open } from "./desk.js";
+import { byId, one } from "./dom.js";
 import { changed } from "./hands.js";
 import { say } from "./words.js";
 
 const { body } = document;
-const token = () => document.querySelector("input[name=token]").value;
+const token = () => one("input[name=token]").value;
 const worker = navigator.serviceWorker?.register("/service-worker.js");
 
 function wants(name) {
@@ -40,8 +41,11 @@ export async function announce(card) {
   if (wants("sound")) chime();
   if (!wants("notify") || !document.hidden || !worker || window.Notification?.permission !== "granted") return;
   const { agent, id } = card.dataset;
-  // Under the tag of what is pushed: of the two, there is one on the screen.
-  await (await worker).showNotification(say("js.asks", { agent }), {
+  // Registered is not yet active, and one that is not active shows nothing.
+  const registration = await navigator.serviceWorker.ready;
+  // Of this and what is pushed there is one on the screen: what is pushed may have buttons.
+  if ((await registration.getNotifications({ tag: id })).length) return;
+  await registration.showNotification(say("js.asks", { agent }), {
     body: card.querySelector(".question").textContent.trim().slice(0, 200),
     icon: "/static/icon.svg",
     tag: id,
@@ -50,7 +54,7 @@ export async function announce(card) {
 
 /** A pressed notification leads to its question, which may be on this very page. */
 function lead({ data: id }) {
-  const card = document.getElementById(`i-${id}`);
+  const card = byId(`i-${id}`);
   changed();
   if (isDesk) open(id);
   else if (card && !card.hidden) card.focus();
@@ -86,8 +90,8 @@ async function chosen({ target }) {
 
 /** The step of the empty inbox that turns notifications on. */
 function offer() {
-  const step = document.querySelector("[data-notify]");
-  const field = document.querySelector("[data-manner=notify]");
+  const step = one("[data-notify]");
+  const field = one("[data-manner=notify]");
   if (!step || field.disabled) return;
   const [button, line] = step.querySelectorAll("button, span");
   step.hidden = false;
@@ -96,7 +100,7 @@ function offer() {
   button.onclick = () => field.click();
 }
 
-const box = document.querySelector("[data-manners]");
+const box = one("[data-manners]");
 if (box) {
   box.hidden = false;
   for (const field of box.querySelectorAll("[data-manner]")) {

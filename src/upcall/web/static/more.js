@@ -1,5 +1,6 @@
 // A long list is drawn in parts: the next one comes from the server when the end of the list is near.
-import { parseAll, tidy } from "./cards.js";
+import { tidy } from "./cards.js";
+import { all, one, parseAll } from "./dom.js";
 import { takeOlder } from "./rows.js";
 
 const NEAR = "1200px";
@@ -9,7 +10,7 @@ async function fetched(link) {
   const reply = await fetch(link.href, { cache: "no-store" });
   if (!reply.ok) return;
   const page = parseAll(await reply.text());
-  takeOlder([...page.querySelectorAll('[data-rows]:not([data-rows="settled"]) .row')]);
+  takeOlder(all('[data-rows]:not([data-rows="settled"]) .row', page));
   tidy();
   const next = page.querySelector("[data-more]");
   if (next) {
@@ -25,5 +26,5 @@ const looking = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: NEAR, scrollMargin: NEAR });
 
-const link = document.querySelector("[data-more]");
+const link = one("[data-more]");
 if (link) looking.observe(link);

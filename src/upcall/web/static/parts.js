@@ -1,8 +1,9 @@
 // How much of a long diff was on the screen: "3 of 9 parts seen", beside the decision.
+import { all } from "./dom.js";
 import { say } from "./words.js";
 
 const seen = new Map();
-const parts = (card) => [...card.querySelectorAll("[data-part]")];
+const parts = (card) => all("[data-part]", card);
 
 function tell(card) {
   const line = card.querySelector("[data-parts]");

@@ -1,4 +1,5 @@
 // The list: a row for each question, in its group, by deadline and then by how long it has been blocked.
+import { all, byId, one } from "./dom.js";
 import { changed } from "./hands.js";
 import { watch } from "./shown.js";
 import { now } from "./times.js";
@@ -6,11 +7,12 @@ import { say } from "./words.js";
 
 const EXPIRING = 900;
 const MOST_SETTLED = 20;
-const pill = document.querySelector("[data-fresh]");
-const list = (group) => document.querySelector(`[data-rows="${group}"]`);
-export const rowOf = (id) => document.getElementById(`row-${id}`);
+let isStill = false;
+const pill = one("[data-fresh]");
+const list = (group) => one(`[data-rows="${group}"]`);
+export const rowOf = (id) => byId(`row-${id}`);
 /** What waits, in the order in which it is read. */
-export const waiting = () => [...document.querySelectorAll('[data-rows]:not([data-rows="settled"]) .row:not([hidden])')];
+export const waiting = () => all('[data-rows]:not([data-rows="settled"]) .row:not([hidden])');
 
 function groupOf({ dataset: { group, until, expires, kind } }) {
   if (group === "settled") return group;
@@ -26,7 +28,7 @@ function home({ dataset: { alike, id, group } }) {
   const mate = list(group).querySelector(`[data-alike="${alike}"]:not([data-id="${id}"])`);
   if (!mate) return list(group);
   if (!mate.closest("[data-batch]")) {
-    const batch = document.querySelector("[data-batches]").content.firstElementChild.cloneNode(true);
+    const batch = one("[data-batches]").content.firstElementChild.cloneNode(true);
     for (const part of batch.querySelectorAll("[data-action]")) part.textContent = mate.querySelector(".line").textContent;
     mate.before(batch);
     batch.querySelector("ol").append(mate);
@@ -36,7 +38,7 @@ function home({ dataset: { alike, id, group } }) {
 
 /** Counts what stands together; what is left of it alone stands by itself again. */
 function gather() {
-  for (const batch of document.querySelectorAll(".list [data-batch]")) {
+  for (const batch of all(".list [data-batch]")) {
     const rows = batch.querySelectorAll(".row");
     batch.querySelector("[data-n]").textContent = rows.length;
     if (rows.length < 2) batch.replaceWith(...rows);
@@ -61,20 +63,28 @@ function put(row) {
 
 /** Changes the list; the row that is read, or else the first on the screen, stays where it is. */
 export function still(change) {
-  if (!pill) return change();
-  const kept = (document.querySelector(".row[data-onscreen]:has([aria-current])") ?? document.querySelector(".row[data-onscreen]"))?.id;
-  const top = () => document.getElementById(kept)?.getBoundingClientRect().top;
+  // Measuring lays the page out, so of several changes the outermost measures for all.
+  if (isStill) {
+    change();
+    return;
+  }
+  const kept = (one(".row[data-onscreen]:has([aria-current])") ?? one(".row[data-onscreen]"))?.id;
+  const top = () => byId(kept)?.getBoundingClientRect().top;
   const before = top();
-  change();
+  isStill = true;
+  try {
+    change();
+  } finally {
+    isStill = false;
+  }
   const moved = top() - before;
-  if (!moved) return undefined;
+  if (!moved) return;
   const own = pill.closest("[data-scroll]");
   (getComputedStyle(own).overflowY === "auto" ? own : document.scrollingElement).scrollTop += moved;
-  return undefined;
 }
 
 function count() {
-  const { length } = document.querySelectorAll(".row.new");
+  const { length } = all(".row.new");
   const text = length ? say("js.new", { n: length }) : "";
   // The same is not read out again.
   if (pill.textContent !== text) pill.textContent = text;
@@ -92,8 +102,8 @@ export function takeRow(fresh, { mine = false } = {}) {
   if (!fresh || !pill) return false;
   const { id, rank, facts, group } = fresh.dataset;
   const old = rowOf(id);
-  const card = document.getElementById(`i-${id}`);
-  if (!mine && card?.getAttribute("aria-busy") === "true") {
+  const card = byId(`i-${id}`);
+  if (!mine && card?.ariaBusy === "true") {
     // What this person has sent is on its way, and its own reply comes first.
     card.addEventListener("sent", () => takeRow(fresh), { once: true });
     return false;
@@ -157,8 +167,8 @@ export function regroup() {
 
 /** The first of what is new, on the screen and under the focus. */
 function find() {
-  const first = document.querySelector(".row.new");
-  for (const row of document.querySelectorAll(".row.new")) row.classList.remove("new");
+  const first = one(".row.new");
+  for (const row of all(".row.new")) row.classList.remove("new");
   count();
   first.firstElementChild.focus();
   first.scrollIntoView({ block: "nearest" });

@@ -1,29 +1,29 @@
 // Runs as they go: rows of the list, or one run with its questions and the end of its log.
 import { show } from "./badge.js";
-import { parseAll as parse } from "./cards.js";
+import { byId, one, parseAll as parse } from "./dom.js";
 import { recall, remember } from "./drafts.js";
 import { changed } from "./hands.js";
 import { live } from "./inbox.js";
 import { writeLog } from "./log.js";
 import { follow } from "./stream.js";
 
-const runs = document.querySelector("[data-runs]");
-const log = document.querySelector("[data-log]");
+const runs = one("[data-runs]");
+const log = one("[data-log]");
 
 function row(html) {
   const fresh = parse(html).querySelector("li");
-  const old = document.getElementById(fresh.id);
+  const old = byId(fresh.id);
   if (old) old.replaceWith(fresh);
   else if (runs) {
     // Numbers are given in the order of starting, and the newest comes first.
     const next = [...runs.children].find((other) => Number(other.dataset.number) < Number(fresh.dataset.number));
     runs.insertBefore(fresh, next ?? null);
   }
-  document.querySelector("[data-no-runs]").hidden = true;
+  one("[data-no-runs]").hidden = true;
 }
 
 function head(html) {
-  const old = document.querySelector("[data-run-head]");
+  const old = one("[data-run-head]");
   const fresh = parse(html).querySelector("[data-run-head]");
   // Other buttons stand below it once the run is over.
   if (old.dataset.over !== fresh.dataset.over) changed();
@@ -31,7 +31,7 @@ function head(html) {
 }
 
 function write(html) {
-  document.querySelector("[data-no-log]").hidden = true;
+  one("[data-no-log]").hidden = true;
   writeLog(log, html);
 }
 
@@ -43,7 +43,7 @@ function keepMessage(field) {
   field.form.addEventListener("submit", () => remember(key));
 }
 
-const message = document.getElementById("say");
+const message = byId("say");
 if (message) keepMessage(message);
 if (log) log.scrollTop = log.scrollHeight;
 const hear = live();

@@ -1,25 +1,25 @@
 // Sends a form without leaving the page. Without this script the same form is sent the plain way.
-import { note, parseAll, sending, take } from "./cards.js";
+import { note, sending, take } from "./cards.js";
 import { advance, following, isDesk, open } from "./desk.js";
+import { one, parseAll, write } from "./dom.js";
 import { post } from "./post.js";
 import { takeRow } from "./rows.js";
+import { unanswered } from "./tabs.js";
 import { holds } from "./undo.js";
 import { say } from "./words.js";
 
-export function flash(text) {
-  const line = document.querySelector("[data-flash]");
-  line.textContent = text;
-  line.hidden = !text;
-}
+export const flash = (text) => write(one("[data-flash]"), text);
 
 export async function send(event) {
   const form = event.target.closest("article form");
   if (!form) return;
   event.preventDefault();
   event.stopImmediatePropagation();
+  // All of it is answered before any of it is sent.
+  if (form.matches("[data-answer]") && unanswered(form)) return;
   const card = form.closest("article");
   // Pressed twice, it is sent once; the form's own key would make it one answer anyway.
-  if (card.getAttribute("aria-busy") === "true") return;
+  if (card.ariaBusy === "true") return;
   const filled = new FormData(form, event.submitter);
   if (holds(form)) filled.set("hold", "1");
   const brings = filled.getAll("file").some(({ size }) => size);

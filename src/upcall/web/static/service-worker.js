@@ -21,13 +21,13 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(fetch(event.request).catch(() => caches.match(mode === "navigate" ? "/offline" : path)));
 });
 
-async function tell({ title, body, tag, quiet }) {
+async function tell({ title, body, tag, quiet, actions, answer }) {
   const { registration, clients } = self;
   const windows = await clients.matchAll({ type: "window" });
   // A visible inbox shows how the question ended.
   if (quiet && windows.some(({ visibilityState }) => visibilityState === "visible")) {
     for (const old of await registration.getNotifications({ tag })) old.close();
-  } else await registration.showNotification(title, { body, tag, icon: "/static/icon-192.png", silent: quiet, renotify: !quiet });
+  } else await registration.showNotification(title, { body, tag, actions, data: answer, icon: "/static/icon-192.png", silent: quiet, renotify: !quiet });
 }
 
 self.addEventListener("push", (event) => event.waitUntil(tell(event.data.json())));
@@ -42,7 +42,19 @@ async function open(id) {
   return here.focus();
 }
 
+/** Decides by the link that came with what was shown; what the server says of it takes the place of the action. */
+async function decide({ title, tag, data }, verdict) {
+  const body = new URLSearchParams({ verdict });
+  try {
+    const reply = await fetch(data, { method: "POST", headers: { "X-Upcall-Fragment": "1" }, body });
+    return tell({ title, tag, body: await reply.text(), quiet: reply.ok });
+  } catch {
+    return open(tag);
+  }
+}
+
 self.addEventListener("notificationclick", (event) => {
-  event.notification.close();
-  event.waitUntil(open(event.notification.tag));
+  const { notification, action } = event;
+  notification.close();
+  event.waitUntil(action ? decide(notification, action) : open(notification.tag));
 });

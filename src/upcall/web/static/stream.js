@@ -3,7 +3,10 @@
 // A browser opens few connections to one host, so of all tabs one holds the stream and passes on what it hears. Where
 // tabs cannot agree on one (an address that is not secure), and for what is shown in one tab alone, each has its own,
 // and closes it while the tab is hidden.
-const KINDS = ["card", "run", "log", "item", "composer", "faults"];
+import { one } from "./dom.js";
+import { get } from "./post.js";
+
+const KINDS = ["row", "card", "run", "log", "item", "composer", "faults"];
 // What has no number of its own in the log.
 const UNNUMBERED = ["log", "composer", "faults"];
 const PAUSES = [500, 1000, 2000, 4000];
@@ -16,7 +19,8 @@ export function follow(hear) {
 
   function take(news) {
     if (news.seq && news.seq <= Number(body.dataset.seq)) return;
-    if (news.seq) body.dataset.seq = news.seq;
+    // Its card comes after a row, and is asked for again if it does not.
+    if (news.seq && news.kind !== "row") body.dataset.seq = news.seq;
     hear(news);
   }
 
@@ -50,7 +54,7 @@ function connect(tell) {
   function open(since = body.dataset.seq) {
     clearTimeout(timer);
     source?.close();
-    const read = document.querySelector("[data-log]:not([data-log-of])")?.dataset.log ?? 0;
+    const read = one("[data-log]:not([data-log-of])")?.dataset.log ?? 0;
     source = new EventSource(`${body.dataset.stream}?after=${since}&view=${body.dataset.view}&log=${read}`);
     source.addEventListener("open", () => {
       failures = 0;
@@ -59,7 +63,7 @@ function connect(tell) {
     // Left to itself, a browser gives up for good when a proxy answers in the daemon's place.
     source.addEventListener("error", lost);
     for (const kind of KINDS) {
-      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: UNNUMBERED.includes(kind) ? 0 : Number(lastEventId) }));
+      source.addEventListener(kind, ({ data, lastEventId }) => tell({ kind, html: data, seq: UNNUMBERED.includes(kind) ? 0 : Number(lastEventId) + (kind === "row") }));
     }
     // What was missed is not in the log any more.
     source.addEventListener("reset", ({ lastEventId }) => tell({ kind: "reset", seq: Number(lastEventId) }));
@@ -87,9 +91,7 @@ function connect(tell) {
 
   async function again() {
     try {
-      const reply = await fetch("/inbox/here", { headers: { "X-Upcall-Fragment": "1" }, cache: "no-store" });
-      if (reply.status === 401) return location.assign("/sign-in?ended=1");
-      if (reply.ok) return open();
+      if ((await get("/inbox/here")).ok) return open();
     } catch { /* not there yet */ }
     return lost();
   }

@@ -1,21 +1,21 @@
 // A thread, kept up to date: items are added at the end, the question's card is replaced, what is being written stays.
-import { parseAll } from "./cards.js";
 import { compose, isHere } from "./composer.js";
+import { byId, one, parseAll } from "./dom.js";
 import { restore } from "./drafts.js";
 import { changed } from "./hands.js";
 import { live } from "./inbox.js";
 import { watch } from "./shown.js";
 import { follow } from "./stream.js";
 
-const list = document.querySelector("[data-items]");
+const list = one("[data-items]");
 
 function put(html) {
   const fresh = parseAll(html).querySelector("li");
-  if (document.getElementById(fresh.id)) return;
+  if (byId(fresh.id)) return;
   // A reader further up is not moved; a reader at the end stays at the end.
   const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   list.append(fresh);
-  document.querySelector("[data-none]").hidden = true;
+  one("[data-none]").hidden = true;
   for (const card of fresh.querySelectorAll("article")) {
     restore(card);
     watch(card);

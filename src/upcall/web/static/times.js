@@ -1,4 +1,5 @@
 // Times that stay true while the page is open: <upcall-time data-at="seconds" data-as="blocked">.
+import { all } from "./dom.js";
 import { say } from "./words.js";
 
 const EVERY = 5_000;
@@ -30,11 +31,6 @@ function moment(at) {
 class Time extends HTMLElement {
   connectedCallback() {
     this.show();
-    if (this.dataset.as !== "moment") this.timer = setInterval(() => this.show(), EVERY);
-  }
-
-  disconnectedCallback() {
-    clearInterval(this.timer);
   }
 
   show() {
@@ -50,3 +46,4 @@ class Time extends HTMLElement {
 }
 
 customElements.define("upcall-time", Time);
+setInterval(() => all("upcall-time").forEach((time) => time.show()), EVERY);

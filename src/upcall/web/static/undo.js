@@ -1,8 +1,9 @@
 // A decision that was made with a key can be undone: the server holds it for some seconds.
+import { all, byId, one } from "./dom.js";
 import { isTyping } from "./hands.js";
 
-const pane = document.querySelector("[data-pane]");
-const place = document.querySelector("[data-held]");
+const pane = one("[data-pane]");
+const place = one("[data-held]");
 
 let byKey = false;
 addEventListener("keydown", () => { byKey = true; }, true);
@@ -20,14 +21,14 @@ function line(card) {
   made.addEventListener("submit", (event) => {
     event.preventDefault();
     // As its own form is sent, with all that follows from it.
-    document.getElementById(card.id).querySelector("[data-undo]").requestSubmit();
+    byId(card.id).querySelector("[data-undo]").requestSubmit();
   });
   return made;
 }
 
 function draw() {
-  const cards = [...pane.querySelectorAll(":scope > .held[data-mine][hidden]")];
-  const known = [...place.querySelectorAll("[data-of]")];
+  const cards = all(":scope > .held[data-mine][hidden]", pane);
+  const known = all("[data-of]", place);
   for (const old of known) if (!cards.some(({ id }) => id === old.dataset.of)) old.remove();
   for (const card of cards) if (!known.some(({ dataset }) => dataset.of === card.id)) place.append(line(card));
 }

@@ -76,6 +76,7 @@ CHANGED: Mapping[str, Schema] = {
                 "answers": [["Redis"]],
                 "text": "Redis",
                 "note": "",
+                "edit": None,
                 "files": [],
                 "by": "ana",
                 "via": "api",

@@ -2,9 +2,12 @@
 
 from upcall.broker.bulk import MOST_AT_ONCE, VERDICTS
 from upcall.domain.answer.files import MOST_FILES
+from upcall.domain.away import AwayMode
+from upcall.domain.inquiry.activity import LONGEST_BRANCH
 from upcall.domain.inquiry.asking import LONGEST_LABEL, MOST_LABELS
 from upcall.domain.inquiry.limits import Limits
 from upcall.domain.thread.thread import POSTED_BY_AGENTS
+from upcall.web.api.schemas.plans import COMMENT_FORMS, DECISION
 from upcall.web.api.schemas.words import (
     ANSWERS,
     DURATION,
@@ -46,6 +49,7 @@ def forms(limits: Limits) -> dict[str, Schema]:
             {"agent": TEXT, "tool": TEXT, "directory": TEXT, "prefix": TEXT, "for": DURATION},
             description="What it allows meets every condition given; it needs a tool, a directory or a prefix.",
         ),
+        "AwayForm": form({"mode": {"enum": [mode.value for mode in AwayMode]}}, required=("mode",)),
         "AnswerLinkForm": form({"person": TEXT}),
         "PersonForm": form({"name": TEXT, "channel": TEXT, "user": TEXT}, required=("name",)),
         "ChannelTestForm": form({"place": TEXT}),
@@ -77,8 +81,19 @@ def _inquiries(limits: Limits) -> dict[str, Schema]:
             {"name": TEXT, "data": {"type": "string", "contentEncoding": "base64"}}, required=("name", "data")
         ),
         "Ask": form({**question, **_about_the_whole(limits)}),
+        "ApprovalForm": form(_about_an_action(limits), required=("action",)),
         "ActionForm": form(
-            {"tool": TEXT, "input": OBJECT, "cwd": TEXT, "reason": TEXT}, required=("tool", "input")
+            {
+                "tool": TEXT,
+                "input": OBJECT,
+                "cwd": TEXT,
+                "reason": TEXT,
+                "editable": noted(
+                    FLAG,
+                    "The asker runs what `answer.edit` has, where a person edited it, and reads the note.",
+                ),
+            },
+            required=("tool", "input"),
         ),
         "AnswerForm": _answer_form(),
         "AgentReplyForm": form(
@@ -132,6 +147,12 @@ def _about_the_whole(limits: Limits) -> Schema:
     return {
         "questions": list_of(ref("QuestionForm"), minItems=1, maxItems=limits.questions),
         "kind": KIND,
+        "response_schema": noted(
+            OBJECT,
+            "The JSON Schema of a typed answer, instead of options: a flat object of `string` (formats `email`, `uri`, `date`, "
+            "`date-time`; lengths), `number` and `integer` (ranges), `boolean`, `enum` or titled `oneOf`, and `array` of an "
+            "enum; defaults and `required`. People fill in a form, and the answer has its `content`.",
+        ),
         "context": noted(TEXT, f"Markdown, at most {limits.context_bytes} bytes."),
         "attachments": list_of(ref("AttachmentForm"), maxItems=limits.attachments),
         "action": noted(
@@ -148,8 +169,15 @@ def _about_the_whole(limits: Limits) -> Schema:
         "request_key": noted(NAME, "The same key again rejoins the same inquiry."),
         "purpose": {"enum": ["question", "permission"], "default": "question"},
         "workspace": text(most=1000),
+        "branch": text(most=LONGEST_BRANCH),
         "thread": noted(THREAD_NAME, "The conversation that it is part of, which begins with it if need be."),
     }
+
+
+def _about_an_action(limits: Limits) -> Schema:
+    whole = _about_the_whole(limits)
+    origin = ("agent", "session", "request_key", "purpose", "workspace", "branch", "thread")
+    return {name: whole[name] for name in ("action", "ttl", *origin)}
 
 
 def _answer_form() -> Schema:
@@ -158,6 +186,7 @@ def _answer_form() -> Schema:
             "answers": ANSWERS,
             "text": noted(TEXT, "A reply in words, read like one typed in a chat."),
             "choices": list_of(TEXT, description="Values like on a command line."),
+            "content": noted(OBJECT, "A form filled in: the object that its `response_schema` describes."),
             "key": KEY,
             "force": noted(FLAG, "Answer even one that has expired."),
             "remember": form(
@@ -165,13 +194,20 @@ def _answer_form() -> Schema:
                 required=("as",),
                 description="Make a rule of the approval of an action, for 30 days unless said otherwise.",
             ),
+            "decision": noted(DECISION, "About a plan; `revise` takes a `note` or `comments`."),
+            "comments": COMMENT_FORMS,
             "note": noted(TEXT, "Words beside the choice; the model is told both."),
+            "input": noted(
+                OBJECT,
+                "Beside an approval: what the tool is given instead, with every field of `action.input`. That and nothing else "
+                "runs; where the program cannot do that, it is a denial that suggests it.",
+            ),
             "files": list_of(ref("AnswerFileForm"), maxItems=MOST_FILES),
             "hold": HOLD,
             "via": TEXT,
         },
         # Said in words: generators of clients do not understand alternatives among the fields of one object.
-        description="Exactly one of `answers`, `text` and `choices`; none beside files that say it all.",
+        description="Exactly one of `answers`, `text`, `choices`, `content` and `decision`; none beside files that say it all.",
     )
 
 

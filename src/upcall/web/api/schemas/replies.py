@@ -1,11 +1,16 @@
 """The shapes of what the API replies with."""
 
+from upcall.domain.away import AwayMode
 from upcall.domain.thread.thread import ItemType
+from upcall.web.api.schemas.approvals import approvals
+from upcall.web.api.schemas.plans import COMMENTS, DECISION, PLAN
 from upcall.web.api.schemas.settling import ERROR, settled
 from upcall.web.api.schemas.words import (
+    ACTIVITY,
     ANSWERS,
     COUNT,
     COUNT_OR_NULL,
+    FIELD,
     FLAG,
     INTEGER_OR_NULL,
     KIND,
@@ -58,21 +63,31 @@ def _inquiries() -> dict[str, Schema]:
                 "options": list_of(ref("Option")),
                 "multiSelect": FLAG,
                 "custom": noted(FLAG, "Whether an answer in one's own words is possible."),
-            }
+                "field": FIELD,
+            },
+            optional=("field",),
         ),
         "Attachment": record({"name": TEXT, "media_type": TEXT, "size": COUNT, "sha256": TEXT}),
         "Answer": record(
             {
                 "answers": ANSWERS,
+                "content": noted(OBJECT, "The answer to a form, as its `response_schema` describes it."),
+                "decision": noted(DECISION, "What was decided about a plan."),
+                "comments": COMMENTS,
                 "text": noted(TEXT, "The raw words."),
                 "note": noted(TEXT, "What was written beside the choice."),
+                "edit": noted(
+                    or_null(ref("Edit")),
+                    "The action as a person changed it: what was approved, or with a denial what they suggest.",
+                ),
                 "files": list_of(ref("Attachment")),
                 "by": TEXT,
                 "via": TEXT,
                 "at": MOMENT,
                 "forwarded_at": noted(MOMENT_OR_NULL, "When its session was brought back."),
                 "collected_at": noted(MOMENT_OR_NULL, "When the agent had it."),
-            }
+            },
+            optional=("content", "decision", "comments"),
         ),
         "Resolution": record({"state": STATE, "by": TEXT, "via": TEXT, "at": MOMENT, "reason": TEXT_OR_NULL}),
         "Delivery": record(
@@ -86,20 +101,12 @@ def _inquiries() -> dict[str, Schema]:
                 "busy": FLAG,
             }
         ),
-        "Activity": record(
-            {
-                "task": TEXT,
-                "branch": TEXT,
-                "turn": noted(COUNT_OR_NULL, "How often its model has spoken."),
-                "message": noted(TEXT, "The agent's last words before it asked."),
-                "calls": list_of(
-                    record({"tool": TEXT, "input": TEXT}), description="Its last three tool calls."
-                ),
-            }
-        ),
+        "Activity": ACTIVITY,
         "Inquiry": _inquiry(),
-        "InquiryList": page_of("Inquiry"),
-        **_approvals(),
+        "InquiryList": page_of(
+            "Inquiry", indexing=noted(FLAG, "The words of older inquiries are still being indexed.")
+        ),
+        **approvals(),
         **settled(),
         **_events(),
     }
@@ -118,6 +125,7 @@ def _inquiry() -> Schema:
             "agent": TEXT,
             "asker": TEXT,
             "workspace": TEXT_OR_NULL,
+            "branch": noted(TEXT, "The branch that the folder is on; empty where that is not known."),
             "session": TEXT,
             "thread": TEXT_OR_NULL,
             "queued": noted(FLAG, "Another question of its thread comes first."),
@@ -144,6 +152,7 @@ def _inquiry() -> Schema:
             ),
             "action": or_null(ref("ActionShown")),
             "approvals": or_null(ref("Approvals")),
+            "plan": noted(or_null(PLAN), "What a plan takes up; its own text is the context."),
             "answer": or_null(ref("Answer")),
             "resolution": or_null(ref("Resolution")),
             "delivery": list_of(ref("Delivery")),
@@ -152,24 +161,6 @@ def _inquiry() -> Schema:
             ),
         }
     )
-
-
-def _approvals() -> dict[str, Schema]:
-    return {
-        "ActionShown": record(
-            {
-                "tool": TEXT,
-                "cwd": TEXT,
-                "sha256": noted(TEXT, "Over the original tool, input and directory."),
-                "remember": list_of(WAY, description="The rules that an approval can be remembered as."),
-                "prefix": noted(TEXT, "What `prefix` would remember."),
-            }
-        ),
-        "Approvals": record(
-            {"needed": COUNT, "given": list_of(record({"by": TEXT, "via": TEXT, "at": MOMENT}))},
-            description="Where an approval takes several people.",
-        ),
-    }
 
 
 def _events() -> dict[str, Schema]:
@@ -369,6 +360,15 @@ def _service() -> dict[str, Schema]:
         "Error": record({"error": ERROR}),
         "Health": record({"status": {"enum": ["ok", "stopping"]}, "service": TEXT, "version": TEXT}),
         "Backup": record({"path": TEXT}),
+        "Away": record(
+            {
+                "mode": {"enum": [mode.value for mode in AwayMode]},
+                "after": noted({"type": "number"}, "Seconds without a key, where the mode is `auto`."),
+                "by": TEXT_OR_NULL,
+                "at": MOMENT_OR_NULL,
+            },
+            description="When dialogs of terminals go to people elsewhere: `on` at once, `off` never.",
+        ),
         "Reloaded": record(
             {
                 "started": noted(list_of(TEXT), "Channels that were started, or started again."),

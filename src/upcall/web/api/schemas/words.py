@@ -80,10 +80,10 @@ def record(properties: Schema, *, optional: tuple[str, ...] = (), **more: object
     }
 
 
-def page_of(name: str) -> Schema:
-    """A page of a list, and the cursor of the next page."""
+def page_of(name: str, **optional: Schema) -> Schema:
+    """A page of a list, the cursor of the next page, and what else may be there."""
     following = noted(TEXT_OR_NULL, "The `cursor` of the following page.")
-    return record({"items": list_of(ref(name)), "next": following})
+    return record({"items": list_of(ref(name)), "next": following, **optional}, optional=tuple(optional))
 
 
 def form(properties: Schema, *, required: tuple[str, ...] = (), **more: object) -> Schema:
@@ -92,3 +92,27 @@ def form(properties: Schema, *, required: tuple[str, ...] = (), **more: object) 
 
 
 ANSWERS = list_of(list_of(TEXT), description="One list for each question.")
+
+
+FIELD = noted(
+    record(
+        {
+            "name": TEXT,
+            "title": TEXT,
+            "required": FLAG,
+            "default": noted(list_of(TEXT), "The answer if it is left out."),
+            "schema": OBJECT,
+        }
+    ),
+    "The property of `response_schema` that it asks for, of a form.",
+)
+ACTIVITY = record(
+    {
+        "task": TEXT,
+        "branch": TEXT,
+        "turn": noted(COUNT_OR_NULL, "How often its model has spoken."),
+        "message": noted(TEXT, "The agent's last words before it asked."),
+        "calls": list_of(record({"tool": TEXT, "input": TEXT}), description="Its last three tool calls."),
+        "plan": noted(TEXT, "The steps of the plan that it follows, as Markdown."),
+    }
+)

@@ -1,0 +1,134 @@
+"""A real program on a pseudo-terminal, with a person who types: what stands on the screen, and keys."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable
+from fcntl import ioctl
+from functools import partial
+from struct import pack
+
+from tests.agents.programs import KEY, Desk, Program, need
+
+PATIENCE = 60.0
+# Seconds after which a person presses a key again that has done nothing.
+PRESSED_AGAIN = 3.0
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[=>()][0-9AB]?|[78])")
+_GAPS = re.compile(r"\s+")
+
+
+class Screen:
+    """A program with a terminal of its own. Words are looked for without white space, which programs draw by moving the cursor."""
+
+    def __init__(self, desk: Desk, program: Program, *words: str, **variables: str) -> None:
+        need(program)
+        self._master, slave = pty.openpty()
+        ioctl(slave, termios.TIOCSWINSZ, pack("HHHH", 50, 160, 0, 0))
+        self._process = subprocess.Popen(
+            # `setsid --ctty` makes it the controlling terminal, as a person's is.
+            ["setsid", "--ctty", desk.program_file(program), *words],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=desk.work,
+            env=desk.environment | {"TERM": "xterm-256color"} | variables,
+        )
+        os.close(slave)
+        self._news = threading.Condition()
+        self._drawn = ""
+        self._seen = 0
+        self._open = True
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program has closed the terminal."""
+        return not self._open
+
+    def report(self) -> str:
+        """Everything that was drawn, for the message of a failed test."""
+        return f"{self._process.args!r} has drawn:\n{_ESCAPES.sub(' ', self._drawn)[-4000:]}"
+
+    def until(self, *texts: str) -> None:
+        """Wait until these words were drawn, after those that were waited for before."""
+        for text in texts:
+            wanted = _GAPS.sub("", text)
+            with self._news:
+                drawn = self._news.wait_for(partial(self._has, wanted), PATIENCE)
+                assert drawn, f"{text!r} was not drawn\n{self.report()}"
+                self._seen += self._rest().index(wanted) + len(wanted)
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._master, keys.encode())
+
+    def press(self, keys: str, taken: Callable[[], bool]) -> None:
+        """Press keys until the program has taken them, as a person does: programs drop keys in the first moments of a dialog."""
+        deadline = time.monotonic() + PATIENCE
+        while not taken():
+            assert time.monotonic() < deadline, f"{keys!r} was not taken\n{self.report()}"
+            self.type(keys)
+            with self._news:
+                self._news.wait_for(taken, PRESSED_AGAIN)
+
+    def rest(self) -> None:
+        """Wait until the screen has not changed for a moment: a program that is still beginning may lose what is typed."""
+        with self._news:
+            while self._news.wait(PRESSED_AGAIN):
+                pass
+
+    def prompt(self, words: str) -> None:
+        """Type a prompt and send it."""
+        self.type(words)
+        self.until(words)
+        self.type("\r")
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a lost connection does."""
+        os.kill(self._process.pid, signal.SIGHUP)
+        self._process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """End it and everything that it has started."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        os.close(self._master)
+
+    def _has(self, wanted: str) -> bool:
+        return wanted in self._rest()
+
+    def _rest(self) -> str:
+        return _GAPS.sub("", _ESCAPES.sub("", self._drawn))[self._seen :]
+
+    def _read(self) -> None:
+        while True:
+            try:
+                part = os.read(self._master, 65536)
+            except OSError:
+                part = b""
+            with self._news:
+                self._drawn += part.decode("utf-8", "replace")
+                self._open = bool(part)
+                self._news.notify_all()
+            if not part:
+                return
+
+
+def settle_in(desk: Desk) -> None:
+    """Claude Code as after its first start: it asks neither for a theme nor whether the folder is trusted."""
+    project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+    state = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(desk.work): project},
+    }
+    (desk.home / ".claude.json").write_text(json.dumps(state), "utf-8")

@@ -1,0 +1,112 @@
+"""Codex in a terminal that its person has left: its dialogs go to people elsewhere, and the first answer wins.
+
+Codex asks once whether it may run the hooks, as it does of every new hook.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.agents.model_server import Model
+from tests.agents.person import Person
+from tests.agents.programs import CODEX, Desk, need
+from tests.agents.screens import Screen
+from tests.agents.script import Call, Say
+from tests.agents.test_setup import upcall
+
+CACHES = [{"label": "Redis", "description": "x"}, {"label": "Memcached", "description": "y"}]
+QUESTION = {"id": "cache", "header": "Cache", "question": "Which cache?", "options": CACHES}
+ASK = Call("request_user_input", {"questions": [QUESTION]})
+
+
+def touch(desk: Desk, number: int) -> Call:
+    """A command outside of the sandbox."""
+    words = {"sandbox_permissions": "require_escalated", "justification": "it is needed"}
+    return Call("exec_command", {"cmd": f"touch {desk.work}/made{number}", **words})
+
+
+@pytest.fixture
+def set_up(desk: Desk, owner: Person) -> Iterator[Desk]:
+    """A desk where `upcall setup codex --away` was run, in a folder that Codex trusts."""
+    need(CODEX)
+    with (desk.home / ".codex/config.toml").open("a") as file:
+        file.write(f'[projects."{desk.work}"]\ntrust_level = "trusted"\n')
+        file.write("[features]\ndefault_mode_request_user_input = true\n")
+    done = upcall(desk, owner, "setup", "codex", "--away", "--yes")
+    assert done.returncode == 0, done.stderr
+    yield desk
+    stop_server(desk)
+
+
+def stop_server(desk: Desk) -> None:
+    """End what Codex has left in the background: its server, and the process that keeps the server up to date."""
+    stop = [desk.program_file(CODEX), "app-server", "daemon", "stop"]
+    subprocess.run(stop, env=desk.environment, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    updater = desk.home / ".codex/app-server-daemon/daemon-updater.pid"
+    with suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(json.loads(updater.read_text("utf-8"))["pid"], signal.SIGTERM)
+
+
+@pytest.fixture
+def screen(set_up: Desk) -> Iterator[Screen]:
+    """Codex with its hooks trusted, ready for a prompt."""
+    opened = Screen(set_up, CODEX, "-a", "on-request")
+    config = set_up.home / ".codex/config.toml"
+    try:
+        opened.until("Trust all and continue", "esc skip")
+        # Keys that come while Codex discards what was typed before leave it without any.
+        opened.rest()
+        opened.type("\x1b[B\r")
+        opened.press("", lambda: "trusted_hash" in config.read_text("utf-8"))
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.mark.promise("raised/10")
+def test_dialogs_of_codex_go_to_the_phone_the_first_answer_wins_and_without_a_daemon_all_is_as_before(
+    model: Model, screen: Screen, owner: Person, set_up: Desk
+) -> None:
+    commands = [touch(set_up, number) for number in range(3)]
+    model.play([Say("I need a cache."), ASK], *commands, Say("All is done."), Say("Bye."))
+    screen.prompt("Do the task.")
+
+    question = owner.next_question(screen)
+    assert (question["asker"], question["state"]) == ("codex in project", "open")
+    screen.until("Which cache?", "Memcached")
+    owner.answer(question["ref"], "Memcached")
+
+    approval = owner.next_question(screen)
+    assert owner.show(question["id"])["answer"]["collected_at"] is not None
+    screen.until("made0")
+    owner.answer(approval["ref"], "approve", "--note", "hurry")
+    typed = owner.next_question(screen)
+    assert (set_up.work / "made0").exists()
+    screen.until("Would you like to run")
+    screen.press("y", lambda: owner.show(typed["id"])["state"] != "open")
+    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
+    denied = owner.next_question(screen)
+    assert (set_up.work / "made1").exists()
+    owner.answer(denied["ref"], "deny", "--note", "not this one")
+
+    finished = owner.next_question(screen)
+    assert not (set_up.work / "made2").exists()
+    assert "All is done." in finished["context"]
+    owner.answer(finished["ref"], "Say bye.")
+    told = model.wait_for(lambda heard: any("Say bye." in prompt for prompt in heard.prompts))
+    heard = "\n".join(told.prompts + told.results)
+    assert "Memcached" in heard
+    assert "hurry" in heard
+    assert "not this one" in heard
+
+    assert upcall(set_up, owner, "down").returncode == 0
+    model.play(touch(set_up, 3), Say("That is all."))
+    screen.prompt("Once more.")
+    screen.until("Would you like to run")
+    screen.press("y", (set_up.work / "made3").exists)
+    screen.until("That is all.")

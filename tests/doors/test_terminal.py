@@ -1,0 +1,356 @@
+"""The hooks of sessions that people sit in: when a dialog goes to people, what closes it, and that nothing else decides it."""
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
+from tests.plain_http import plain_client
+from upcall.domain.away import AwayMode, seconds_left
+from upcall.domain.inquiry.wording import resolution_text
+
+BASH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+QUESTION = {
+    "question": "Which cache?",
+    "header": "Cache",
+    "multiSelect": False,
+    "options": ["Redis", "Memcached"],
+}
+ASKED: dict[str, Any] = {"tool_name": "AskUserQuestion", "tool_input": {"questions": [QUESTION]}}
+LONG_AGO, JUST_NOW = 1000.0, 0.0
+
+
+def event(name: str = "PermissionRequest", **more: object) -> dict[str, object]:
+    """What Claude Code gives to a hook."""
+    return {"hook_event_name": name, "session_id": "s1", "cwd": "/srv/shop", "prompt_id": "p1", **more}
+
+
+class Hooks:
+    """The hooks of one terminal, as the daemon sees them."""
+
+    def __init__(self, house: House, client: httpx2.AsyncClient) -> None:
+        self.house = house
+        self._client = client
+
+    async def send(self, sent: object, token: str = AGENT_TOKEN) -> httpx2.Response:
+        headers = {"authorization": f"Bearer {token}"}
+        return await self._client.post(f"{self.house.url}/hooks/terminal", json=sent, headers=headers)
+
+    async def report(self, hook: dict[str, object], idle: float | None = LONG_AGO, **more: object) -> Any:
+        response = await self.send({"hook": hook, "idle": idle, "attended": True, **more})
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    async def held(self, hook: dict[str, object]) -> tuple[str, "asyncio.Task[Any]"]:
+        """The id of what was asked, and the request that waits for its decision."""
+        reply = await self.report(hook)
+        assert reply["again"] is True
+        return reply["asked"], asyncio.create_task(self.report(hook, again=True, asked=reply["asked"]))
+
+    async def state(self, inquiry: str) -> Any:
+        return await asyncio.to_thread(self.house.run, self.house.broker.store.get(inquiry))
+
+
+@pytest.fixture
+async def hooks(tmp_path: Path) -> AsyncIterator[Hooks]:
+    house = House(tmp_path / "home")
+    await asyncio.to_thread(house.start)
+    try:
+        async with plain_client(timeout=PATIENCE) as client:
+            yield Hooks(house, client)
+    finally:
+        await asyncio.to_thread(house.stop)
+
+
+@pytest.mark.promise("raised/3")
+def test_the_switch_decides_before_the_time_without_a_key_does() -> None:
+    assert seconds_left(AwayMode.ON, JUST_NOW, 60) == 0
+    assert seconds_left(AwayMode.OFF, LONG_AGO, 60) > LONG_AGO
+    assert seconds_left(AwayMode.AUTO, 45, 60) == 15
+    assert seconds_left(AwayMode.AUTO, LONG_AGO, 60) == 0
+    assert seconds_left(AwayMode.AUTO, None, 60) > LONG_AGO
+
+
+@pytest.mark.promise("raised/3")
+async def test_switching_to_away_wakes_a_dialog_that_waits_and_it_is_asked(hooks: Hooks) -> None:
+    waiting = asyncio.create_task(hooks.report(event(**BASH), JUST_NOW))
+    await hooks.report(event("PostToolUse", tool_name="Read", tool_input={}))
+    await asyncio.to_thread(hooks.house.run, hooks.house.switch.set(AwayMode.ON, "ana"))
+    assert await waiting == {"again": True}
+
+    reply = await hooks.report(event(**BASH), JUST_NOW, again=True)
+    assert (await hooks.state(reply["asked"])).origin.asker == "claude-code in shop"
+
+
+async def test_the_answer_of_a_person_closes_the_dialog_and_is_collected(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**ASKED))
+    await asyncio.to_thread(hooks.house.answer, asked, "Memcached")
+
+    decision = (await waiting)["say"]["hookSpecificOutput"]["decision"]
+    assert decision["behavior"] == "allow"
+    assert decision["updatedInput"] == {"questions": [QUESTION], "answers": {"Which cache?": "Memcached"}}
+    collected = await asyncio.to_thread(hooks.house.happened, "collected")
+    assert collected.inquiry == asked
+
+
+async def test_a_person_who_denies_is_heard_and_silence_is_no_decision(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    await asyncio.to_thread(hooks.house.answer, asked, "no, not today")
+    decision = (await waiting)["say"]["hookSpecificOutput"]["decision"]
+    assert decision["behavior"] == "deny"
+    assert "not today" in decision["message"]
+
+    other = event(tool_name="Bash", tool_input={"command": "make test"})
+    asked, waiting = await hooks.held(other)
+    await asyncio.to_thread(hooks.house.run, hooks.house.broker.fail(asked, via="test", reason="no place"))
+    assert await waiting == {}
+
+
+@pytest.mark.promise("raised/5")
+@pytest.mark.parametrize(
+    "over",
+    (
+        event(
+            "PostToolUse",
+            tool_use_id="toolu_1",
+            **{**ASKED, "tool_input": {**ASKED["tool_input"], "answers": {}}},
+        ),
+        event("UserPromptSubmit", prompt="go on"),
+        event("SessionEnd", reason="prompt_input_exit"),
+    ),
+    ids=("used", "spoken", "left"),
+)
+async def test_what_happens_in_the_terminal_closes_the_card(hooks: Hooks, over: dict[str, object]) -> None:
+    asked, waiting = await hooks.held(event(**ASKED))
+    await hooks.report(over)
+
+    assert await waiting == {}
+    assert resolution_text(await hooks.state(asked)) == "✓ Answered in the terminal"
+
+
+async def test_a_dialog_that_was_closed_by_a_key_is_asked_anew_the_next_time(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    assert await hooks.report(event(**BASH), asked=asked, settled=True) == {}
+    assert await waiting == {}
+
+    again = await hooks.report(event(**BASH))
+    assert again["asked"] not in {"", asked}
+
+
+async def test_a_terminal_that_is_gone_leaves_its_question_open(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event("Stop", last_assistant_message="Done."))
+    waiting.cancel()
+    await hooks.report(event("SessionEnd", reason="other"))
+
+    inquiry = await hooks.state(asked)
+    assert inquiry.is_open
+    assert inquiry.context == "Done."
+
+
+@pytest.mark.promise("raised/7")
+async def test_the_hook_of_a_subagent_does_not_keep_its_dialog_from_a_person_who_is_there(
+    hooks: Hooks,
+) -> None:
+    assert await hooks.report(event(**BASH, agent_id="a1"), JUST_NOW) == {}
+    assert (await hooks.report(event(**BASH, agent_id="a1"), LONG_AGO))["again"] is True
+
+
+async def test_a_session_without_a_screen_asks_at_once(hooks: Hooks) -> None:
+    reply = await hooks.report(event(**BASH), None, attended=False)
+    assert (await hooks.state(reply["asked"])).is_open
+
+
+def of_opencode(kind: str, about: dict[str, object], **more: object) -> dict[str, object]:
+    """What the plugin of opencode gives to a hook."""
+    return {"type": kind, "about": about, "session": "ses_1", "directory": "/srv/shop", **more}
+
+
+def of_codex(method: str, **params: object) -> dict[str, object]:
+    """What the hook of Codex tells once it has found the request at the server."""
+    return event(turn_id="t1", **BASH, request={"id": 0, "method": method, "params": params})
+
+
+APPROVED = {"allowed": True, "reason": "The user approved this.", "remark": ""}
+CACHES = {"id": "cache", "question": "Which cache?", "header": "Cache", "options": [{"label": "Redis"}]}
+OTHERS = {
+    "opencode acts": (
+        "opencode",
+        of_opencode(
+            "permission.asked",
+            {"id": "per_1", "permission": "bash", "patterns": ["make deploy"], "metadata": {}},
+            input={"command": "make deploy"},
+        ),
+        ("approve", APPROVED),
+    ),
+    "opencode asks": (
+        "opencode",
+        of_opencode("question.asked", {"id": "que_1", "questions": [CACHES]}),
+        ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
+    ),
+    "codex acts": (
+        "codex",
+        of_codex(
+            "item/commandExecution/requestApproval",
+            itemId="call_1",
+            command="bash -lc 'make deploy'",
+            cwd="/srv/shop",
+        ),
+        ("approve", APPROVED),
+    ),
+    "codex asks": (
+        "codex",
+        of_codex("item/tool/requestUserInput", itemId="call_2", questions=[CACHES]),
+        ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
+    ),
+    "codex patches": (
+        "codex",
+        of_codex("item/fileChange/requestApproval", itemId="call_3"),
+        ("approve", APPROVED),
+    ),
+}
+
+
+@pytest.mark.promise("raised/10")
+@pytest.mark.parametrize("told", OTHERS.values(), ids=OTHERS)
+async def test_the_dialogs_of_other_programs_are_decided_in_plain_words(
+    hooks: Hooks, told: tuple[str, dict[str, object], tuple[str, object]]
+) -> None:
+    program, sent, (answer, decision) = told
+    asked = (await hooks.report(sent, program=program))["asked"]
+    assert (await hooks.state(asked)).origin.asker == f"{program} in shop"
+    waiting = asyncio.create_task(hooks.report(sent, program=program, again=True, asked=asked))
+    await asyncio.to_thread(hooks.house.answer, asked, answer)
+    assert (await waiting)["decision"] == decision
+
+
+@pytest.mark.promise("raised/10")
+async def test_a_finished_session_of_another_program_is_told_the_words_alone(hooks: Hooks) -> None:
+    sent = of_opencode("session.idle", {}, words="All is done.", message="msg_1")
+    asked = (await hooks.report(sent, program="opencode"))["asked"]
+    waiting = asyncio.create_task(hooks.report(sent, program="opencode", again=True, asked=asked))
+    await asyncio.to_thread(hooks.house.answer, asked, "Say bye.")
+    assert (await waiting)["said"] == "Say bye."
+
+    asked = (await hooks.report({**sent, "message": "msg_2"}, program="opencode"))["asked"]
+    await hooks.report(of_opencode("session.busy", {}), program="opencode")
+    assert (await hooks.state(asked)).state.closing.via == "own_terminal"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    (
+        [],
+        {},
+        {"hook": 1},
+        {"hook": event("PreCompact")},
+        {"hook": {**event(), "session_id": ""}},
+        {"hook": event(**BASH), "program": "emacs"},
+        {"hook": {"type": "session.deleted", "session": "s1"}, "program": "opencode"},
+    ),
+    ids=("list", "empty", "number", "event", "session", "program", "event of opencode"),
+)
+async def test_a_report_that_is_none_is_refused_with_the_next_step(hooks: Hooks, sent: object) -> None:
+    response = await hooks.send(sent)
+    assert response.status_code == 400
+    assert "upcall setup AGENT --away" in response.json()["error"]["hint"]
+
+
+@pytest.mark.promise("raised/6", "raised/10")
+@pytest.mark.parametrize("kind", ("away", "permissions", "away codex", "away opencode"))
+def test_without_a_daemon_a_hook_decides_nothing_and_tries_nothing(tmp_path: Path, kind: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "upcall", "hook", *kind.split()],
+        input=json.dumps(event(**BASH)),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "UPCALL_HOME": str(tmp_path), "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"},
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_dialog_whose_hook_hung_up_before_it_told_of_a_key_is_asked_anew(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert await hooks.report(event(**BASH), again=True, asked=asked, settled=True) == {}
+
+    reply = await hooks.report(event(**BASH), again=True)
+    assert reply["again"] is True
+    assert reply["asked"] != asked
+
+
+async def test_a_yes_that_came_after_the_terminal_decided_allows_no_later_call(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await asyncio.to_thread(hooks.house.answer, asked, "yes")
+    assert await hooks.report(event(**BASH), again=True, asked=asked, settled=True) == {}
+
+    reply = await hooks.report(event(**BASH))
+    assert reply.get("say") is None
+    assert reply["asked"] != asked
+
+
+async def test_another_agent_closes_no_dialog_by_naming_its_session(hooks: Hooks) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    response = await hooks.send({"hook": event("PostToolUse", **BASH), "attended": True}, OTHER_TOKEN)
+    assert response.json() == {}
+
+    await asyncio.to_thread(hooks.house.answer, asked, "yes")
+    assert (await waiting)["say"]["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+
+
+# Ends its hook as Claude Code does on Esc: all of its processes, gently, and a second later by force.
+AGENT = """
+import os, signal, subprocess, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+hook = subprocess.Popen([sys.executable, "-m", "upcall", "hook", "away"], stdin=subprocess.PIPE, start_new_session=True)
+hook.stdin.write(os.environ["EVENT"].encode())
+hook.stdin.close()
+signal.sigwait({signal.SIGUSR1})
+os.killpg(hook.pid, signal.SIGTERM)
+try:
+    hook.wait(1)
+except subprocess.TimeoutExpired:
+    os.killpg(hook.pid, signal.SIGKILL)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.promise("raised/5")
+async def test_escape_closes_the_card_where_the_terminal_does_not_tell_of_the_key(hooks: Hooks) -> None:
+    house = hooks.house
+    await asyncio.to_thread(house.run, house.switch.set(AwayMode.ON, "ana"))
+    master, slave = pty.openpty()
+    here = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN, "EVENT": json.dumps(event(**ASKED))}
+    agent = await asyncio.create_subprocess_exec(
+        *("setsid", "--ctty", sys.executable, "-c", AGENT),
+        stdin=slave,
+        env={**os.environ, **here, "CLAUDE_CODE_ENTRYPOINT": "cli"},
+    )
+    os.close(slave)
+    try:
+        asked = (await asyncio.to_thread(house.happened, "asked")).inquiry
+        # Linux tells of a key at most once in eight seconds: here, of none.
+        agent.send_signal(signal.SIGUSR1)
+        ended = await asyncio.to_thread(house.happened, "cancelled")
+        assert asked is not None
+        assert ended.inquiry == asked
+        assert resolution_text(await hooks.state(asked)) == "✓ Answered in the terminal"
+    finally:
+        agent.kill()
+        await agent.wait()
+        os.close(master)

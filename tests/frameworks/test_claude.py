@@ -1,0 +1,152 @@
+"""The Claude Agent SDK with the Claude Code that it brings: permissions and questions, decided by a person."""
+
+import pytest
+
+from tests.agents.plans import SEARCH, written
+from tests.agents.script import Call, Say, say_back
+from tests.frameworks.story import Story
+
+STORY = "tests/frameworks/test_claude.py::test_a_call_of_claude_survives_the_program_and_runs_once"
+REMOVE = Call("Bash", {"command": "echo build >> removed.txt; echo done", "description": "removes it"})
+EDITED = {**REMOVE.arguments, "command": "echo dist >> removed.txt; echo done"}
+QUESTION = {
+    "question": "Which database?",
+    "header": "DB",
+    "multiSelect": False,
+    "options": [{"label": "Postgres", "description": ""}, {"label": "SQLite", "description": "a file"}],
+}
+
+
+@pytest.mark.promise("programs/7", "programs/16", "programs/23", "programs/24")
+async def test_a_call_of_claude_survives_the_program_and_runs_once(story: Story) -> None:
+    story.write(STORY)
+    story.model.play(REMOVE, say_back)
+
+    inquiry = await story.killed_while_asking()
+    assert inquiry["request_key"].startswith("claude-toolu_")
+    await story.crew.said(inquiry["ref"], "Approve", input=EDITED)
+    said = await story.goes_on()
+
+    assert "I was told: done" in said
+    assert story.removed == ["dist"]
+    assert (await story.crew.ana.get(inquiry["ref"]))["answer"]["by"] == "ana"
+    told = str(story.model.requests[-1].body)
+    assert "Approved by ana" in told
+    assert "+echo dist >> removed.txt; echo done" in told
+
+
+HELD = """
+import anyio
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
+
+from upcall import claude
+
+
+async def main():
+    async with ClaudeSDKClient(ClaudeAgentOptions(can_use_tool=claude.can_use_tool())) as session:
+        await session.query("Remove the build.")
+        async for message in session.receive_response():
+            if isinstance(message, ResultMessage):
+                print(message.result)
+
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.promise("programs/16")
+async def test_a_call_that_the_callback_of_claude_holds_runs_as_it_was_edited(story: Story) -> None:
+    (story.work / "program.py").write_text(HELD, "utf-8")
+    story.model.play(REMOVE, say_back)
+
+    process = await story.start()
+    await story.crew.said((await story.asked(process))["ref"], "Approve", input=EDITED)
+    said = await story.finished(process)
+
+    assert "I was told: done" in said
+    assert story.removed == ["dist"]
+
+
+@pytest.mark.promise("programs/16")
+async def test_a_question_of_claude_is_asked_as_one_and_its_answer_is_the_result(story: Story) -> None:
+    story.write(STORY)
+    story.model.play(Call("AskUserQuestion", {"questions": [QUESTION]}), say_back)
+
+    process = await story.start()
+    inquiry = await story.asked(process)
+    assert [each["label"] for each in inquiry["questions"][0]["options"]] == ["Postgres", "SQLite"]
+    await story.crew.said(inquiry["ref"], "SQLite")
+    said = await story.finished(process)
+
+    assert "SQLite" in said
+
+
+NOTHING_WAITS = """
+import anyio
+from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
+
+from upcall import claude
+
+claude.TAKEN_UP_SECONDS = 1.0
+
+
+async def main():
+    async for message in claude.query(prompt="Hello."):
+        if isinstance(message, ResultMessage):
+            session = message.session_id
+    try:
+        async for message in claude.query(prompt=None, options=ClaudeAgentOptions(resume=session)):
+            print(message)
+    except LookupError as problem:
+        print(problem)
+
+
+anyio.run(main)
+"""
+
+
+async def test_a_session_of_claude_in_which_no_call_waits_is_not_waited_for(story: Story) -> None:
+    (story.work / "program.py").write_text(NOTHING_WAITS, "utf-8")
+    story.model.play(Say("Hello."))
+
+    assert "waits for a person: resume it with a prompt" in await story.goes_on()
+
+
+PLANNING = """
+import anyio
+from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
+
+from upcall import claude
+
+
+async def main():
+    options = ClaudeAgentOptions(permission_mode="plan", can_use_tool=claude.can_use_tool())
+    async for message in query(prompt="Plan it.", options=options):
+        if isinstance(message, ResultMessage):
+            print(message.result)
+
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.promise("raised/11")
+async def test_a_plan_of_claude_comes_through_the_control_protocol_and_goes_back_with_comments(
+    story: Story,
+) -> None:
+    (story.work / "program.py").write_text(PLANNING, "utf-8")
+    submit = Call("ExitPlanMode")
+    story.model.play(
+        SEARCH, written("1. Install Redis"), submit, written("1. Install SQLite"), submit, say_back
+    )
+
+    process = await story.start()
+    first = await story.asked(process)
+    assert (first["kind"], first["context"]) == ("plan", "1. Install Redis")
+    await story.crew.said(first["ref"], "> Redis\nSQLite is enough")
+    second = await story.asked(process)
+    assert second["plan"]["before"] == "1. Install Redis"
+    await story.crew.said(second["ref"], "Approve and accept edits")
+
+    assert "User has approved your plan" in await story.finished(process)
+    assert "> Redis\nSQLite is enough" in "".join(story.model.conversations[4].results)
