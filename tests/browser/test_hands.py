@@ -32,6 +32,8 @@ def stop(page: Page) -> None:
 
 
 def pass_time(page: Page, milliseconds: int) -> None:
+    # A change counts from the frame in which it is on the screen, and the browser may take long to draw one.
+    expect(page.locator("[data-news]")).to_have_count(0)
     page.evaluate(f"window.stopped += {milliseconds}")
 
 

@@ -1,6 +1,7 @@
 """An installation of real processes that can be killed, stopped and starved: daemons, pipes, runs, and their database."""
 
 import json
+import secrets
 import shutil
 import sys
 import threading
@@ -72,8 +73,11 @@ class Installation:
             script=json.dumps(str(PROGRAM)),
             folder=json.dumps(str(folder)),
         )
+        # One person at all daemons: with a token for each home, what was sent to one and repeated at another would be of two people.
+        owner = f"upcall_admin_{secrets.token_urlsafe(32)}\n"
         for home in self.homes:
             home.create()
+            home.write_private(home.owner_token_file, owner)
             (home.path / "upcall.toml").write_text(settings + self.receiver.settings)
             self.clock(home).write_bytes(AHEAD.pack(0.0))
         self.clocks = Lock()
