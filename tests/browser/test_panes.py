@@ -76,6 +76,8 @@ def test_a_new_question_is_announced_and_moves_nothing_that_is_read(desk: Desk) 
     before = box(row(page, asked[2])), box(opened)
     approval = desk.ask(**APPLY)
     expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    # What a person sees is what a frame shows.
+    page.evaluate("new Promise(requestAnimationFrame)")
     assert (box(row(page, asked[2])), box(opened)) == before
     desk.ask(**APPLY | {"question": "terraform destroy"})
     page.get_by_role("button", name="2 new").click()

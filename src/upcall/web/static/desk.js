@@ -1,9 +1,9 @@
 // The question beside the list: opened by a press, or by j and k; after sending, the next one opens by itself.
-import { all, byId, idle, one, parseAll, write } from "./dom.js";
+import { all, byId, idle, one, parseAll, wide, write } from "./dom.js";
 import { hasDraft, restore } from "./drafts.js";
 import { came, changed, isTyping, takeUp } from "./hands.js";
 import { get } from "./post.js";
-import { rowOf, seen, waiting } from "./rows.js";
+import { rowOf, seen, settle, waiting } from "./rows.js";
 import { watch } from "./shown.js";
 import { say } from "./words.js";
 
@@ -11,7 +11,6 @@ const KEPT = 8;
 const FAR = 60;
 const desk = one("[data-desk]");
 const pane = one("[data-pane]");
-const wide = matchMedia("(min-width: 1100px)");
 export const isDesk = Boolean(pane);
 export const shown = () => pane?.querySelector(":scope > article:not([hidden])");
 const isHeld = (id) => rowOf(id).querySelector(".outcome");
@@ -119,10 +118,15 @@ export function advance(card, next) {
   return true;
 }
 
-/** A new question opens where nothing else is read: the pane is empty, or has what this person has just settled. */
-export function greet(card) {
+/** Nothing is read beside the list: the pane is empty, or has what this person has just settled. */
+export function isFree() {
   const old = shown();
-  if (old && !("mine" in old.dataset && old.matches(".settled"))) return;
+  return !old || ("mine" in old.dataset && old.matches(".settled"));
+}
+
+/** A new question opens where nothing else is read. */
+export function greet(card) {
+  if (!isFree()) return;
   pane.dataset.wanted = card.dataset.id;
   mark(card.dataset.id);
   show(byId(card.id) ?? add(card), { focus: false });
@@ -143,11 +147,13 @@ function turn(by) {
   const at = rows.indexOf(now());
   const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)];
   open(next.dataset.id);
+  settle();
   next.scrollIntoView({ block: "nearest" });
 }
 
 function close() {
   delete desk.dataset.open;
+  settle();
   now()?.scrollIntoView({ block: "nearest" });
 }
 

@@ -2,6 +2,8 @@
 export const one = (selector, within = document) => within.querySelector(selector);
 export const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 export const byId = (id) => document.getElementById(id);
+/** Wide enough for a question beside the list; the list then scrolls by itself. */
+export const wide = matchMedia("(min-width: 1100px)");
 export const idle = window.requestIdleCallback ?? ((task) => setTimeout(task, 50)); // Safari
 
 export function parseAll(html) {

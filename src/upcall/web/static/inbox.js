@@ -1,7 +1,7 @@
 // The live inbox. State lives in the page and on the server, and nowhere else.
 import { show } from "./badge.js";
 import { take, tidy, warn } from "./cards.js";
-import { greet, isDesk } from "./desk.js";
+import { greet, isDesk, isFree } from "./desk.js";
 import { all, byId, one, parseAll } from "./dom.js";
 import { keep, restore } from "./drafts.js";
 import "./files.js";
@@ -21,6 +21,7 @@ import { say } from "./words.js";
 
 const TIDY_EVERY = 5_000;
 const TWICE = 5_000;
+const RESTING = ["snoozed", "settled"];
 
 function typed({ target }) {
   if (target.matches("[data-search]")) tidy();
@@ -37,25 +38,35 @@ function typed({ target }) {
   keep(card);
 }
 
+let listedLast = {};
+
 /** A row comes before its card, which takes longer to draw. */
-function listed(html) {
+function listed({ html, seq }) {
   const row = one(".row", parseAll(html));
+  listedLast = { seq, id: row.dataset.id };
   still(() => {
     row.toggleAttribute("data-coming", takeRow(row));
     tidy();
   });
 }
 
+/** The card of a question; none where the list has said it all, because the card is not on the page and is not opened either. */
+function drawn({ html, seq }) {
+  const { id } = listedLast.seq === seq ? listedLast : {};
+  const isUnseen = isDesk && id && !byId(`i-${id}`) && !isFree();
+  return isUnseen ? undefined : one("article", parseAll(html));
+}
+
 function arrived(news) {
-  const card = one("article", parseAll(news.html));
-  const entry = isDesk ? rowOf(card.dataset.id) : card;
+  const card = drawn(news);
+  const entry = isDesk ? rowOf(card?.dataset.id ?? listedLast.id) : card;
   const isNew = isDesk ? entry?.matches("[data-coming]") : !byId(card.id);
   entry?.removeAttribute("data-coming");
   take(card);
-  if (!isNew || card.dataset.place !== "open" || !entry.isConnected || entry.hidden) return;
-  if (isDesk) greet(card);
+  if (!isNew || RESTING.includes(entry.dataset.place ?? entry.dataset.group) || !entry.isConnected || entry.hidden) return;
+  if (card && isDesk) greet(card);
   // Of all tabs, the one that holds the stream speaks.
-  if (news.first) announce(card);
+  if (news.first) announce(entry);
 }
 
 /** Asks for the page anew, but not under the hands of a person who writes: the letters would go to another card. */
@@ -92,7 +103,7 @@ function once(event) {
 }
 
 function hear(news) {
-  if (news.kind === "row") listed(news.html);
+  if (news.kind === "row") listed(news);
   if (news.kind === "card") arrived(news);
   if (news.kind === "faults") faults(news.html);
   if (news.kind === "count") show(news.count);

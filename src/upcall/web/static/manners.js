@@ -37,16 +37,16 @@ function chime() {
 }
 
 /** Something new waits. Who looks at it already needs no notification. */
-export async function announce(card) {
+export async function announce(entry) {
   if (wants("sound")) chime();
   if (!wants("notify") || !document.hidden || !worker || window.Notification?.permission !== "granted") return;
-  const { agent, id } = card.dataset;
+  const { agent, id } = entry.dataset;
   // Registered is not yet active, and one that is not active shows nothing.
   const registration = await navigator.serviceWorker.ready;
   // Of this and what is pushed there is one on the screen: what is pushed may have buttons.
   if ((await registration.getNotifications({ tag: id })).length) return;
   await registration.showNotification(say("js.asks", { agent }), {
-    body: card.querySelector(".question").textContent.trim().slice(0, 200),
+    body: one(".line, .question", entry).textContent.trim().slice(0, 200),
     icon: "/static/icon.svg",
     tag: id,
   });

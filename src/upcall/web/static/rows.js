@@ -1,5 +1,5 @@
 // The list: a row for each question, in its group, by deadline and then by how long it has been blocked.
-import { all, byId, one } from "./dom.js";
+import { all, byId, one, wide } from "./dom.js";
 import { changed } from "./hands.js";
 import { watch } from "./shown.js";
 import { now } from "./times.js";
@@ -7,7 +7,7 @@ import { say } from "./words.js";
 
 const EXPIRING = 900;
 const MOST_SETTLED = 20;
-let isStill = false;
+let kept;
 const pill = one("[data-fresh]");
 const list = (group) => one(`[data-rows="${group}"]`);
 export const rowOf = (id) => byId(`row-${id}`);
@@ -61,26 +61,27 @@ function put(row) {
   time.show();
 }
 
+const scroller = () => (wide.matches ? pill.closest("[data-scroll]") : document.scrollingElement);
+/** How far down the list a row is, wherever the list is scrolled to. */
+const depth = (row) => row.getBoundingClientRect().top + scroller().scrollTop;
+
 /** Changes the list; the row that is read, or else the first on the screen, stays where it is. */
 export function still(change) {
-  // Measuring lays the page out, so of several changes the outermost measures for all.
-  if (isStill) {
-    change();
-    return;
+  if (!kept) {
+    const row = one(".row[data-onscreen]:has([aria-current])") ?? one(".row[data-onscreen]");
+    kept = row ? { id: row.id, depth: depth(row) } : {};
+    // Measuring lays the page out, so it is done once for all changes of a frame.
+    requestAnimationFrame(settle);
   }
-  const kept = (one(".row[data-onscreen]:has([aria-current])") ?? one(".row[data-onscreen]"))?.id;
-  const top = () => byId(kept)?.getBoundingClientRect().top;
-  const before = top();
-  isStill = true;
-  try {
-    change();
-  } finally {
-    isStill = false;
-  }
-  const moved = top() - before;
-  if (!moved) return;
-  const own = pill.closest("[data-scroll]");
-  (getComputedStyle(own).overflowY === "auto" ? own : document.scrollingElement).scrollTop += moved;
+  change();
+}
+
+/** Brings the row that stays back to its place. What a person asks to see is scrolled to after that. */
+export function settle() {
+  const row = byId(kept?.id);
+  const moved = row && !row.hidden && depth(row) - kept.depth;
+  kept = undefined;
+  if (moved) scroller().scrollTop += moved;
 }
 
 function count() {
@@ -167,6 +168,7 @@ export function regroup() {
 
 /** The first of what is new, on the screen and under the focus. */
 function find() {
+  settle();
   const first = one(".row.new");
   for (const row of all(".row.new")) row.classList.remove("new");
   count();
