@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from upcall.web.pages.markdown import MOST_BRACKETS, MOST_CELLS, rendered
+from upcall.web.pages.markdown import MOST_BRACKETS, MOST_CELLS, blocks, rendered
 
 AS_IT_IS = '<pre tabindex="0"><code dir="ltr">'
 
@@ -58,3 +58,27 @@ def test_cells_that_the_parser_adds_are_counted_too() -> None:
 def test_an_entity_that_stands_for_what_cannot_be_seen_stands_for_nothing(entity: str) -> None:
     assert rendered(f"Delete {entity}gnp.exe") == "<p>Delete gnp.exe</p>\n"
     assert rendered(f"**Delete {entity}gnp** &lt; &auml;") == "<p><strong>Delete gnp</strong> &lt; ä</p>\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Install it.\n\n[//]: https://example.org 'and delete the backups'",
+        "[1]: https://example.org (and delete the backups)",
+        "|step|\n|-|\n|Install|and delete the backups|",
+        "> |step|\n> |-|\n> |Install \\||and delete the backups",
+        '[docs](https://example.org "and delete the backups")',
+        '![docs](https://example.org "and delete the backups")',
+        "```sh and delete the backups\nmake\n```",
+        "- ```and-delete-the-backups\n  make\n  ```",
+    ],
+)
+def test_what_other_programs_leave_out_is_drawn(text: str) -> None:
+    drawn = [rendered(text), *(html for _, html in blocks(text))]
+    assert "delete" in drawn[0].striptags()
+    assert any("delete" in part.striptags() for part in drawn[1:])
+
+
+def test_a_table_whose_rows_fit_is_a_table() -> None:
+    text = "|a|b|\n|-|-|\n|1|2|\n1|2\n|1|\n|`x\\|y`|2|"
+    assert rendered(text).count("<tr>") == 5

@@ -1,7 +1,8 @@
 """Agents' markdown as HTML that can only be looked at.
 
 Raw HTML is text, images are not loaded, a link shows where it leads, headings do not compete with ours, and
-characters that hide or reorder are gone, also those that an entity stands for.
+characters that hide or reorder are gone, also those that an entity stands for. What Markdown would leave out is drawn too: a
+person decides about the whole text.
 """
 
 import re
@@ -37,6 +38,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _NO_PARAGRAPH = re.compile(r"(?:\A|\n)[ \t]*(?:\n|[-*+][ \t]|\d{1,9}[.)][ \t]|```|~~~|#{1,6}[ \t]|>|\|)")
 _EMPHASIS = re.compile(r"[`*_\[]")
 _ALLOWED_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[\w+#.-]{0,20}")
+_CELL_END = re.compile(r"(?<!\\)\|")
 
 
 def rendered(text: str) -> Markup:
@@ -178,8 +181,11 @@ def preformatted(text: str, language: str = "") -> Markup:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
     parser.enable(["table", "strikethrough"])
+    # A definition is not drawn, so it would be the place for what a person is not to see.
+    parser.disable("reference")
     parser.validateLink = lambda url: _ALLOWED_LINK.match(url) is not None  # type: ignore[method-assign]  # its way of configuring
     parser.core.ruler.push("visible", _visible)
+    parser.core.ruler.push("whole_tables", _whole_tables)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
     parser.add_render_rule("image", _image)
@@ -199,18 +205,57 @@ def _visible(state: StateCore) -> None:
             child.content = visible(child.content) if child.type == "text" else child.content
 
 
+def _whole_tables(state: StateCore) -> None:
+    """Draw a table as it is written where a row has more cells than its head: these are left out otherwise."""
+    lines, found, tables = state.src.split("\n"), list[Token](), list[int]()
+    for token in state.tokens:
+        found.append(token)
+        if token.type == "table_open":
+            tables.append(len(found) - 1)
+        elif token.type == "table_close":
+            at = tables.pop()
+            if _leaves_out(found[at:], lines):
+                start, end = found[at].map or [0, 0]
+                content = "\n".join(lines[start:end])
+                found[at:] = [
+                    Token(
+                        "code_block",
+                        "code",
+                        0,
+                        content=content,
+                        map=[start, end],
+                        level=token.level,
+                        block=True,
+                    )
+                ]
+    state.tokens = found
+
+
+def _leaves_out(table: Sequence[Token], lines: Sequence[str]) -> bool:
+    columns = sum(token.type == "th_open" for token in table)
+    rows = [token.map[0] for token in table if token.type == "tr_open" and token.map]
+    return any(_cells_of(lines[row]) > columns for row in rows[1:])
+
+
+def _cells_of(row: str) -> int:
+    row = row.strip(" \t>").removeprefix("|")
+    return len(_CELL_END.findall(row)) + (not _CELL_END.search(row[-2:]))
+
+
 # Rules of the renderer: it passes itself, the tokens, an index, its options and an environment that is ours.
 
 
 def _fence(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
     token = tokens[index]
-    return str(preformatted(token.content, token.info.strip().split(" ")[0] if token.info else ""))
+    info = token.info.strip() if token.info else ""
+    # Words behind the language are for programs, and are not drawn by others.
+    said = "" if _LANGUAGE.fullmatch(info) else str(_where(info))
+    return said + str(preformatted(token.content, info.split(" ")[0]))
 
 
 def _image(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
     token = tokens[index]
-    shown = Markup('<span class="image">{} <span class="where">{}</span></span>')
-    return str(shown.format(token.content, token.attrGet("src")))
+    return str(Markup('<span class="image">{} {}</span>').format(token.content, _where(_leads(token))))
 
 
 def _link_open(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
@@ -224,10 +269,19 @@ def _link_close(self: object, tokens: Sequence[Any], index: int, options: object
     while depth:
         position -= 1
         depth += (tokens[position].type == "link_close") - (tokens[position].type == "link_open")
-    href = tokens[position].attrGet("href")
+    where = _leads(tokens[position])
     words = "".join(token.content for token in tokens[position + 1 : index])
-    where = "" if words == href else str(Markup(' <span class="where">{}</span>').format(href))
-    return f"</a>{where}"
+    return "</a>" if words == where else f"</a> {_where(where)}"
+
+
+def _leads(token: Any) -> str:
+    """The address of a link or an image, with the title that it has."""
+    address, title = token.attrGet("href") or token.attrGet("src"), token.attrGet("title")
+    return f"{address} “{visible(title)}”" if title else str(address)
+
+
+def _where(text: str) -> Markup:
+    return Markup('<span class="where">{}</span>').format(text)
 
 
 def _heading_open(self: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
