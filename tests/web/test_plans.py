@@ -5,6 +5,8 @@ from markupsafe import Markup
 
 from tests.web.house import House, code
 from tests.web.visitor import Visitor, words
+from upcall.cli.render.plans import numbered
+from upcall.domain.answer.comments import read as remarks_in
 from upcall.web.pages.markdown import blocks
 
 PLAN = "# Cache\n\n1. Install **Redis**\n2. Write `cache.txt`\n\nThen stop.\n\n```sh\nmake\n```"
@@ -88,6 +90,21 @@ def test_every_block_has_the_number_of_its_first_line() -> None:
     ]
     long = "word " * 2000 + "\n\n" + "more " * 3000
     assert [line for line, _ in blocks(long)] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "\u200b\n\nInstall it.\n\nThen stop.",
+        "First\rlook.\vThen\u2028write.\n\nThen stop.",
+        "\x1b[1m\n\nThen stop.",
+    ],
+)
+def test_the_number_of_a_line_is_the_same_on_the_page_on_the_terminal_and_in_a_comment(plan: str) -> None:
+    [number] = [line for line, html in blocks(plan) if html.striptags() == "Then stop."]
+    assert numbered(plan)[number - 1] == f"{number} │ Then stop."
+    [comment] = remarks_in(f"L{number}: not yet", plan).comments
+    assert (comment.line, comment.passage) == (number, "Then stop.")
 
 
 def test_an_item_with_items_of_its_own_has_the_number_of_its_first_line() -> None:

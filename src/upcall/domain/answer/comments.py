@@ -10,6 +10,7 @@ from typing import cast
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry.comment import Comment
+from upcall.domain.text.display import visible
 from upcall.domain.text.forms import kind_of
 
 MOST = 200
@@ -36,7 +37,7 @@ def read(words: str, plan: str) -> Remarks:
     Raises:
         InvalidRequest: if there are too many.
     """
-    lines, note, comments = plan.split("\n"), list[str](), list[Comment]()
+    lines, note, comments = _lines(plan), list[str](), list[Comment]()
     passage, said, at = list[str](), list[str](), None
 
     def take() -> None:
@@ -88,7 +89,7 @@ def placed(comments: Sequence[Comment], plan: str) -> tuple[Comment, ...]:
     Raises:
         InvalidRequest: if the plan has no such line.
     """
-    lines = plan.split("\n")
+    lines = _lines(plan)
     for comment in comments:
         if comment.line is not None and comment.line > len(lines):
             raise InvalidRequest(f"the plan has {len(lines)} lines, not {comment.line}", hint=EXAMPLE)
@@ -103,6 +104,11 @@ def quoted(remarks: Remarks) -> str:
         passage = "".join(f"> {line}\n" for line in comment.passage.split("\n")) if comment.passage else ""
         parts.append(f"{where}{passage}{comment.text}")
     return "\n\n".join(parts)
+
+
+def _lines(plan: str) -> list[str]:
+    """The lines of a plan as a person counts them: in what is drawn, where other characters end lines too."""
+    return visible(plan).split("\n")
 
 
 def _comment(sent: object, path: str) -> Comment:

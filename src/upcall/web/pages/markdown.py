@@ -52,8 +52,9 @@ def blocks(text: str, mark: Callable[[int], Markup] | None = None) -> list[tuple
 
     An item within an item begins with what `mark` makes of the number of its line.
     """
-    before = len(text) - len(text.lstrip("\n"))
-    shown = visible(text).strip("\n")
+    shown = visible(text)
+    before = len(shown) - len(shown.lstrip("\n"))
+    shown = shown.strip("\n")
     if _is_too_much(shown):
         return [(before + line, preformatted(part)) for line, part in _paragraphs(shown)]
     parser, found = _parser(), list[tuple[int, Markup]]()
