@@ -313,6 +313,26 @@ def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Prog
 
 
 @pytest.mark.promise("trust/9")
+@pytest.mark.promise("raised/12")
+def test_keys_that_were_pressed_before_a_plan_was_on_the_screen_do_not_approve_it(home: Program) -> None:
+    agent = Client(ASKER, Home(home.home))
+    plan = {"kind": "plan", "question": "Shall this plan be carried out?", "context": "1. Install Redis"}
+    ref = agent.post("/v1/inquiries", plan)["ref"]
+    agent.hang_up()
+    with Terminal(home, "answer") as terminal:
+        terminal.until("Shall this plan")
+        os.kill(terminal.process.pid, signal.SIGSTOP)
+        # A terminal hands over 4095 bytes at once: the last of them opens the plan, and those after it were pressed before it was drawn.
+        terminal.type("x" * 4094 + "\r" + "1\r")
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.until("Install Redis")
+        terminal.type("\x1b")
+        terminal.until("WAITING FOR INPUT")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["state"] == "open"
+
+
 def test_at_a_terminal_a_word_that_is_no_clear_yes_or_no_is_asked_again(home: Program) -> None:
     ref = home.parked("alembic upgrade head", "--approval")
     with Terminal(home, "answer", ref, "sure") as terminal:

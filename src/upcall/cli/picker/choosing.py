@@ -31,8 +31,7 @@ class Choosing:
         self.scroll = 0
         self.written = ""
         """What its person has made of the action or of the plan in their editor."""
-        consent = self.is_approval or self.is_plan
-        self.parts = [Selecting(each, is_approval=consent) for each in inquiry["questions"]]
+        self.parts = [Selecting(each, is_approval=self.is_consent) for each in inquiry["questions"]]
         self._accepted: set[int] = set()
 
     @property
@@ -45,10 +44,15 @@ class Choosing:
         """Whether it is a plan to be decided."""
         return bool(self.inquiry["kind"] == "plan")
 
+    @property
+    def is_consent(self) -> bool:
+        """Whether an answer to it can let an agent act."""
+        return self.is_approval or self.is_plan
+
     def lets_act(self, values: list[str]) -> bool:
         """Whether these values are a yes, which is for what was seen whole."""
         yes = ([APPROVE], [ACCEPT_EDITS])
-        return (self.is_approval or self.is_plan) and values in yes
+        return self.is_consent and values in yes
 
     @property
     def is_form(self) -> bool:

@@ -14,7 +14,8 @@ from typing import Any
 from upcall.cli.client import LATEST, Client, inquiry_path
 from upcall.cli.failures import CommandFailed, line
 from upcall.cli.picker.actions import Change, Decline, Extend, Leave, Look, Read, Send, Undo
-from upcall.cli.picker.changing import changed, draft_of
+from upcall.cli.picker.changing import Changing, changed, draft_of
+from upcall.cli.picker.choosing import Choosing
 from upcall.cli.picker.drawing import Size, outcome, screen
 from upcall.cli.picker.editor import written_in_editor
 from upcall.cli.picker.keys import keys
@@ -180,14 +181,22 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
 
 
 def _draw(picker: Picker) -> None:
-    unread = picker.choosing is not None and not picker.choosing.whole
+    unread = _unread(picker)
     lines = screen(picker, time.time(), _size(), paint())
-    if unread and picker.choosing is not None and picker.choosing.is_approval and picker.choosing.whole:
-        # No key that was pressed before the end of an approval is on the screen decides it.
+    if unread is not None and unread.whole:
+        # No key that was pressed before the end of an action or of a plan is on the screen decides it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     text = f"{REST_OF_LINE}\r\n".join(lines)
     sys.stdout.write(f"{HOME}{text}{REST_OF_LINE}{REST_OF_SCREEN}")
     sys.stdout.flush()
+
+
+def _unread(picker: Picker) -> Choosing | Changing | None:
+    """What lets an agent act, as long as its end has not been on the screen."""
+    if picker.changing is not None:
+        return None if picker.changing.whole else picker.changing
+    choosing = picker.choosing
+    return choosing if choosing is not None and choosing.is_consent and not choosing.whole else None
 
 
 def _size() -> Size:
