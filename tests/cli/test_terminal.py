@@ -313,6 +313,26 @@ def test_enter_enter_approves_nothing_and_a_long_action_is_read_first(home: Prog
 
 
 @pytest.mark.promise("trust/9")
+def test_what_was_typed_stays_while_the_daemon_is_down_and_can_be_sent_when_it_is_back(home: Program) -> None:
+    ref = home.parked("Which cache?")
+    with Terminal(home, "answer", ref) as terminal:
+        terminal.until("Which cache?")
+        terminal.type("redis")
+        terminal.until("redis")
+        assert home("down").returncode == 0
+        terminal.type("\r")
+        terminal.until("Upcall is down")
+        terminal.type("\x15")
+        terminal.type("valkey")
+        terminal.until("valkey")
+        assert home("up", "-d").returncode == 0
+        terminal.type("\r")
+        terminal.until(f"Answered {ref}: valkey.")
+        terminal.type("q")
+        assert terminal.end() == 0
+    assert home.json("show", ref)["answer"]["answers"] == [["valkey"]]
+
+
 @pytest.mark.promise("raised/12")
 def test_keys_that_were_pressed_before_a_plan_was_on_the_screen_do_not_approve_it(home: Program) -> None:
     agent = Client(ASKER, Home(home.home))

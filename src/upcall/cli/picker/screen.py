@@ -76,7 +76,7 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str], termin
                 elif deed is not None:
                     told.append(_do(client, picker, deed))
                     still_waits = isinstance(deed, Extend | Undo)
-                    picker.refresh(_waiting(client), done="" if still_waits else deed.inquiry["id"])
+                    _refresh(client, picker, done="" if still_waits else deed.inquiry["id"])
                     # Not over a question that the person has begun to answer meanwhile.
                     if isinstance(deed, Undo) and picker.choosing is None:
                         picker.open(deed.inquiry["id"])
@@ -91,9 +91,24 @@ def _converse(client: Client, picker: Picker, news: int, told: list[str], termin
 
 def _take_in(client: Client, picker: Picker) -> None:
     before = picker.closed
-    picker.refresh(_waiting(client))
+    _refresh(client, picker)
     if picker.closed is not None and picker.closed is not before:
-        picker.closed.how = resolution(client.get(inquiry_path(picker.closed.inquiry["id"])), time.time())
+        try:
+            settled = client.get(inquiry_path(picker.closed.inquiry["id"]))
+        except UpcallError as error:
+            picker.note = line(error.message, error.hint)
+        else:
+            picker.closed.how = resolution(settled, time.time())
+
+
+def _refresh(client: Client, picker: Picker, done: str = "") -> None:
+    """Take in what waits now. Where the daemon cannot be reached, what the person has written stays on the screen."""
+    try:
+        waiting = _waiting(client)
+    except UpcallError as error:
+        picker.note = line(error.message, error.hint)
+    else:
+        picker.refresh(waiting, done=done)
 
 
 def _write(picker: Picker, deed: Change, terminal: Terminal) -> None:
@@ -219,17 +234,19 @@ def _news(client: Client) -> Iterator[int]:
 
 
 def _follow(client: Client, write: int) -> None:
-    after = LATEST
+    after, lost = LATEST, False
     while True:
         try:
-            wait = 0 if after == LATEST else POLL_SECONDS
+            wait = 0 if after == LATEST or lost else POLL_SECONDS
             events = client.get("/v1/events", patience=wait, after=after, wait=wait)
         except UpcallError:
+            lost = True
             time.sleep(PAUSE)
             continue
-        if events["items"] or after == LATEST:
+        # What could not be read meanwhile is read now.
+        if events["items"] or after == LATEST or lost:
             _wake(write)
-        after = events["next_after"]
+        after, lost = events["next_after"], False
 
 
 def _wake(write: int) -> None:
