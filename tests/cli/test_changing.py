@@ -9,8 +9,10 @@ from tests.cli.conftest import Program
 from tests.cli.test_picker import SURE, a_question, an_inquiry, pressed, shown
 from tests.cli.test_terminal import Terminal, home
 from upcall.cli.client import ASKER, Client
+from upcall.cli.failures import CommandFailed
 from upcall.cli.picker.actions import Change, Send
 from upcall.cli.picker.changing import CUT, changed, draft_of
+from upcall.cli.picker.editor import HINT, written_in_editor
 from upcall.cli.picker.keys import ENTER, ESCAPE, PAGE_DOWN, TAB
 from upcall.cli.picker.picker import Picker
 from upcall.domain.errors import NotEditable
@@ -160,6 +162,17 @@ def test_on_a_terminal_an_action_is_changed_in_ones_own_editor(home: Program) ->
         # The screen was lent, and is given back as it was.
         assert terminal.seen.count("\x1b[?1049l") == 2
     assert home.json("show", ref)["answer"]["edit"]["input"] == LESS
+
+
+@pytest.mark.parametrize("editor", ["rm", "nano '", "/nowhere/nano", "false"])
+def test_an_editor_that_leaves_no_text_is_told_in_a_line(
+    editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor)
+    with pytest.raises(CommandFailed) as failed:
+        written_in_editor("make", "action.txt")
+    assert failed.value.hint == HINT
 
 
 def test_an_editor_that_fails_takes_nothing_and_says_what_to_do(home: Program) -> None:

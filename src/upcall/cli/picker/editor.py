@@ -18,7 +18,7 @@ def written_in_editor(text: str, name: str) -> str:
     """The text after the person has edited it. It stands in a folder that no other user can look into, and is gone afterwards.
 
     Raises:
-        CommandFailed: if there is no editor, or it does not end well.
+        CommandFailed: if there is no editor, it does not end well, or it leaves no text.
     """
     command = _command()
     with tempfile.TemporaryDirectory(prefix="upcall-") as folder:
@@ -34,12 +34,19 @@ def written_in_editor(text: str, name: str) -> str:
             signal.signal(signal.SIGINT, before)
         if ended:
             raise CommandFailed(f"{command[0]} ended with status {ended}", hint=HINT)
-        return file.read_text("utf-8", "replace")
+        try:
+            return file.read_text("utf-8", "replace")
+        except OSError as problem:
+            raise CommandFailed(f"{command[0]} left no text: {problem.strerror}", hint=HINT) from None
 
 
 def _command() -> list[str]:
     for name in ("VISUAL", "EDITOR"):
-        if words := shlex.split(os.environ.get(name, "")):
+        try:
+            words = shlex.split(os.environ.get(name, ""))
+        except ValueError as problem:
+            raise CommandFailed(f"{name} is not a command: {problem}", hint=HINT) from None
+        if words:
             return words
     found = next(filter(None, map(shutil.which, USUAL)), None)
     if found is None:
