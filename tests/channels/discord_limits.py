@@ -75,8 +75,12 @@ def _problem_with_component(each: Json) -> str | None:
             texts += [option["description"] for option in options if "description" in option]
             if not all(1 <= len(text) <= 100 for text in texts):
                 return "options: texts are between 1 and 100 in length"
+            if sum(option.get("default", False) for option in options) > each["max_values"]:
+                return "options: more defaults than max_values"
         case 4 if each["style"] not in {1, 2}:
             return "style"
+        case 4 if not 1 <= len(each.get("value", "x")) <= 4000:
+            return "value: must be between 1 and 4000 in length"
         case 2 | 4:
             pass
         case _:

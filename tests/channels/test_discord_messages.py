@@ -157,6 +157,22 @@ def test_a_form_has_a_list_for_each_question_and_words_of_ones_own_where_they_fi
     assert problem_with_form(form) is None
 
 
+def test_a_field_that_may_be_left_out_can_be_left_out_and_begins_with_its_default() -> None:
+    properties = {
+        "name": {"type": "string"},
+        "note": {"type": "string"},
+        "port": {"type": "integer", "default": 8080},
+        "days": {"type": "array", "items": {"enum": ["Mon", "Tue", "Wed"]}, "default": ["Tue", "Wed"]},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["name"]}
+    form = messages.form(shown(response_schema=schema), WORDS)
+    name, note, port, days = [each["component"] for each in form["components"]]
+    assert [each["required"] for each in (name, note, port, days)] == [True, False, False, False]
+    assert [each.get("value") for each in (name, note, port)] == [None, None, "8080"]
+    assert [option["label"] for option in days["options"] if option.get("default")] == ["Tue", "Wed"]
+    assert problem_with_form(form) is None
+
+
 def test_what_is_sent_back_is_read_and_what_makes_no_sense_is_not() -> None:
     fields = [
         {"type": 18, "component": {"custom_id": "0", "values": ["1", "x"]}},

@@ -25,6 +25,7 @@ CAPABILITIES = Capabilities(
 )
 LONGEST = 2000
 LONGEST_OPTION = 100
+LONGEST_INPUT = 4000
 LONGEST_TITLE = 45
 MOST_FIELDS = 5
 A_ROW = 5
@@ -90,11 +91,13 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
         label = f"{index + 1}) " if len(view.questions) > 1 else ""
         label = shortened(one_line(f"{label}{question.header or question.text}"), LONGEST_TITLE)
         if own or not question.choices or question.control is Control.WORDS:
-            fields.append(_field(label, _text(index, required=True)))
+            text = _text(index, required=not question.optional, value=question.initial.words)
+            fields.append(_field(label, text))
             continue
         # A form has five fields. Where they do not suffice for own words to every question, people reply to the message.
         both = question.custom and custom <= room
-        fields.append(_field(label, _select(question, str(index), required=not both)))
+        required = not both and not question.optional
+        fields.append(_field(label, _select(question, str(index), required=required)))
         if both:
             fields.append(_field(words["own_words"][:LONGEST_TITLE], _text(index, required=False)))
     return {
@@ -165,6 +168,9 @@ def _select(question: Asked, custom_id: str, *, required: bool | None = None) ->
         description = choice.full if question.numbered else choice.description
         if description:
             option["description"] = shortened(one_line(description), LONGEST_OPTION)
+        # Only in a form: a list of a message is sent when it changes.
+        if required is not None and index in question.initial.picks:
+            option["default"] = True
         options.append(option)
     multi = question.control is Control.MULTI_SELECT
     select: Json = {"type": _SELECT, "custom_id": custom_id, "options": options}
@@ -173,8 +179,9 @@ def _select(question: Asked, custom_id: str, *, required: bool | None = None) ->
     return select if required is None else select | {"required": required}
 
 
-def _text(index: int, *, required: bool) -> Json:
-    return {"type": _INPUT, "custom_id": f"w{index}", "style": 2, "required": required}
+def _text(index: int, *, required: bool, value: str = "") -> Json:
+    made: Json = {"type": _INPUT, "custom_id": f"w{index}", "style": 2, "required": required}
+    return made | {"value": value} if 0 < len(value) <= LONGEST_INPUT else made
 
 
 def _field(label: str, component: Json) -> Json:
