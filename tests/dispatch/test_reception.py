@@ -315,3 +315,17 @@ async def test_the_name_of_a_field_begins_no_line_of_ours(desk: Desk) -> None:
 
     heard = await desk.write("1) here\n2) there")
     assert [line.partition(":")[0] for line in heard.line.split("\n")] == ["port Upcall", "both"]
+
+
+async def test_a_single_field_that_may_be_left_out_can_be_sent_empty(desk: Desk) -> None:
+    asked = draft(
+        {"question": "Anything else?", "response_schema": {"properties": {"note": {"type": "string"}}}}
+    )
+    form = (await desk.hall.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+    await desk.shown_at(form)
+
+    sent = Inbound(id="f", user="U1", place="C1", inquiry=form.id, given=(Given(),))
+    assert await desk.deliver(sent) == Heard(line="", accepted=True)
+    state = (await desk.hall.broker.store.get(form.id)).state
+    assert isinstance(state, Answered)
+    assert state.answer.values == ((),)

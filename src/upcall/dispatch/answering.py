@@ -6,8 +6,9 @@ from dataclasses import replace
 from upcall.broker.broker import Reply
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.domain.answer import plans
-from upcall.domain.answer.matching import bare
+from upcall.domain.answer.matching import bare, is_blank
 from upcall.domain.answer.reading import strip_quoted
+from upcall.domain.answer.typed import is_form
 from upcall.domain.channel import degrading
 from upcall.domain.channel.showing import Given, Inbound
 from upcall.domain.errors import UnreadableAnswer
@@ -52,7 +53,8 @@ def _reply(inquiry: Inquiry, inbound: Inbound, words: str, configured: Configure
         _values(inquiry, index, each) for index, each in enumerate(given) if index < len(inquiry.questions)
     ]
     only = given[0] if len(given) == 1 else None
-    if only is not None and not only.picks:
+    # A field of a form that was left empty is left out: that is for the form to take or to refuse.
+    if only is not None and not only.picks and not (is_form(inquiry) and is_blank(only.words)):
         return Reply(text=only.words)
     return Reply(answers=answers)
 
