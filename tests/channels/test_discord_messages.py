@@ -173,6 +173,25 @@ def test_a_field_that_may_be_left_out_can_be_left_out_and_begins_with_its_defaul
     assert problem_with_form(form) is None
 
 
+@pytest.mark.promise("raised/26")
+def test_a_typed_form_has_its_defaults_and_what_can_be_left_out_is_not_required() -> None:
+    properties = {
+        "port": {"type": "integer", "default": 8080},
+        "debug": {"type": "boolean"},
+        "size": {"enum": ["S", "L"], "default": "L"},
+        "note": {"type": "string"},
+    }
+    seen = shown(response_schema={"properties": properties, "required": ["debug"]})
+    form = messages.form(seen, WORDS)
+    port, debug, size, note = (each["component"] for each in form["components"])
+    assert [each["required"] for each in (port, debug, size, note)] == [False, True, False, False]
+    assert (port["value"], "value" in note) == ("8080", False)
+    assert [option.get("default") for option in size["options"]] == [None, True]
+    assert size["min_values"] == 0
+    assert problem_with_form(form) is None
+    assert "port (a whole number; 8080 if left out)" in messages.content(seen)
+
+
 def test_what_is_sent_back_is_read_and_what_makes_no_sense_is_not() -> None:
     fields = [
         {"type": 18, "component": {"custom_id": "0", "values": ["1", "x"]}},

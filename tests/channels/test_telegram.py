@@ -73,6 +73,30 @@ async def test_what_was_chosen_before_a_restart_is_still_chosen_after_it(
         assert await house.answers(inquiry) == [["Redis"], ["billing 💶\nand more"], ["docs"]]
 
 
+@pytest.mark.promise("raised/26", "raised/29")
+async def test_a_field_that_can_be_left_out_is_passed_over(telegram: FakeTelegram, tmp_path: Path) -> None:
+    properties = {
+        "port": {"type": "integer", "maximum": 65535, "default": 8080},
+        "name": {"type": "string", "minLength": 2},
+        "checks": {"type": "array", "items": {"enum": ["lint", "tests"]}},
+    }
+    schema = {"properties": properties, "required": ["name"]}
+    async with a_house(telegram, tmp_path) as house:
+        asked = draft({"question": "How shall it run?", "response_schema": schema})
+        inquiry = (await house.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+        await telegram.until(lambda: len(telegram.messages()) == 1)
+        message = telegram.messages()[0].name
+        assert "port (a whole number at most 65535; 8080 if left out)" in telegram.messages()[0].text
+        await telegram.press(telegram.known, message, "Next →")
+        await telegram.asked(message, "2 / 3")
+        assert "name (at least 2 characters)" in telegram.messages()[0].text
+        assert "Next →" not in telegram.buttons(message)
+        await telegram.reply(telegram.known, message, "shop")
+        await telegram.asked(message, "Send →")
+        await telegram.press(telegram.known, message, "Send →")
+        assert await house.answers(inquiry) == [["8080"], ["shop"], []]
+
+
 @pytest.mark.promise("trust/57")
 async def test_a_form_full_of_names_goes_on_to_its_end(telegram: FakeTelegram, tmp_path: Path) -> None:
     names = "@ana #now evil.com " * 15

@@ -21,7 +21,11 @@ __all__ = ["home"]
 def a_field(
     text: str, *labels: str, required: bool = False, default: str = "", **schema: Any
 ) -> dict[str, Any]:
-    field = {"required": required, "default": [default] if default else [], "schema": schema}
+    field = {
+        "required": required,
+        "default": [default] if default else [],
+        "schema": {"type": "string", **schema},
+    }
     return a_question(text, *labels, custom=not labels) | {"field": field}
 
 
@@ -32,7 +36,7 @@ def a_field(
         ({"type": "number", "minimum": 0}, "a number at least 0"),
         (
             {"type": "string", "format": "date", "maxLength": 10},
-            "a day such as 2026-12-01; at most 10 characters",
+            "a date such as 2030-01-31; at most 10 characters",
         ),
         ({"type": "boolean"}, ""),
     ],

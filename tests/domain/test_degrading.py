@@ -12,6 +12,7 @@ from upcall.channels.words import sentences
 from upcall.domain.channel.degrading import TooLong, view
 from upcall.domain.channel.showing import Capabilities, Control, View
 from upcall.domain.inquiry.asking import draft
+from upcall.domain.inquiry.field_rules import RULES
 from upcall.domain.inquiry.inquiry import Answer, Answered, Closing, Inquiry, Origin
 
 WORDS = sentences("en")
@@ -203,12 +204,74 @@ def test_a_typed_form_is_numbered_lines_where_a_channel_has_only_text() -> None:
     made = shown(PLAIN, response_schema=FORM)
     assert made.context == "Which?"
     assert [asked.text for asked in made.questions] == [
-        "port (8080 if left out)",
+        "port (a whole number; 8080 if left out)",
         "debug",
         "note (can be left out)",
     ]
     assert [choice.full for choice in made.questions[1].choices] == ["Yes", "No"]
     assert made.hint == "Reply with one line per field: 1) … 2) … 3) … — leave out what has no answer."
+
+
+RULED = {
+    "properties": {
+        "port": {"type": "integer", "minimum": 1, "maximum": 65535},
+        "share": {"type": "number", "minimum": 0.5},
+        "name": {"type": "string", "minLength": 2, "maxLength": 9, "default": "shop"},
+        "code": {"type": "string", "minLength": 4, "maxLength": 4},
+        "mark": {"type": "string", "minLength": 1, "maxLength": 1},
+        "words": {"type": "string", "minLength": 1},
+        "mail": {"type": "string", "format": "email"},
+        "page": {"type": "string", "format": "uri", "maxLength": 80},
+        "day": {"type": "string", "format": "date"},
+        "moment": {"type": "string", "format": "date-time"},
+        "checks": {"type": "array", "items": {"enum": ["lint", "tests", "types"]}, "minItems": 2},
+        "size": {"type": "integer", "enum": [1, 2]},
+    },
+    "required": ["port", "share", "code", "mark", "words", "mail", "day", "moment", "checks", "size"],
+}
+
+
+@pytest.mark.promise("raised/47")
+def test_what_a_field_takes_is_said_before_a_person_answers() -> None:
+    assert [asked.text for asked in shown(PLAIN, response_schema=RULED).questions] == [
+        "port (a whole number from 1 to 65535)",
+        "share (a number at least 0.5)",
+        "name (from 2 to 9 characters; shop if left out)",
+        "code (exactly 4 characters)",
+        "mark (exactly 1 character)",
+        "words",
+        "mail (an e-mail address)",
+        "page (an address such as https://example.org; at most 80 characters; can be left out)",
+        "day (a date such as 2030-01-31)",
+        "moment (a moment with its offset, such as 2030-01-31T09:00:00Z)",
+        "checks (at least 2 of the choices)",
+        "size",
+    ]
+
+
+@pytest.mark.promise("raised/47")
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        (
+            "de",
+            [
+                "port (eine ganze Zahl, von 1 bis 65535)",
+                "name (von 2 bis 9 Zeichen; shop, wenn es wegbleibt)",
+            ],
+        ),
+        ("es", ["port (un número entero, de 1 a 65535)", "name (de 2 a 9 caracteres; shop si se omite)"]),
+        ("fr", ["port (un nombre entier, de 1 à 65535)", "name (de 2 à 9 caractères ; shop si omis)"]),
+    ],
+)
+def test_what_a_field_takes_is_said_in_the_language_of_the_channel(language: str, texts: list[str]) -> None:
+    made = view(an_inquiry(response_schema=RULED), PLAIN, sentences(language))
+    assert [made.questions[index].text for index in (0, 2)] == texts
+
+
+@pytest.mark.promise("raised/47")
+def test_the_english_of_the_channels_and_of_the_terminal_is_the_same() -> None:
+    assert {name: WORDS[name] for name in RULES} == RULES
 
 
 @pytest.mark.promise("raised/29")

@@ -85,6 +85,7 @@ def test_a_schema_is_a_form_with_a_question_for_each_property() -> None:
     assert form.questions[4].labels == ("Production", "Staging")
     assert form.questions[5].multi
     assert "leave out what has no answer" in prompt_text(form)
+    assert "1) Port (a whole number from 0 to 65535; 8080 if left out)\n2) url: " in prompt_text(form)
 
 
 def test_a_single_field_is_asked_in_the_words_of_the_whole() -> None:

@@ -25,8 +25,8 @@ CAPABILITIES = Capabilities(
 )
 LONGEST = 2000
 LONGEST_OPTION = 100
-LONGEST_INPUT = 4000
 LONGEST_TITLE = 45
+LONGEST_VALUE = 4000
 MOST_FIELDS = 5
 A_ROW = 5
 SUPPRESS_EMBEDS = 4
@@ -91,15 +91,15 @@ def form(view: View, words: Words, *, own: bool = False) -> Json:
         label = f"{index + 1}) " if len(view.questions) > 1 else ""
         label = shortened(one_line(f"{label}{question.header or question.text}"), LONGEST_TITLE)
         if own or not question.choices or question.control is Control.WORDS:
-            text = _text(index, required=not question.optional, value=question.initial.words)
-            fields.append(_field(label, text))
+            required = own or not question.optional
+            fields.append(_field(label, _text(index, question.initial.words, required=required)))
             continue
         # A form has five fields. Where they do not suffice for own words to every question, people reply to the message.
         both = question.custom and custom <= room
         required = not both and not question.optional
         fields.append(_field(label, _select(question, str(index), required=required)))
         if both:
-            fields.append(_field(words["own_words"][:LONGEST_TITLE], _text(index, required=False)))
+            fields.append(_field(words["own_words"][:LONGEST_TITLE], _text(index, "", required=False)))
     return {
         "title": f"Upcall {view.ref}"[:LONGEST_TITLE],
         "custom_id": f"{SEND}:{view.inquiry}:{len(view.questions)}",
@@ -179,9 +179,9 @@ def _select(question: Asked, custom_id: str, *, required: bool | None = None) ->
     return select if required is None else select | {"required": required}
 
 
-def _text(index: int, *, required: bool, value: str = "") -> Json:
-    made: Json = {"type": _INPUT, "custom_id": f"w{index}", "style": 2, "required": required}
-    return made | {"value": value} if 0 < len(value) <= LONGEST_INPUT else made
+def _text(index: int, initial: str, *, required: bool) -> Json:
+    field: Json = {"type": _INPUT, "custom_id": f"w{index}", "style": 2, "required": required}
+    return field | {"value": initial} if 0 < len(initial) <= LONGEST_VALUE else field
 
 
 def _field(label: str, component: Json) -> Json:

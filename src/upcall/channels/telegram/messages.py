@@ -196,7 +196,7 @@ def _add_question(page: _Page, question: Asked, number: int | None, given: Given
     else:
         # A client of one's own can press what was never shown.
         chosen = [choice.full for pick, choice in enumerate(question.choices) if pick in given.picks]
-        page.add_found("✓ " + ", ".join(chosen))
+        page.add_found("✓ " + (", ".join(chosen) or "—"))
 
 
 def _needs_list(question: Asked) -> bool:
@@ -238,7 +238,9 @@ def _steps(view: View, state: FormState, words: Words, *, several: bool) -> Iter
             yield Button(text=f"← {words['cancel']}", data=button_data(view.inquiry, state.at(step - 1)))
         here = button_data(view.inquiry, state, current=True)
         yield Button(text=f"{step + 1} / {count}", data=here)
-    if several and state.given[step].picks:
+    # A field that is passed over is left out.
+    is_skippable = view.form and view.questions[step].optional
+    if is_skippable or (several and state.given[step].picks):
         name = words["next"] if step + 1 < count else words["send"]
         yield Button(text=f"{name} →", data=button_data(view.inquiry, state.at(step + 1)))
 

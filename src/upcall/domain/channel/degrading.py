@@ -11,6 +11,7 @@ from dataclasses import replace
 from upcall.domain.channel.showing import Asked, Capabilities, Choice, Control, Given, View
 from upcall.domain.inquiry.activity import LONGEST_BRANCH
 from upcall.domain.inquiry.field import FieldType
+from upcall.domain.inquiry.field_rules import LONGEST_DEFAULT, rules_of
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Open, Question
 from upcall.domain.inquiry.wording import resolution_text
 from upcall.domain.text.display import escaped, one_line, units, visible
@@ -184,16 +185,15 @@ def _labels(question: Question, words: Words) -> list[str]:
 
 
 def _text(question: Question, words: Words, *, approval: bool) -> str:
-    """What is asked; of a field, with what is taken if it is left out."""
+    """What is asked; of a field, with what it takes, and what is taken if it is left out."""
     text = (escaped if approval else visible)(question.text).strip()
     field = question.field
-    if field is None or (field.required and not field.default):
+    if field is None:
         return text
-    if not field.default:
-        return words["form.optional"].format(text=text)
     labels = dict(zip(question.labels, _labels(question, words), strict=True))
-    default = ", ".join(one_line(labels.get(each, each), 60) for each in field.default)
-    return words["form.default"].format(text=text, default=default)
+    default = ", ".join(one_line(labels.get(each, each), LONGEST_DEFAULT) for each in field.default)
+    rules = rules_of(field.schema(), default, words, required=field.required)
+    return words["form.rules"].format(text=text, rules=rules) if rules else text
 
 
 def _initial(question: Question) -> Given:

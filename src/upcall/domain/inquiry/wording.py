@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from upcall.domain.errors import InvalidRequest
+from upcall.domain.inquiry.field_rules import LONGEST_DEFAULT, RULES, rules_of
 from upcall.domain.inquiry.inquiry import (
     APPROVE,
     DENY,
@@ -85,7 +86,7 @@ def prompt_text(inquiry: Inquiry) -> str:
         lines += [show(inquiry.context).strip("\n"), ""]
     several = len(inquiry.questions) > 1
     for number, question in enumerate(inquiry.questions, 1):
-        text = show(question.text).strip()
+        text = _with_rules(question, show(question.text).strip())
         if question.header.strip():
             text = f"[{one_line(question.header)}] {text}"
         lines.append(f"{number}) {text}" if several else text)
@@ -165,6 +166,15 @@ def duration(value: object) -> float:
 
 def _say(sentence: str, **gaps: object) -> str:
     return SENTENCES[sentence].format(**gaps)
+
+
+def _with_rules(question: Question, text: str) -> str:
+    field = question.field
+    if field is None:
+        return text
+    default = ", ".join(one_line(each, LONGEST_DEFAULT) for each in field.default)
+    rules = rules_of(field.schema(), default, required=field.required)
+    return RULES["form.rules"].format(text=text, rules=rules) if rules else text
 
 
 def _option_lines(question: Question, show: Callable[[str], str]) -> list[str]:
