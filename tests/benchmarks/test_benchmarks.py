@@ -68,6 +68,26 @@ def test_the_cheap_figures_can_be_measured(tmp_path: Path) -> None:
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.promise("raised/6", "raised/10")
+def test_how_long_a_dialog_waits_for_a_hook_without_a_daemon_is_measured_for_each_program(
+    tmp_path: Path,
+) -> None:
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "benchmarks", "hooks", "--quick"]
+    places = ["--json", str(results), "--scratch", str(tmp_path / "scratch")]
+    done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(results.read_text("utf-8"))["figures"]
+    assert [" ".join(each["name"].split()[2:5]) for each in found] == [
+        f"{program}, daemon {state}:"
+        for state in ("down", "killed")
+        for program in ("claude", "codex", "opencode")
+    ]
+    assert {each["target"] for each in found} == {"≤ 300 ms"}
+    # What the processor does for a hook does not depend on what else the machine does.
+    assert max(each["details"]["of the processor, ms"] for each in found) < 300
+
+
 @pytest.mark.promise("programs/32")
 def test_what_the_client_costs_a_program_is_measured_beside_a_bare_interpreter_and_raw_http(
     tmp_path: Path,
