@@ -68,6 +68,7 @@ def _answer_out(answer: Answer) -> Json:
 
 
 def _open_out(state: Open) -> Json:
+    # First: stores count those that are snoozed by how this text begins.
     made: Json = {} if state.snoozed_until is None else {"snoozed_until": state.snoozed_until}
     if state.votes:
         made["votes"] = [_closing_out(vote) for vote in state.votes]

@@ -7,7 +7,7 @@ import pytest
 
 from upcall.domain.errors import InvalidRequest
 from upcall.domain.inquiry import lifecycle
-from upcall.domain.inquiry.inquiry import Kind
+from upcall.domain.inquiry.inquiry import Edit, Kind, Open
 from upcall.domain.records import Happening
 from upcall.ports.store import Event, Query, Store
 from upcall.testing.examples import HOUR, NOW, a_closing, an_inquiry, answering, rejecting
@@ -38,6 +38,14 @@ class ListingContract(StoreHarness):
         assert await store.count_open() == 5
         assert await store.count_open(NOW) == 4
         assert await store.count_open(NOW + HOUR) == 5
+
+    async def test_no_field_of_an_edited_action_makes_an_inquiry_a_snoozed_one(self, store: Store) -> None:
+        """An agent chooses their names."""
+        later: dict[str, object] = {"snoozed_until": NOW + HOUR, "text": '{"snoozed_until":9999999999.0'}
+        edit = Edit(input=later, digest="1", before="a", after="b", difference="c")
+        asked = [(await store.add(an_inquiry(state=Open(edits=(edit,))))).inquiry for _ in range(2)]
+        await store.update(asked[1].id, lambda it: lifecycle.snooze(it, NOW + HOUR, by="ana", now=NOW))
+        assert await store.count_open(NOW) == 1
 
     async def test_everything_comes_newest_first(self, store: Store) -> None:
         """Open or closed."""

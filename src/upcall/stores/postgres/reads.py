@@ -39,7 +39,7 @@ NEXT_EXPIRY = "SELECT min(expires_at) FROM upcall.inquiry WHERE state = 'open'"
 COUNT_OPEN = "SELECT count(*) FROM upcall.inquiry WHERE state = 'open'"
 COUNT_SNOOZED = """
     SELECT count(*) FROM upcall.inquiry
-    WHERE state = 'open' AND substring(outcome FROM '"snoozed_until":([0-9.]+)')::double precision > %s
+    WHERE state = 'open' AND substring(outcome FROM '^{"snoozed_until":([0-9.]+)')::double precision > %s
 """
 EVENTS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE seq > %s ORDER BY seq LIMIT %s"
 _ITEMS = "SELECT seq, type, inquiry, at, data FROM upcall.event WHERE type = 'thread_item'"

@@ -44,7 +44,7 @@ ITEMS_BEFORE = """
 COUNT_OPEN = "SELECT count(*) FROM inquiry INDEXED BY inquiry_open WHERE state = 'open'"
 COUNT_SNOOZED = """
     SELECT count(*) FROM inquiry INDEXED BY inquiry_snoozed
-    WHERE state = 'open' AND CAST(substr(outcome, nullif(instr(outcome, '"snoozed_until":'), 0) + 16) AS REAL) > ?
+    WHERE state = 'open' AND CAST(substr(outcome, nullif(instr(substr(outcome, 1, 17), '{"snoozed_until":'), 0) + 17) AS REAL) > ?
 """
 EVENTS = "SELECT seq, type, inquiry, at, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
 
