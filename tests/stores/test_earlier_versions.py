@@ -46,3 +46,22 @@ async def test_runs_questions_are_found_in_a_postgresql_database_without_that_co
     store = await PostgresStore.open(address)
     assert (await of_run(store, 7), await of_run(store, 9)) == ([names[0], names[3]], [])
     await store.close()
+
+
+# What a search of 0.2 does to rows that it takes for new ones.
+INDEX_OF_0_2 = """
+    WITH marked AS (UPDATE upcall.inquiry SET searched = state WHERE searched IS DISTINCT FROM state RETURNING number)
+    INSERT INTO upcall.inquiry_words (number, words) SELECT number, array_to_tsvector(ARRAY['colour']) FROM marked
+    ON CONFLICT (number) DO UPDATE SET words = EXCLUDED.words
+"""
+
+
+async def test_what_a_daemon_of_the_version_before_has_indexed_is_found_by_its_state(address: str) -> None:
+    store = await PostgresStore.open(address)
+    asked = (await store.add(an_inquiry(context="Which colour?"))).inquiry
+    # It runs until it is restarted, too.
+    with psycopg.connect(address) as old:
+        old.execute(INDEX_OF_0_2)
+    found = await store.find(Query(state="open", text="colour"))
+    assert [inquiry.id for inquiry in found.items] == [asked.id]
+    await store.close()

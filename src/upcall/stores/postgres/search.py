@@ -13,7 +13,8 @@ WINDOW = 4000
 """How many of the latest inquiries are looked through first. What fills no page from these is rare enough for the index."""
 
 UNINDEXED = f"""
-    SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE searched IS DISTINCT FROM state ORDER BY number DESC LIMIT %s
+    SELECT number, {codec.COLUMNS} FROM upcall.inquiry WHERE searched IS DISTINCT FROM '2:' || state
+    ORDER BY number DESC LIMIT %s
 """  # noqa: S608 - our own constant; values are bound
 # Rows that a writer has locked are left for the next step, so that neither waits for the other.
 INDEX = """
@@ -23,7 +24,7 @@ INDEX = """
         SELECT inquiry.number FROM upcall.inquiry JOIN new ON inquiry.number = new.number AND inquiry.state = new.state
         FOR UPDATE OF inquiry SKIP LOCKED
     ), marked AS (
-        UPDATE upcall.inquiry SET searched = state FROM free WHERE inquiry.number = free.number
+        UPDATE upcall.inquiry SET searched = '2:' || state FROM free WHERE inquiry.number = free.number
     ), written AS (
         INSERT INTO upcall.inquiry_words (number, words)
         SELECT new.number, array_to_tsvector(string_to_array(new.words, ' ')) FROM new JOIN free USING (number)
