@@ -122,6 +122,31 @@ def test_a_form_is_answered_with_digits_one_question_after_the_other_and_reviewe
     assert desk.show(inquiry)["answer"]["answers"] == [["lint", "types"], ["Page"], ["because"]]
 
 
+def test_y_takes_what_is_recommended_for_the_question_that_is_shown_and_for_no_other(desk: Desk) -> None:
+    inquiry = desk.ask(
+        questions=[
+            {
+                "header": "Cache",
+                "question": "Which?",
+                "options": [{"label": "Redis", "recommended": True}, "None"],
+            },
+            {
+                "header": "Where",
+                "question": "Where?",
+                "options": [{"label": "Here", "recommended": True}, "There"],
+            },
+        ]
+    )
+    page = desk.page()
+    mine = card(page, inquiry)
+    page.keyboard.press("j")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(mine.get_by_role("group", name="Where?")).to_be_visible()
+    page.keyboard.press("y")
+    expect(mine.locator("[data-review]")).to_have_text("Cache: None · Where: Here")
+
+
 @pytest.mark.promise("desk/48")
 def test_esc_and_a_press_elsewhere_close_a_menu_but_never_over_what_was_written(desk: Desk) -> None:
     inquiry = desk.ask()

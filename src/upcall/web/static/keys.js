@@ -34,10 +34,10 @@ function choose(number) {
   return true;
 }
 
-/** Takes what the agent recommends; a question that stands alone is sent with it. */
+/** Takes what the agent recommends, of what can be seen; a question that stands alone is sent with it. */
 function recommended() {
   const form = at()?.querySelector("[data-answer]");
-  const inputs = form?.querySelectorAll(".option:has(.good) input") ?? [];
+  const inputs = form?.querySelectorAll("fieldset:not([hidden]) .option:has(.good) input") ?? [];
   for (const input of inputs) input.checked = true;
   if (!inputs.length) return;
   inputs[0].dispatchEvent(new Event("input", { bubbles: true }));
