@@ -10,6 +10,10 @@ import pytest
 from tests.cli.conftest import Program, ended
 
 TESTS_OF_OTHERS = """
+import time
+from dataclasses import dataclass
+from typing import Literal
+
 import upcall
 from upcall import sync
 
@@ -33,6 +37,26 @@ def test_it_stays_where_the_person_declines(human):
 def test_it_stays_where_the_person_has_disappeared(human):
     human.ignores("Deploy")
     assert type(sync.ask("Deploy where?", timeout=0.2)).__name__ == "Parked"
+
+
+@dataclass
+class Deploy:
+    where: Literal["staging", "production"]
+    copies: int = 2
+    dry: bool = False
+
+
+def test_a_form_is_filled_in_line_by_line(human):
+    human.answers("Where to", "1) production\\n2) 3")
+    assert sync.ask("Where to?", response=Deploy, timeout=60).value == Deploy("production", 3)
+
+
+def test_a_reply_that_is_not_taken_is_on_record(human):
+    human.answers("Deploy", "to the moon")
+    sync.ask("Deploy where?", options=["staging", "production"], custom=False, timeout=0)
+    while not human.refused:
+        time.sleep(0.01)
+    assert "staging" in human.refused[0]
 """
 
 
@@ -50,7 +74,7 @@ def test_the_fixture_human_answers_what_the_program_under_test_asks(tmp_path: Pa
         timeout=100,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "3 passed" in run.stdout
+    assert "5 passed" in run.stdout
 
 
 @pytest.mark.promise("programs/15")

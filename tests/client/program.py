@@ -26,6 +26,10 @@ class Crew(NamedTuple):
         (inquiry,) = [each async for each in self.ana.find(state="open")]
         return inquiry
 
+    async def asked_about(self) -> dict[str, str]:
+        """The refs of open questions about folders, by the folder."""
+        return {each["action"]["input"]["folder"]: each["ref"] async for each in self.ana.find(state="open")}
+
     async def said(self, ref: str, *values: str, note: str = "", **more: Any) -> None:
         """Let the person choose these, with a note."""
         reply = await self.house.post("ana", f"{ref}/answer", answers=[list(values)], note=note, **more)

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from tests.client.program import Crew
+from tests.web.house import until
 from upcall.client.bridges.interrupts import Undecided, answer
 from upcall.client.bridges.putting import call_key, keyed
 
@@ -91,6 +92,45 @@ async def test_an_interrupt_that_no_person_answers_in_time_stays_open(crew: Crew
 
     (inquiry,) = [each async for each in crew.ana.find(state="open")]
     assert inquiry["request_key"] == "langgraph-t-1"
+
+
+@pytest.mark.promise("programs/36")
+@pytest.mark.parametrize("key", ["langgraph-t-1", ""])
+async def test_the_calls_of_one_interrupt_are_put_together_and_each_has_its_own_decision(
+    crew: Crew, key: str
+) -> None:
+    folders = ("build", "src")
+    requests = [{**REMOVE, "args": {"folder": folder}} for folder in folders]
+    value = {"action_requests": requests, "review_configs": [REVIEW]}
+    resumes: list[Any] = []
+
+    async def put() -> None:
+        resumes.append(await answer(crew.asker, value, key, {}))
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(put)
+            await until(lambda: crew.house.broker.waiting == 2)
+            asked = await crew.asked_about()
+            await crew.said(asked["src"], "Deny", note="it is needed")
+            await crew.said(asked["build"], "Approve")
+
+    rejected = {"type": "reject", "message": "Denied by ana: it is needed"}
+    assert resumes == [{"decisions": [{"type": "approve"}, rejected]}]
+
+
+async def test_of_the_calls_of_one_interrupt_the_undecided_one_alone_stays_open(crew: Crew) -> None:
+    requests = [{**REMOVE, "args": {"folder": folder}} for folder in ("build", "src")]
+    value = {"action_requests": requests, "review_configs": [REVIEW]}
+    with pytest.raises(Undecided):
+        await answer(crew.asker, value, "langgraph-t-1", {"timeout": 0})
+    asked = {each["request_key"]: each["ref"] async for each in crew.ana.find(state="open")}
+    await crew.said(asked["langgraph-t-1-0"], "Approve")
+
+    with pytest.raises(Undecided):
+        await answer(crew.asker, value, "langgraph-t-1", {"timeout": 0})
+
+    assert [each["request_key"] async for each in crew.ana.find(state="open")] == ["langgraph-t-1-1"]
 
 
 SUGGESTION = 'Denied by ana: call it again with {"folder": "dist"} instead (keep build)'

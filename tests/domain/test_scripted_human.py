@@ -20,6 +20,15 @@ def test_the_first_pattern_that_is_found_decides_and_the_rest_is_left_alone() ->
     assert respond({"questions": [{"question": "Why?"}]}) is None
 
 
+def test_a_form_is_known_by_what_it_is_about_and_by_its_fields() -> None:
+    form: Json = {"context": "Where to?", "questions": [{"question": "copies", "field": {"name": "copies"}}]}
+    question: Json = {"context": "Where to?", "questions": [{"question": "Now?"}]}
+
+    assert by_pattern({"Where": "1) 3"})(form) == "1) 3"
+    assert by_pattern({"copies": "1) 3"})(form) == "1) 3"
+    assert by_pattern({"Where": "yes"})(question) is None, "the context of a question is not what is asked"
+
+
 SCRIPT = """
 seed = 7
 leaves_after = 5

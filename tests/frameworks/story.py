@@ -109,6 +109,14 @@ class Story:
         (inquiry,) = [each async for each in self.crew.ana.find(state="open")]
         return inquiry
 
+    async def both_asked(self, process: Process) -> list[Inquiry]:
+        """The two questions that the program waits for."""
+        with anyio.fail_after(PATIENCE):
+            while len(both := [each async for each in self.crew.ana.find(state="open")]) < 2:
+                assert process.returncode is None, self.said
+                await anyio.sleep(0.02)
+        return both
+
     async def finished(self, process: Process) -> str:
         """What the program has printed at its end."""
         with anyio.fail_after(PATIENCE):
@@ -127,16 +135,14 @@ class Story:
     async def killed_between_two_calls(self) -> None:
         """Let a program be killed that has the yes to one of two calls of a turn; the other is allowed afterwards."""
         process = await self.start()
+        first, second = await self.both_asked(process)
+        await self.crew.said(first["ref"], "Approve")
         with anyio.fail_after(PATIENCE):
-            while len(both := [each async for each in self.crew.ana.find(state="open")]) < 2:
-                assert process.returncode is None, self.said
-                await anyio.sleep(0.02)
-            await self.crew.said(both[0]["ref"], "Approve")
             # The daemon tells no one that an answer has arrived, except those who look.
-            while not (await self.crew.ana.get(both[0]["id"]))["answer"]["collected_at"]:  # noqa: ASYNC110
+            while not (await self.crew.ana.get(first["id"]))["answer"]["collected_at"]:  # noqa: ASYNC110
                 await anyio.sleep(0.02)
         await end(process)
-        await self.crew.said(both[1]["ref"], "Approve")
+        await self.crew.said(second["ref"], "Approve")
 
     async def answered_in_the_channel(self, inquiry: Inquiry, words: str) -> None:
         """Let the person answer where they were shown the question, which is in a channel."""
@@ -145,6 +151,12 @@ class Story:
         said = Inbound(id=f"reply-{inquiry['id']}", user="U1", place="C1", inquiry=inquiry["id"], words=words)
         heard = await self.channel.inbox.receive(said)
         assert heard.accepted, heard.line
+
+    async def who_decided(self, inquiry: Inquiry) -> tuple[str, str]:
+        """The person who decided, and where, as the inquiry's record has it after all is done."""
+        answer = (await self.crew.ana.get(inquiry["ref"]))["answer"]
+        assert answer["collected_at"], "the answer has arrived"
+        return answer["by"], answer["via"]
 
     async def goes_on(self) -> str:
         """What the program says, started again."""

@@ -27,8 +27,7 @@ async def test_a_call_of_an_agent_behind_ag_ui_survives_the_program_and_runs_onc
 
     assert "I was told: removed build" in said
     assert story.removed == ["build"]
-    decided = await story.crew.ana.get(inquiry["ref"])
-    assert (decided["answer"]["by"], decided["answer"]["via"]) == ("ana", "chat")
+    assert await story.who_decided(inquiry) == ("ana", "chat")
     assert len(story.model.conversations) == 2
     # The same server goes on with the next one.
     story.model.play(Call("remove", {"folder": "src"}), say_back)

@@ -24,15 +24,66 @@ async def test_a_call_of_claude_survives_the_program_and_runs_once(story: Story)
 
     inquiry = await story.killed_while_asking()
     assert inquiry["request_key"].startswith("claude-toolu_")
+    assert inquiry["session"] == (story.work / "session.txt").read_text("utf-8")
+    await story.answered_in_the_channel(inquiry, "yes")
+    said = await story.goes_on()
+
+    assert "I was told: done" in said
+    assert story.removed == ["build"]
+    assert await story.who_decided(inquiry) == ("ana", "chat")
+    assert "Approved by ana" in str(story.model.requests[-1].body)
+
+
+@pytest.mark.promise("programs/16", "programs/24")
+async def test_a_call_of_claude_that_was_edited_meanwhile_runs_once_as_it_was_edited(story: Story) -> None:
+    story.write(STORY)
+    story.model.play(REMOVE, say_back)
+
+    inquiry = await story.killed_while_asking()
     await story.crew.said(inquiry["ref"], "Approve", input=EDITED)
     said = await story.goes_on()
 
     assert "I was told: done" in said
     assert story.removed == ["dist"]
-    assert (await story.crew.ana.get(inquiry["ref"]))["answer"]["by"] == "ana"
+    assert await story.who_decided(inquiry) == ("ana", "api")
     told = str(story.model.requests[-1].body)
     assert "Approved by ana" in told
     assert "+echo dist >> removed.txt; echo done" in told
+
+
+def removing(folder: str) -> Call:
+    return Call("Bash", {"command": f"echo {folder} >> removed.txt", "description": f"removes {folder}"})
+
+
+@pytest.mark.promise("programs/35")
+async def test_calls_of_claude_that_come_one_after_the_other_are_each_put_to_a_person(story: Story) -> None:
+    story.write(STORY)
+    story.model.play(removing("build"), removing("dist"), removing("cache"), Say("Tidy."))
+
+    process = await story.start()
+    for folder in ("build", "dist", "cache"):
+        inquiry = await story.asked(process)
+        assert folder in inquiry["action"]["input"]["command"]
+        await story.crew.said(inquiry["ref"], "Approve")
+    said = await story.finished(process)
+
+    assert "Tidy." in said
+    assert story.removed == ["build", "dist", "cache"]
+
+
+@pytest.mark.promise("programs/35")
+async def test_of_two_calls_of_a_turn_of_claude_no_question_is_left_over(story: Story) -> None:
+    """One is deferred, and the model has to make the other again, which has a question of its own then."""
+    story.write(STORY)
+    story.model.play([removing("build"), removing("dist")], removing("dist"), Say("Tidy."))
+
+    process = await story.start()
+    for _ in range(2):
+        await story.crew.said((await story.asked(process))["ref"], "Approve")
+    await story.finished(process)
+
+    assert sorted(story.removed) == ["build", "dist"]
+    assert [each async for each in story.crew.ana.find(state="open")] == []
 
 
 HELD = """

@@ -20,8 +20,7 @@ async def test_a_call_of_google_adk_survives_the_program_and_runs_once(story: St
 
     assert 'I was told: {"result": "removed build"}' in said
     assert story.removed == ["build"]
-    decided = await story.crew.ana.get(inquiry["ref"])
-    assert (decided["answer"]["by"], decided["answer"]["via"]) == ("ana", "chat")
+    assert await story.who_decided(inquiry) == ("ana", "chat")
     assert len(story.model.conversations) == 2
 
 

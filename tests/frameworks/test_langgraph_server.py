@@ -39,8 +39,7 @@ async def test_a_thread_of_a_langgraph_server_survives_the_watcher_and_goes_on_o
 
     assert said == "I was told: removed build"
     assert story.removed == ["build"]
-    decided = await story.crew.ana.get(inquiry["ref"])
-    assert (decided["answer"]["by"], decided["answer"]["via"]) == ("ana", "chat")
+    assert await story.who_decided(inquiry) == ("ana", "chat")
     assert len(story.model.conversations) == 2
 
 

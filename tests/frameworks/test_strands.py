@@ -15,14 +15,31 @@ async def test_a_call_of_strands_survives_the_program_and_runs_once(story_with_o
     story.model.play(Call("remove", {"folder": "build"}), say_back)
 
     inquiry = await story.killed_while_asking()
-    assert inquiry["request_key"].startswith("strands-call_")
+    assert inquiry["request_key"].startswith("strands-nightly-default-call_")
+    await story.answered_in_the_channel(inquiry, "yes")
+    said = await story.goes_on()
+
+    assert "I was told: removed build" in said
+    assert story.removed == ["build"]
+    assert await story.who_decided(inquiry) == ("ana", "chat")
+    assert len(story.model.conversations) == 2
+
+
+@pytest.mark.promise("programs/24")
+async def test_a_call_of_strands_that_was_edited_meanwhile_runs_once_as_it_was_edited(
+    story_with_older_mcp: Story,
+) -> None:
+    story = story_with_older_mcp
+    story.write(STORY)
+    story.model.play(Call("remove", {"folder": "build"}), say_back)
+
+    inquiry = await story.killed_while_asking()
     await story.crew.said(inquiry["ref"], "Approve", input={"folder": "dist"})
     said = await story.goes_on()
 
     assert "I was told: removed dist" in said
     assert story.removed == ["dist"]
-    decided = await story.crew.ana.get(inquiry["ref"])
-    assert (decided["answer"]["by"], len(story.model.conversations)) == ("ana", 2)
+    assert await story.who_decided(inquiry) == ("ana", "api")
 
 
 @pytest.mark.promise("programs/24")

@@ -34,8 +34,10 @@ LATEST = 2**62
 
 
 def words_of(inquiry: Json) -> str:
-    """What is asked, in all questions of an inquiry."""
-    return "\n".join(str(each["question"]) for each in cast("list[Json]", inquiry["questions"]))
+    """What is asked, in all questions of an inquiry. Those of a form are its fields, and what it is about is the context."""
+    questions = cast("list[Json]", inquiry["questions"])
+    about = [str(inquiry["context"])] if any("field" in each for each in questions) else []
+    return "\n".join([*about, *(str(each["question"]) for each in questions)])
 
 
 def by_pattern(replies: Mapping[str, str]) -> Respond:

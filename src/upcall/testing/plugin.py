@@ -43,6 +43,11 @@ class Human:
         """What this person has settled, as the API shows it."""
         return list(self._person.answered)
 
+    @property
+    def refused(self) -> list[str]:
+        """What the daemon said to replies that it did not take: their questions are still open."""
+        return list(self._person.refused)
+
     def _add(self, **rule: Any) -> None:
         from upcall.testing.script import Rule  # noqa: PLC0415 - see above
 

@@ -30,11 +30,11 @@ from claude_agent_sdk import (
     query as query_once,
 )
 
-from upcall.client.bridges.claude_calls import ASK, Fields, put_call
+from upcall.client.bridges.claude_calls import ASK, Fields, of_session, put_call
 from upcall.client.bridges.plans import accepts_edits
 from upcall.client.bridges.putting import connected, consent, denial, is_open
 from upcall.client.client import Client
-from upcall.client.outcome import Allowed, Denied
+from upcall.client.outcome import Allowed, Verdict
 from upcall.client.request import Waiting
 
 TOOLS = f"Bash|Edit|Write|NotebookEdit|WebFetch|{ASK}|mcp__.*"
@@ -45,8 +45,7 @@ ACCEPTING_EDITS = PermissionUpdate(type="setMode", mode="acceptEdits", destinati
 
 ONE_AT_A_TIME = "Another call waits for a person. Make this call again when that one is decided."
 
-HOOK_SECONDS = 24 * 3600.0
-"""Only the call of a subagent, which cannot be deferred, is held."""
+HOOK_SECONDS = 24 * 3600.0  # only the call of a subagent, which cannot be deferred, is held
 
 TAKEN_UP_SECONDS = 120.0
 """How long a session that is resumed without a prompt may take to put its call to the hook. Without such a call it would wait
@@ -54,11 +53,14 @@ for ever."""
 
 
 def can_use_tool(client: Client | None = None, **waiting: Unpack[Waiting]) -> CanUseTool:
-    """A callback for `ClaudeAgentOptions(can_use_tool=…)` that holds the call until a person has decided."""
+    """A callback for `ClaudeAgentOptions(can_use_tool=…)` that holds the call until a person has decided.
+
+    A held call ends with its process, so its question has no key, and is withdrawn where Claude Code gives the call up.
+    """
 
     async def decide(tool: str, given: dict[str, Any], context: ToolPermissionContext) -> PermissionResult:
         async with connected(client) as broker:
-            decided = await put_call(broker, tool, given, context.tool_use_id or "", waiting)
+            decided = await put_call(broker, tool, given, "", waiting)
         if isinstance(decided, Allowed):
             changes = [ACCEPTING_EDITS] if accepts_edits(decided) else None
             return PermissionResultAllow(updated_input=dict(decided.input), updated_permissions=changes)
@@ -118,7 +120,8 @@ async def query(
             return
         call = deferred.deferred_tool_use
         async with connected(client) as broker:
-            if is_open(await put_call(broker, call.name, call.input, call.id, waiting)):
+            held = of_session(deferred.session_id, waiting)
+            if is_open(await put_call(broker, call.name, call.input, call.id, held)):
                 yield deferred
                 return
         prompt, base = None, replace(base, resume=deferred.session_id, session_id=None)
@@ -160,28 +163,35 @@ async def _turn(prompt: str | None, options: ClaudeAgentOptions) -> AsyncIterato
 
 def _hook(client: Client | None, waiting: Waiting) -> HookCallback:
     """The hook of one process. It can defer one call, and loses any other."""
-    first: list[str] = []
+    deferred, one_at_a_time = list[str](), anyio.Lock()
 
     async def decide(sent: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         call = cast("Fields", sent)
         at = tool_use_id or str(call["tool_use_id"])
-        held: Waiting = waiting if call.get("agent_id") else {**waiting, "timeout": 0}
-        if not first and not call.get("agent_id"):
-            first.append(at)
-        async with connected(client) as broker:
-            decided = await put_call(broker, call["tool_name"], call["tool_input"], at, held)
-        match decided:
-            case Allowed(input=exactly):
-                told = consent(decided)
-                return _output(permissionDecision="allow", updatedInput=dict(exactly), additionalContext=told)
-            case Denied() if is_open(decided) and first == [at]:
-                return _output(permissionDecision="defer")
-            case Denied() if is_open(decided) and not call.get("agent_id"):
+        if call.get("agent_id"):
+            return _reply(await put(call, "", waiting))
+        async with one_at_a_time:
+            if deferred:
+                # It is not put to a person: the model makes it again under another id, and the question would be left over.
                 return _output(permissionDecision="deny", permissionDecisionReason=ONE_AT_A_TIME)
-            case Denied():
-                return _output(permissionDecision="deny", permissionDecisionReason=denial(decided))
+            decided = await put(call, at, {**of_session(call["session_id"], waiting), "timeout": 0})
+            if not is_open(decided):
+                return _reply(decided)
+            deferred.append(at)
+            return _output(permissionDecision="defer")
+
+    async def put(call: Fields, at: str, held: Waiting) -> Verdict:
+        async with connected(client) as broker:
+            return await put_call(broker, call["tool_name"], call["tool_input"], at, held)
 
     return decide
+
+
+def _reply(decided: Verdict) -> HookJSONOutput:
+    if isinstance(decided, Allowed):
+        told, exactly = consent(decided), dict(decided.input)
+        return _output(permissionDecision="allow", updatedInput=exactly, additionalContext=told)
+    return _output(permissionDecision="deny", permissionDecisionReason=denial(decided))
 
 
 def _output(**decision: object) -> HookJSONOutput:

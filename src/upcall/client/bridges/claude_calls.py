@@ -31,6 +31,11 @@ async def put_call(broker: Client, tool: str, given: Fields, at: str, waiting: W
     return Allowed(input={**given, "answers": answers}, note=ended.note, by=ended.by, outcome=ended)
 
 
+def of_session(session: str, waiting: Waiting) -> Waiting:
+    """How a call of this session waits. Ids of calls are unique in one message alone: some models number those of a session anew."""
+    return {"session": session, **waiting}
+
+
 def _question(given: Fields) -> Question:
     return Question(
         question=given["question"],

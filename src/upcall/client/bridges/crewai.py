@@ -7,17 +7,15 @@ The library runs a tool whose hook has failed. Here a hook never fails: where no
 # pyright: reportMissingImports=false
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import Any, Unpack
 
 from crewai import hooks
 from crewai.utilities.string_utils import sanitize_tool_name
 
 from upcall.client import sync
-from upcall.client.bridges.putting import call_key, denial, keyed, without_key
+from upcall.client.bridges.putting import Occurrences, call_key, denial, keyed, without_key
 from upcall.client.outcome import Allowed
 from upcall.client.request import Waiting
 
@@ -37,20 +35,23 @@ def approvals(
     """
     without_key(waiting)
     names = None if tools is None else {sanitize_tool_name(each) for each in tools}
-    numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
-    denied: dict[str, str] = {}
+    met = Occurrences()
+    denied: dict[int, tuple[Any, str]] = {}
 
     def before(context: Any) -> bool | None:
         if names is not None and sanitize_tool_name(context.tool_name) not in names:
             return None
-        call = _written(context)
-        reason = _decided(context, call_key("crewai", run, call, str(next(numbers[call]))), client, waiting)
-        if reason is not None:
-            denied[call] = reason
-        return None if reason is None else False
+        reason = _decided(context, run, met, client, waiting)
+        if reason is None:
+            return None
+        # The library has the same dict for both hooks of a call, and one of its own for each call. It is kept here until then, so
+        # that no other one gets its identity.
+        denied[id(context.tool_input)] = context.tool_input, reason
+        return False
 
     def after(context: Any) -> str | None:
-        return denied.pop(_written(context), None)
+        _, reason = denied.pop(id(context.tool_input), (None, None))
+        return reason
 
     hooks.register_before_tool_call_hook(before)
     hooks.register_after_tool_call_hook(after)
@@ -61,10 +62,14 @@ def approvals(
         hooks.unregister_after_tool_call_hook(after)
 
 
-def _decided(context: Any, key: str, client: sync.Client | None, waiting: Waiting) -> str | None:
+def _decided(
+    context: Any, run: str, met: Occurrences, client: sync.Client | None, waiting: Waiting
+) -> str | None:
     """Why a call is denied. None where it is allowed: its input is then the approved one."""
     approve = sync.approve if client is None else client.approve
     try:
+        call = json.dumps([context.tool_name, context.tool_input], sort_keys=True, default=str)
+        key = call_key("crewai", run, call, met.number(call))
         decided = approve(context.tool_name, context.tool_input, **keyed(key, waiting))
     except Exception as problem:  # noqa: BLE001 - the library would swallow it, and run the tool
         return f"Not allowed: no person could be asked: {problem}"
@@ -74,7 +79,3 @@ def _decided(context: Any, key: str, client: sync.Client | None, waiting: Waitin
     context.tool_input.clear()
     context.tool_input.update(exactly)
     return None
-
-
-def _written(context: Any) -> str:
-    return json.dumps([context.tool_name, context.tool_input], sort_keys=True, default=str)

@@ -6,7 +6,7 @@ An edited call goes through: the kit runs the tool with the arguments that the c
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Unpack
 
-from upcall.client.bridges.putting import call_key, decide_all, denial
+from upcall.client.bridges.putting import Call, call_key, decide_all, denial
 from upcall.client.client import Client
 from upcall.client.outcome import Allowed
 from upcall.client.request import Waiting
@@ -28,17 +28,17 @@ def before_tool(
         if tools is not None and tool.name not in tools:
             return None
         session = tool_context.session
-        mine = call_key("google-adk", session.id, tool_context.function_call_id)
+        mine = tool_context.function_call_id or ""
         turn = (each.get_function_calls() for each in reversed(session.events))
-        said: list[Any] = next(
-            (each for each in turn if tool_context.function_call_id in {one.id for one in each}), []
-        )
-        calls = {
-            call_key("google-adk", session.id, each.id): (each.name, dict(each.args or {}))
+        said: list[Any] = next((each for each in turn if mine in {one.id for one in each}), [])
+        # A call without an id is put by its own callback alone: it could not be told from the others.
+        beside = [
+            Call(call_key("google-adk", session.id, each.id), each.name, dict(each.args or {}))
             for each in said
-            if tools is None or each.name in tools
-        }
-        decided = (await decide_all(client, {**calls, mine: (tool.name, args)}, waiting))[mine]
+            if each.id and each.id != mine and (tools is None or each.name in tools)
+        ]
+        own = Call(call_key("google-adk", session.id, mine), tool.name, args)
+        decided, *_ = await decide_all(client, [own, *beside], waiting)
         if not isinstance(decided, Allowed):
             return {"error": denial(decided)}
         exactly = dict(decided.input)

@@ -5,10 +5,12 @@ inbox, and questions.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from upcall.client.bridges.putting import denial, is_open, keyed, words
+from upcall.client.bridges.putting import denial, is_open, keyed, together, words
 from upcall.client.client import Client
 from upcall.client.outcome import Allowed, Denied, Parked, Verdict
 from upcall.client.request import Waiting
@@ -33,22 +35,45 @@ async def answer(broker: Client, value: Any, key: str, waiting: Waiting) -> Any:
             requests, configs
         ):
             allowed = {each["action_name"]: each["allowed_decisions"] for each in configs}
-            decisions = []
-            for number, each in enumerate(requests):
+
+            async def decided(each: Fields, at: str) -> dict[str, Any]:
                 kinds = allowed.get(each["name"], [APPROVE, EDIT, REJECT])
-                decisions.append(await _decision(broker, each, kinds, f"{key}-{number}", waiting))
-            return {"decisions": decisions}
+                return await _decision(broker, each, kinds, at, waiting)
+
+            return {"decisions": await _each(requests, key, decided)}
         case {"type": "tool_approval"} if _is_call(value, "name"):
             return await _decision(broker, value, [APPROVE, EDIT, REJECT], key, waiting)
         case {"action_request": _} if _is_of_inbox(value):
             return [await _inbox_response(broker, value, key, waiting)]
         case [{"action_request": _}, *_] if all(map(_is_of_inbox, value)):
-            return [
-                await _inbox_response(broker, each, f"{key}-{number}", waiting)
-                for number, each in enumerate(value)
-            ]
+
+            async def responded(each: Fields, at: str) -> dict[str, Any]:
+                return await _inbox_response(broker, each, at, waiting)
+
+            return await _each(value, key, responded)
         case _:
             return await _said(broker, value, key, waiting)
+
+
+async def _each(
+    requests: Sequence[Fields], key: str, put: Callable[[Fields, str], Awaitable[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Put the requests of one interrupt to a person together, each under a key of its own; replies in their order.
+
+    Raises:
+        Undecided: if a timeout ends before all of them are decided.
+    """
+    found: dict[int, dict[str, Any]] = {}
+
+    async def one(number: int, each: Fields) -> None:
+        # Those beside it still have until the end of their own time.
+        with suppress(Undecided):
+            found[number] = await put(each, f"{key}-{number}" if key else "")
+
+    await together(*(partial(one, number, each) for number, each in enumerate(requests)))
+    if len(found) < len(requests):
+        raise Undecided
+    return [found[number] for number in range(len(requests))]
 
 
 def _are_reviewed(requests: Sequence[Any], configs: Sequence[Any]) -> bool:

@@ -1,10 +1,12 @@
 """What bridges share: a client of the program's or one of their own, keys from call ids, and words for what was decided."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -39,6 +41,25 @@ def call_key(framework: str, *ids: str) -> str:
     return key if len(key) <= 120 else f"{framework}-{hashlib.sha256(key.encode()).hexdigest()}"
 
 
+class Occurrences:
+    """Tells calls apart that a framework has no id for: how often the same one was met. Calls may come from several threads.
+
+    >>> calls = Occurrences()
+    >>> calls.number("make"), calls.number("make"), calls.number("make test")
+    ('1', '2', '1')
+    """
+
+    def __init__(self) -> None:
+        self._met = Counter[str]()
+        self._lock = Lock()
+
+    def number(self, call: str) -> str:
+        """Which of the same calls this is, counted from 1. A program that makes them again counts the same."""
+        with self._lock:
+            self._met[call] += 1
+            return str(self._met[call])
+
+
 async def together(*calls: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run calls at the same time. An error of one ends the others, and is raised as itself, so that a program can catch it."""
     try:
@@ -68,18 +89,27 @@ def without_key(waiting: Waiting) -> Waiting:
     return waiting
 
 
-async def decide_all(
-    client: Client | None, calls: Mapping[str, tuple[str, Mapping[str, Any]]], waiting: Waiting
-) -> dict[str, Verdict]:
-    """Put calls to a person together, each a tool and its input under a key; returns when all of them are decided."""
-    decided: dict[str, Verdict] = {}
+class Call(NamedTuple):
+    """A call of a tool that is put to a person. Its key is empty where the framework has no id for it."""
 
-    async def put(broker: Client, key: str, tool: str, given: Mapping[str, Any]) -> None:
-        decided[key] = await broker.approve(tool, given, **keyed(key, waiting))
+    key: str
+    tool: str
+    given: Mapping[str, Any]
+
+
+async def decide_all(client: Client | None, calls: Sequence[Call], waiting: Waiting) -> list[Verdict]:
+    """Put calls to a person together; returns when all of them are decided, in the order of the calls.
+
+    Verdicts are not told apart by keys: calls without an id have none, and a yes to one would be a yes to the next.
+    """
+    decided: dict[int, Verdict] = {}
+
+    async def put(broker: Client, number: int, call: Call) -> None:
+        decided[number] = await broker.approve(call.tool, call.given, **keyed(call.key, waiting))
 
     async with connected(client) as broker:
-        await together(*(partial(put, broker, key, tool, given) for key, (tool, given) in calls.items()))
-    return decided
+        await together(*(partial(put, broker, number, call) for number, call in enumerate(calls)))
+    return [decided[number] for number in range(len(calls))]
 
 
 def is_open(decided: Verdict) -> bool:

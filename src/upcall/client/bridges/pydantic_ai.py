@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessage
 
-from upcall.client.bridges.putting import call_key, decide_all, denial, is_open
+from upcall.client.bridges.putting import Call, call_key, decide_all, denial, is_open
 from upcall.client.client import Client
 from upcall.client.outcome import Allowed, Verdict
 from upcall.client.request import Waiting
@@ -37,17 +37,19 @@ def handler(client: Client | None = None, *, keep: Keep | None = None, **waiting
             kept = keep(context.messages)
             if inspect.isawaitable(kept):
                 await kept
-        calls = {each.tool_call_id: each for each in requests.approvals}
-        put = {_key(at): (each.tool_name, each.args_as_dict()) for at, each in calls.items()}
-        decided = await decide_all(client, put, waiting)
-        settled = {at: _result(decided[_key(at)]) for at in calls if not is_open(decided[_key(at)])}
+        conversation = context.conversation_id or ""
+        calls = [
+            # Some models number the calls of each conversation anew.
+            Call(
+                call_key("pydantic-ai", conversation, each.tool_call_id), each.tool_name, each.args_as_dict()
+            )
+            for each in requests.approvals
+        ]
+        decided = zip(requests.approvals, await decide_all(client, calls, waiting), strict=True)
+        settled = {each.tool_call_id: _result(verdict) for each, verdict in decided if not is_open(verdict)}
         return requests.build_results(approvals=settled)
 
     return handle
-
-
-def _key(call: str) -> str:
-    return call_key("pydantic-ai", call)
 
 
 def _result(decided: Verdict) -> ToolApproved | ToolDenied:
