@@ -16,7 +16,8 @@ from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CODEX, Desk, need
 from tests.agents.screens import Screen
-from tests.agents.script import Call, Say
+from tests.agents.script import Call, Conversation, Say, Turn
+from tests.agents.stories import SUBTASK, TASK, delegate
 from tests.agents.test_setup import upcall
 
 CACHES = [{"label": "Redis", "description": "x"}, {"label": "Memcached", "description": "y"}]
@@ -36,7 +37,7 @@ def set_up(desk: Desk, owner: Person) -> Iterator[Desk]:
     need(CODEX)
     with (desk.home / ".codex/config.toml").open("a") as file:
         file.write(f'[projects."{desk.work}"]\ntrust_level = "trusted"\n')
-        file.write("[features]\ndefault_mode_request_user_input = true\n")
+        file.write("[features]\ndefault_mode_request_user_input = true\nmulti_agent_v2 = true\n")
     done = upcall(desk, owner, "setup", "codex", "--away", "--yes")
     assert done.returncode == 0, done.stderr
     yield desk
@@ -110,3 +111,28 @@ def test_dialogs_of_codex_go_to_the_phone_the_first_answer_wins_and_without_a_da
     screen.until("Would you like to run")
     screen.press("y", (set_up.work / "made3").exists)
     screen.until("That is all.")
+
+
+@pytest.mark.promise("raised/10")
+def test_what_a_subagent_of_codex_asks_is_decided_elsewhere_or_in_the_terminal(
+    model: Model, screen: Screen, owner: Person, set_up: Desk
+) -> None:
+    def act(heard: Conversation) -> Turn:
+        if any(SUBTASK in prompt for prompt in heard.prompts) and len(heard.results) < 3:
+            return touch(set_up, len(heard.results))
+        return delegate(heard)
+
+    model.follow(act)
+    screen.prompt(TASK)
+    for word in ("approve", "deny"):
+        asked = owner.next_question(screen)
+        assert (asked["asker"], asked["kind"]) == ("codex in project", "approval")
+        owner.answer(asked["ref"], word)
+    typed = owner.next_question(screen)
+    screen.press("y", lambda: owner.show(typed["id"])["state"] != "open")
+    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
+
+    finished = owner.next_question(screen)
+    assert [(set_up.work / f"made{number}").exists() for number in range(3)] == [True, False, True]
+    assert finished["session"] == typed["session"]
+    assert "I was told" in finished["context"]

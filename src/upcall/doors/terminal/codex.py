@@ -54,7 +54,8 @@ class Beside:
         self.request: Json = {}
         self._link = link
         self._event = event
-        self._thread = text_in(event.get("session_id"))
+        # A subagent works in a thread of its own, and the server asks only those who have joined that one.
+        self._thread = text_in(event.get("agent_id")) or text_in(event.get("session_id"))
         self._is_over = False
         self._is_lost = False
 
