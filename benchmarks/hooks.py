@@ -30,7 +30,16 @@ EVENTS: Mapping[str, Mapping[str, object]] = {
     "claude": ASKED,
     "codex": ASKED,
     "opencode": {"type": "permission.asked", "session": "s1", "about": {"id": "p1", "permission": "bash"}},
+    "gemini": {
+        "hook_event_name": "BeforeTool",
+        "session_id": "s1",
+        "tool_name": "ask_user",
+        "tool_input": {},
+    },
+    "copilot": {"sessionId": "s1", "toolName": "bash", "toolInput": {"command": "make deploy"}},
 }
+WORDS: Mapping[str, tuple[str, ...]] = {"claude": (), "copilot": ("copilot", "permissionRequest")}
+"""What follows `upcall hook away`, where that is not the name of the program alone."""
 BARE = "bare"
 STARTER = Path(__file__).parent / "scripts" / "starting_hooks.py"
 SOCKET = "app-server-control/app-server-control.sock"
@@ -98,7 +107,7 @@ def _prepare(folder: Path, *, is_killed: bool) -> None:
 
 
 def _measure(starter: "subprocess.Popen[str]", name: str, folder: Path) -> Took:
-    words = BARE_INTERPRETER if name == BARE else (*HOOK, *([] if name == "claude" else [name]))
+    words = BARE_INTERPRETER if name == BARE else (*HOOK, *WORDS.get(name, (name,)))
     event = json.dumps({**EVENTS.get(name, {}), "cwd": str(folder), "directory": str(folder)})
     assert starter.stdin is not None
     print(json.dumps([words, event]), file=starter.stdin, flush=True)

@@ -9,7 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/agents.md"
 SOURCE = ROOT / "tests/agents/capabilities.toml"
-AGENTS = {"claude": "Claude Code", "codex": "Codex", "opencode": "opencode", "gemini": "Gemini CLI"}
+AGENTS = {
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "opencode": "opencode",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+}
 NO = "no: "
 _BLOCK = re.compile(r"(?<=<!-- capabilities -->\n).*?(?=<!-- /capabilities -->)", re.DOTALL)
 

@@ -62,6 +62,9 @@ GEMINI = Program(
     file=MODULES / "@google/gemini-cli/bundle/gemini.js",
 )
 PROGRAMS = (CLAUDE, CODEX, OPENCODE, GEMINI)
+_COPILOT = "@github/copilot-linux-x64"
+COPILOT = Program(name="copilot", version=_PINS[_COPILOT], file=MODULES / _COPILOT / "copilot")
+"""Upcall has no runs of it: only the dialogs of its terminal reach people. Locked for Linux on x64 only."""
 CODEX_ACP = Program(
     name="codex-acp",
     version=_PINS["@agentclientprotocol/codex-acp"],
@@ -92,12 +95,13 @@ class Desk:
         self._started: list[Work] = []
         for each in (self.home, self.work, self._bin, self._tmp):
             each.mkdir(parents=True)
-        for program in (*PROGRAMS, CODEX_ACP):
+        for program in (*PROGRAMS, COPILOT, CODEX_ACP):
             (self._bin / program.name).symlink_to(program.file)
         self.environment = self._environment(model_url)
         _configure_codex(self.home, model_url)
         _configure_opencode(self.home, model_url)
         _configure_gemini(self.home)
+        _configure_copilot(self.home, self.work)
         self._git("init", "--quiet", "--initial-branch=main")
         self._git("commit", "--quiet", "--allow-empty", "--message=start")
 
@@ -171,6 +175,12 @@ class Desk:
             "GEMINI_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": model_url,
             "GEMINI_TELEMETRY_ENABLED": "false",
+            # Without an account: a model of one's own, and no network.
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": f"{model_url}/v1",
+            "COPILOT_PROVIDER_API_KEY": KEY,
+            "COPILOT_MODEL": "gpt-4.1",
+            "COPILOT_CACHE_HOME": str(MODULES / ".cache/copilot"),
             # Half the time of a start is compiling the same scripts again, and starting itself again with more memory.
             "NODE_COMPILE_CACHE": str(MODULES / ".cache/compiled"),
             "GEMINI_CLI_NO_RELAUNCH": "true",
@@ -241,3 +251,10 @@ def _configure_gemini(home: Path) -> None:
         "model": {"name": "gemini-2.5-pro"},
     }
     (folder / "settings.json").write_text(json.dumps(settings), "utf-8")
+
+
+def _configure_copilot(home: Path, work: Path) -> None:
+    folder = home / ".copilot"
+    folder.mkdir()
+    settings = {"trusted_folders": [str(work)], "trustedFolders": [str(work)], "banner": "never"}
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")

@@ -1,14 +1,17 @@
-"""Gemini CLI in a terminal: what its hooks can decide of a dialog, which is why there is no `--away` for it."""
+"""Gemini CLI in a terminal that its person has left: what its hooks can answer while the person is away, and what they cannot."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.agents.model_server import Model
+from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.screens import Screen
 from tests.agents.script import Call, Say
+from tests.agents.test_setup import upcall
 
 HOOK = """\
 #!/bin/sh
@@ -43,3 +46,56 @@ def test_a_hook_of_gemini_denies_a_tool_and_its_yes_does_not_spare_the_dialog(
     finally:
         screen.close()
     assert not (desk.work / "made0").exists()
+
+
+CACHES = [{"label": "Redis", "description": "x"}, {"label": "Memcached", "description": "y"}]
+QUESTION = {"question": "Which cache?", "header": "Cache", "type": "choice", "options": CACHES}
+ASK = Call("ask_user", {"questions": [QUESTION]})
+
+
+@pytest.fixture
+def screen(desk: Desk, owner: Person) -> Iterator[Screen]:
+    """Gemini CLI where `upcall setup gemini --away` was run, ready for a prompt."""
+    need(GEMINI)
+    done = upcall(desk, owner, "setup", "gemini", "--away", "--yes")
+    assert done.returncode == 0, done.stderr
+    opened = Screen(desk, GEMINI, "--approval-mode", "default")
+    try:
+        opened.until("Type your message")
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.mark.promise("raised/10")
+def test_questions_of_gemini_and_the_end_of_its_turn_go_to_people_while_away(
+    model: Model, screen: Screen, owner: Person, desk: Desk
+) -> None:
+    model.play(ASK, ASK, Say("All is done."), Say("Bye."))
+    assert upcall(desk, owner, "away", "on").returncode == 0
+    screen.prompt("Do the task.")
+
+    question = owner.next_question(screen)
+    assert (question["asker"], question["state"]) == ("gemini-cli in project", "open")
+    owner.answer(question["ref"], "Memcached")
+    # The first key ends the hook, and the dialog is there.
+    typed = owner.next_question(screen)
+    assert owner.show(question["id"])["answer"]["collected_at"] is not None
+    screen.press(" ", lambda: owner.show(typed["id"])["state"] != "open")
+    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
+    screen.until("Which cache?", "Redis")
+    screen.press("\r", lambda: any("Redis" in "".join(heard.results) for heard in model.conversations))
+
+    finished = owner.next_question(screen)
+    assert "All is done." in finished["context"]
+    owner.answer(finished["ref"], "Say bye.")
+    told = model.wait_for(lambda heard: any("Say bye." in prompt for prompt in heard.prompts))
+    assert "answered from elsewhere: Memcached" in "".join(told.results)
+
+    assert upcall(desk, owner, "down").returncode == 0
+    screen.until("Bye.")
+    model.play(ASK, Say("That is all."))
+    screen.prompt("Once more.")
+    screen.until("Which cache?", "Redis")
+    screen.press("\r", lambda: not model.left)
+    screen.until("That is all.")

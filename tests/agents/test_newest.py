@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.newest import PACKAGES, Report, differences, failed, manifest
-from tests.agents.programs import PROGRAMS
+from tests.agents.programs import COPILOT, PROGRAMS
 
 PINNED = {
     "dependencies": {"@openai/codex": "0.166.0", "axe-core": "4.11.0"},
@@ -18,7 +18,7 @@ def test_the_newest_are_installed_beside_what_stays_pinned() -> None:
     made = manifest(PINNED, {"@openai/codex": "0.169.0"})
     assert made["dependencies"] == {"@openai/codex": "0.169.0", "axe-core": "4.11.0"}
     assert made["optionalDependencies"] == PINNED["optionalDependencies"]
-    assert list(PACKAGES) == [program.name for program in PROGRAMS]
+    assert list(PACKAGES) == [program.name for program in (*PROGRAMS, COPILOT)]
 
 
 @pytest.mark.promise("raised/45")

@@ -81,7 +81,7 @@ def test_how_long_a_dialog_waits_for_a_hook_without_a_daemon_is_measured_for_eac
     assert [" ".join(each["name"].split()[2:5]) for each in found] == [
         f"{program}, daemon {state}:"
         for state in ("down", "killed")
-        for program in ("claude", "codex", "opencode")
+        for program in ("claude", "codex", "opencode", "gemini", "copilot")
     ]
     assert {each["target"] for each in found} == {"≤ 300 ms"}
     # What the processor does for a hook does not depend on what else the machine does.

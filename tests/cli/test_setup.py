@@ -172,9 +172,39 @@ def test_the_plugin_of_opencode_is_a_file_of_its_own_and_never_replaces_another(
     assert file.read_text() == "export const Mine = async () => ({})\n"
 
 
-def test_hooks_are_refused_for_a_program_that_cannot_have_them(upcall: Program, home: Path) -> None:
-    done = upcall("setup", "gemini", "--away", "--yes")
+@pytest.mark.promise("raised/10")
+def test_the_hooks_of_gemini_are_among_those_of_its_user_and_go_again(upcall: Program, home: Path) -> None:
+    file = home / ".gemini/settings.json"
+    file.parent.mkdir(exist_ok=True)
+    theirs = {"hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "notify-send done"}]}]}}
+    file.write_text(json.dumps(theirs))
+    upcall("setup", "gemini", "--away", "--yes")
+    hooks = json.loads(file.read_text())["hooks"]
+    assert [len(groups) for groups in hooks.values()] == [2, 1, 1]
+    assert hooks["BeforeTool"][0]["matcher"] == "^ask_user$"
+    upcall("setup", "gemini", "--remove", "--yes")
+    assert json.loads(file.read_text()) == theirs
+
+
+@pytest.mark.promise("raised/10")
+def test_the_hooks_of_copilot_are_a_file_of_their_own_and_nothing_else_is_set_up(
+    upcall: Program, home: Path
+) -> None:
+    file = Path(upcall.environment.get("COPILOT_HOME") or home / ".copilot") / "hooks/upcall-away.json"
+    done = upcall("setup", "copilot", "--yes")
     assert done.returncode == 1
-    assert "--away works with claude, codex, opencode, and not with gemini" in done.stderr
+    assert "setup copilot --away" in done.stderr
+    done = upcall("setup", "copilot", "--away", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    hooks = json.loads(file.read_text())["hooks"]
+    assert hooks["agentStop"][0]["bash"].endswith("hook away copilot agentStop")
+    assert upcall("setup", "copilot", "--remove", "--yes").returncode == 0
+    assert not file.exists()
+
+
+def test_hooks_are_refused_for_a_program_that_cannot_have_them(upcall: Program, home: Path) -> None:
+    done = upcall("setup", "cursor", "--away", "--yes")
+    assert done.returncode == 1
+    assert "--away works with claude, codex, opencode, gemini, copilot, and not with cursor" in done.stderr
     done = upcall("setup", "codex", "--permissions", "--yes")
     assert "--permissions works with claude, and not with codex" in done.stderr

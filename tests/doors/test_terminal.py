@@ -18,6 +18,8 @@ from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
 from tests.plain_http import plain_client
 from upcall.domain.away import AwayMode, seconds_left
 from upcall.domain.inquiry.wording import resolution_text
+from upcall.doors.terminal import before
+from upcall.doors.terminal.door import CLIENTS
 
 BASH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
 QUESTION = {
@@ -180,6 +182,21 @@ def of_codex(method: str, **params: object) -> dict[str, object]:
     return event(turn_id="t1", **BASH, request={"id": 0, "method": method, "params": params})
 
 
+def of_gemini(kind: str, **more: object) -> dict[str, object]:
+    """What Gemini CLI gives to a hook, with what the hook adds."""
+    return {
+        **event(kind),
+        "event": kind,
+        "timestamp": "2026-01-02T03:04:05Z",
+        **more,
+    }
+
+
+def of_copilot(kind: str, **more: object) -> dict[str, object]:
+    """What Copilot CLI gives to a hook, with what the hook adds."""
+    return {"sessionId": "s1", "cwd": "/srv/shop", "event": kind, **more}
+
+
 APPROVED = {"allowed": True, "reason": "The user approved this.", "remark": ""}
 CACHES = {"id": "cache", "question": "Which cache?", "header": "Cache", "options": [{"label": "Redis"}]}
 OTHERS = {
@@ -217,6 +234,34 @@ OTHERS = {
         of_codex("item/fileChange/requestApproval", itemId="call_3"),
         ("approve", APPROVED),
     ),
+    "gemini-cli asks": (
+        "gemini",
+        of_gemini("BeforeTool", tool_name="ask_user", tool_input={"questions": [CACHES]}),
+        ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
+    ),
+    "gemini-cli asks for a yes": (
+        "gemini",
+        of_gemini(
+            "BeforeTool",
+            tool_name="ask_user",
+            tool_input={"questions": [{"question": "Go on?", "type": "yesno"}]},
+        ),
+        ("Yes", {"allowed": True, "reason": "", "remark": "", "answers": [["Yes"]]}),
+    ),
+    "copilot acts": (
+        "copilot",
+        of_copilot("permissionRequest", toolName="bash", toolInput={"command": "make deploy"}),
+        ("approve", APPROVED),
+    ),
+    "copilot asks": (
+        "copilot",
+        of_copilot(
+            "preToolUse",
+            toolName="ask_user",
+            toolArgs={"question": "Which cache?", "choices": ["Redis", "Memcached"]},
+        ),
+        ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
+    ),
 }
 
 
@@ -227,10 +272,84 @@ async def test_the_dialogs_of_other_programs_are_decided_in_plain_words(
 ) -> None:
     program, sent, (answer, decision) = told
     asked = (await hooks.report(sent, program=program))["asked"]
-    assert (await hooks.state(asked)).origin.asker == f"{program} in shop"
+    assert (await hooks.state(asked)).origin.asker == f"{CLIENTS[program]} in shop"
     waiting = asyncio.create_task(hooks.report(sent, program=program, again=True, asked=asked))
     await asyncio.to_thread(hooks.house.answer, asked, answer)
     assert (await waiting)["decision"] == decision
+
+
+@pytest.mark.promise("raised/7", "raised/10")
+@pytest.mark.parametrize(
+    ("program", "finished", "spoken"),
+    (
+        ("gemini", of_gemini("AfterAgent", prompt_response="All is done."), of_gemini("BeforeAgent")),
+        (
+            "copilot",
+            of_copilot("agentStop", words="All is done.", turn="m1"),
+            of_copilot("userPromptSubmitted"),
+        ),
+    ),
+)
+async def test_a_program_whose_hook_comes_before_its_dialog_waits_only_while_its_person_is_away(
+    hooks: Hooks, program: str, finished: dict[str, object], spoken: dict[str, object]
+) -> None:
+    assert await hooks.report(finished, JUST_NOW, program=program) == {}
+
+    asked = (await hooks.report(finished, LONG_AGO, program=program))["asked"]
+    assert (await hooks.state(asked)).context == "All is done."
+    waiting = asyncio.create_task(hooks.report(finished, program=program, again=True, asked=asked))
+    await asyncio.to_thread(hooks.house.answer, asked, "Say bye.")
+    assert (await waiting)["said"] == "Say bye."
+    await hooks.report(spoken, program=program)
+
+
+@pytest.mark.promise("raised/10")
+@pytest.mark.parametrize(
+    ("name", "reply", "said"),
+    (
+        ("agentStop", {"said": "Say bye."}, {"decision": "block", "reason": "Say bye."}),
+        ("permissionRequest", {"decision": {"allowed": True}}, {"behavior": "allow"}),
+        (
+            "permissionRequest",
+            {"decision": {"allowed": False, "reason": "not this one"}},
+            {"behavior": "deny", "message": "not this one"},
+        ),
+        (
+            "preToolUse",
+            {"decision": {"allowed": False, "reason": "no answer"}},
+            {"permissionDecision": "deny", "permissionDecisionReason": "no answer"},
+        ),
+        ("permissionRequest", {}, {}),
+        ("agentStop", {}, {}),
+    ),
+)
+def test_copilot_reads_what_was_decided_in_its_own_words(
+    name: str, reply: dict[str, object], said: dict[str, object]
+) -> None:
+    assert before.output("copilot", name, reply) == said
+
+
+@pytest.mark.promise("raised/10")
+def test_what_needs_no_dialog_of_copilot_is_put_to_no_person() -> None:
+    acts: dict[str, object] = {"toolName": "bash"}
+    assert before.is_asked("copilot", "permissionRequest", acts, ["copilot"], {})
+    assert not before.is_asked("copilot", "permissionRequest", acts, ["copilot", "--allow-all-tools"], {})
+    assert not before.is_asked("copilot", "permissionRequest", acts, ["copilot"], {"COPILOT_ALLOW_ALL": "1"})
+    assert not before.is_asked("copilot", "permissionRequest", acts, ["copilot", "-p", "x"], {})
+    assert not before.is_asked("copilot", "preToolUse", acts, ["copilot"], {})
+    assert not before.is_asked("gemini", "AfterAgent", {}, ["node", "gemini", "--prompt=x"], {})
+
+
+def test_the_last_words_of_copilot_are_read_from_its_transcript(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    lines = [
+        {"type": "assistant.message", "id": "m1", "data": {"content": "All is done."}},
+        {"type": "assistant.turn_end", "id": "m2", "data": {}},
+    ]
+    file.write_text("cut off\n" + "".join(f"{json.dumps(line)}\n" for line in lines))
+    told = before.told("agentStop", {"transcriptPath": str(file)})
+    assert (told["words"], told["turn"]) == ("All is done.", "m1")
+    assert before.told("agentStop", {"transcriptPath": str(tmp_path / "none")})["words"] == ""
 
 
 @pytest.mark.promise("raised/10")
@@ -266,7 +385,9 @@ async def test_a_report_that_is_none_is_refused_with_the_next_step(hooks: Hooks,
 
 
 @pytest.mark.promise("raised/6", "raised/10")
-@pytest.mark.parametrize("kind", ("away", "permissions", "away codex", "away opencode"))
+@pytest.mark.parametrize(
+    "kind", ("away", "permissions", "away codex", "away opencode", "away gemini", "away copilot agentStop")
+)
 def test_without_a_daemon_a_hook_decides_nothing_and_tries_nothing(tmp_path: Path, kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "upcall", "hook", *kind.split()],

@@ -81,7 +81,7 @@ async def decide(
     call: Call,
     desk: Desk,
     wait: float,
-    hears: Literal["with_yes", "after"] = "after",
+    hears: Literal["", "with_yes", "after"] = "after",
     *,
     editable: bool = True,
 ) -> Verdict:

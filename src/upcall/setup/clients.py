@@ -8,7 +8,14 @@ from pathlib import Path
 from upcall.setup import json_editing
 from upcall.setup.edits import Edit, JsonDialect, JsonEntry, JsonItem, MarkedLines, ProseDialect, WholeFile
 from upcall.setup.errors import MalformedError
-from upcall.setup.hooks import codex_edits, hook_edits, opencode_plugin
+from upcall.setup.hooks import (
+    COPILOT_MARK,
+    codex_edits,
+    copilot_hooks,
+    gemini_edits,
+    hook_edits,
+    opencode_plugin,
+)
 from upcall.setup.plan import PlannedFile
 from upcall.setup.toml_editing import TomlDialect, TomlTable
 
@@ -90,12 +97,13 @@ def files_for(
     Raises:
         UnknownProgram: if we know no such program.
     """
-    if name not in CLIENTS:
+    known = {**CLIENTS, **ONLY_HOOKS} if hooks else CLIENTS
+    if name not in known:
         # It loads every way to drive an agent, which only a wrong name needs here.
         from upcall.agents.catalogue import UnknownProgram  # noqa: PLC0415
 
-        raise UnknownProgram(name, CLIENTS)
-    needs = CLIENTS[name](place, replace(door, hooks=tuple(hooks)))
+        raise UnknownProgram(name, known)
+    needs = known[name](place, replace(door, hooks=tuple(hooks)))
     lines = PlannedFile(path=needs.memory, dialect=ProseDialect(), edits=[MarkedLines(ASKING)])
     return [*needs.files, lines] if prompt else needs.files
 
@@ -198,7 +206,9 @@ def _gemini(place: UserFolders, door: ServerCommand) -> Needs:
     chosen = place.environment.get("GEMINI_CLI_HOME", "")
     folder = (Path(chosen).expanduser() if chosen else place.home) / ".gemini"
     server = JsonEntry(("mcpServers", SERVER), gemini_server(door))
-    file = PlannedFile(path=folder / "settings.json", dialect=JsonDialect(comments=True), edits=[server])
+    hooks = gemini_edits(door.upcall, door.environment) if door.hooks else []
+    edits: list[Edit] = [server, *hooks]
+    file = PlannedFile(path=folder / "settings.json", dialect=JsonDialect(comments=True), edits=edits)
     return Needs(files=[file], memory=folder / "GEMINI.md")
 
 
@@ -215,9 +225,21 @@ def gemini_server(door: ServerCommand) -> dict[str, object]:
     }
 
 
+def _copilot(place: UserFolders, door: ServerCommand) -> Needs:
+    folder = place.folder("COPILOT_HOME", ".copilot")
+    hooks = WholeFile(copilot_hooks(door.upcall, door.environment), f'{{\n  "$comment": "{COPILOT_MARK}"')
+    path = folder / "hooks" / "upcall-away.json"
+    return Needs(
+        files=[PlannedFile(path=path, dialect=ProseDialect(), edits=[hooks])],
+        memory=folder / "copilot-instructions.md",
+    )
+
+
 CLIENTS: Mapping[str, Callable[[UserFolders, ServerCommand], Needs]] = {
     "claude": _claude,
     "codex": _codex,
     "opencode": _opencode,
     "gemini": _gemini,
 }
+ONLY_HOOKS: Mapping[str, Callable[[UserFolders, ServerCommand], Needs]] = {"copilot": _copilot}
+"""Programs whose dialogs reach people, and that Upcall does not connect otherwise."""

@@ -42,10 +42,31 @@ CODEX_EVENTS: Mapping[str, Mapping[str, object]] = {
 }
 """The events of Codex, each with the tool that it is for. All of its hooks end at once."""
 
+GEMINI_EVENTS: Mapping[str, Mapping[str, object]] = {
+    "BeforeTool": {"matcher": "^ask_user$"},
+    "AfterAgent": {},
+    "BeforeAgent": {},
+}
+"""The events of Gemini CLI, each with the tool that it is for."""
+
+COPILOT_EVENTS: Mapping[str, Mapping[str, object]] = {
+    "permissionRequest": {"timeoutSec": DAY},
+    "preToolUse": {"matcher": "^ask_user$", "timeoutSec": DAY},
+    "agentStop": {"timeoutSec": DAY},
+    "userPromptSubmitted": {"timeoutSec": BRIEFLY},
+}
+"""The events of Copilot CLI, each with how long it waits for its hook."""
+
+COPILOT_MARK = (
+    "Written by `upcall setup copilot --away`; `upcall setup copilot --remove` takes this file away."
+)
+
 KINDS: Mapping[str, Sequence[str]] = {
     "claude": (AWAY, PERMISSIONS),
     "codex": (AWAY,),
     "opencode": (AWAY,),
+    "gemini": (AWAY,),
+    "copilot": (AWAY,),
 }
 """The kinds of hooks that each program can have."""
 
@@ -70,6 +91,24 @@ def codex_edits(command: Sequence[str], environment: Mapping[str, str]) -> list[
         JsonGroup(("hooks", event), {**tools, "hooks": [hook]}, f" hook {AWAY}")
         for event, tools in CODEX_EVENTS.items()
     ]
+
+
+def gemini_edits(command: Sequence[str], environment: Mapping[str, str]) -> list[Edit]:
+    """The entries in Gemini CLI's settings, which count a timeout in milliseconds."""
+    hook = {**_hook(_line(command, environment, AWAY, "gemini")), "timeout": DAY * 1000}
+    return [
+        JsonGroup(("hooks", event), {**tools, "hooks": [hook]}, f" hook {AWAY}")
+        for event, tools in GEMINI_EVENTS.items()
+    ]
+
+
+def copilot_hooks(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The file of hooks for Copilot CLI."""
+    hooks = {
+        event: [{"type": "command", "bash": _line(command, environment, AWAY, "copilot", event), **how}]
+        for event, how in COPILOT_EVENTS.items()
+    }
+    return json.dumps({"$comment": COPILOT_MARK, "version": 1, "hooks": hooks}, indent=2) + "\n"
 
 
 def opencode_plugin(command: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed, need_lasting_program, spelled
 from upcall.cli.render.terminal import is_terminal, paint
 from upcall.home.program import program
-from upcall.setup.clients import ServerCommand, UserFolders, files_for, own_server
+from upcall.setup.clients import ONLY_HOOKS, ServerCommand, UserFolders, files_for, own_server
 from upcall.setup.hooks import EVENTS, KINDS
 from upcall.setup.plan import PlannedChange, additions, apply, backup_of, removals
 
@@ -33,6 +33,11 @@ def _setup(args: Namespace) -> int:
         changes = removals(files_for(args.agent, place, door, prompt=True, hooks=tuple(EVENTS)))
     else:
         hooks = _hooks(args)
+        if args.agent in ONLY_HOOKS and (args.prompt or not hooks):
+            raise CommandFailed(
+                f"of {args.agent}, only the dialogs can reach you",
+                hint=f"`{program()} setup {args.agent} --away`, without --prompt",
+            )
         changes = additions(files_for(args.agent, place, door, prompt=args.prompt, hooks=hooks))
     if not changes:
         state = "nothing of Upcall's is in its files" if args.remove else "its files are as they have to be"
@@ -81,6 +86,9 @@ def _vendor(kind: str, callback: str) -> int:
 
 def _look(agent: str, place: UserFolders, door: ServerCommand, *, is_news: bool) -> int:
     """Print what keeps the agent from asking; after a change, also whether it can ask now."""
+    if agent in ONLY_HOOKS:
+        print(f"The dialogs of {agent} reach you while you are away, in every new session.")
+        return 0
     from upcall.agents.catalogue import agent_named
     from upcall.setup.inspecting import exclusions
 
@@ -137,7 +145,9 @@ def _tell(changes: Sequence[PlannedChange]) -> None:
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "agent", metavar="AGENT", help="claude, codex, opencode, gemini; or a vendor of a channel"
+        "agent",
+        metavar="AGENT",
+        help="claude, codex, opencode, gemini; copilot with --away; or a vendor of a channel",
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--remove", action="store_true", help="take everything out again")
@@ -148,7 +158,7 @@ def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--away",
         action="store_true",
-        help="for claude, codex and opencode: their dialogs reach you elsewhere while you do not type",
+        help="dialogs in its terminal reach you elsewhere while you do not type",
     )
     parser.add_argument(
         "--permissions",

@@ -5,11 +5,12 @@ Only a person's decision is passed on. Silence, an expired question or an error 
 
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from upcall.domain.answer.outcome import PARKED, Outcome
 from upcall.domain.run.program import Verdict
 from upcall.doors.native import Call, Fields, answered, decide, permission
+from upcall.doors.terminal.programs import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE
 from upcall.ports.agent import Desk, SessionDesk
 
 Reply = Mapping[str, object]
@@ -21,6 +22,15 @@ AGAIN: Reply = {"again": True}
 
 NEXT = "{name} has finished its turn. What should it do next?"
 TOLD = "The user is away from this terminal and sends their next message from elsewhere: {said}"
+HEARS: Mapping[str, Literal["", "with_yes", "after"]] = {
+    CLAUDE: "after",
+    CODEX: "with_yes",
+    OPENCODE: "with_yes",
+    GEMINI: "",
+    COPILOT: "",
+}
+"""How words beside a yes reach the model of each program, as in `Action`."""
+
 MOST_WORDS = 12_000
 """Characters of a session's last words that are shown with the question what to do next."""
 
@@ -37,13 +47,13 @@ async def put_question(call: Call, desk: Desk, wait: float) -> Reply:
 
 
 async def put_action(
-    call: Call, desk: Desk, wait: float, is_decided: Callable[[str], Awaitable[bool]], *, is_claude: bool
+    call: Call, desk: Desk, wait: float, is_decided: Callable[[str], Awaitable[bool]], program: str
 ) -> Reply:
     """Have a tool's use decided. A no counts if `is_decided` knows it for a person's.
 
-    Claude Code runs a tool with another input, and hears words beside a yes once it has run; the others hear them with the yes.
+    Claude Code alone runs a tool with another input.
     """
-    verdict = await decide(call, desk, wait, "after" if is_claude else "with_yes", editable=is_claude)
+    verdict = await decide(call, desk, wait, HEARS[program], editable=program == CLAUDE)
     if verdict.open:
         return {**AGAIN, "asked": verdict.inquiry}
     if verdict.allowed or (verdict.inquiry and await is_decided(verdict.inquiry)):

@@ -35,7 +35,7 @@ from upcall.doors.terminal.asking import (
     told_after,
 )
 from upcall.doors.terminal.dialogs import FINISHED, Dialog, Dialogs
-from upcall.doors.terminal.programs import CLAUDE, CODEX, OPENCODE
+from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE
 from upcall.doors.terminal.reports import USED, Report, report_in
 from upcall.http.bearer import RequiresToken, caller_of
 from upcall.http.body import Json, disconnected, read_body
@@ -45,11 +45,26 @@ from upcall.ports.store import Query
 
 PATH = "/hooks/terminal"
 DOOR = "terminal"
-OURS = ("mcp__upcall__", "upcall_")
-"""How Claude Code and Codex, and how opencode begin the names of our own tools."""
+OURS = ("mcp__upcall__", "upcall_", "upcall-")
+"""How Claude Code and Codex, how opencode and how Copilot CLI begin the names of our own tools."""
 
-CLIENTS = {CLAUDE: "claude-code", CODEX: "codex", OPENCODE: "opencode"}
-NAMES = {CLAUDE: "Claude Code", CODEX: "Codex", OPENCODE: "opencode"}
+CLIENTS = {
+    CLAUDE: "claude-code",
+    CODEX: "codex",
+    OPENCODE: "opencode",
+    GEMINI: "gemini-cli",
+    COPILOT: "copilot",
+}
+NAMES = {
+    CLAUDE: "Claude Code",
+    CODEX: "Codex",
+    OPENCODE: "opencode",
+    GEMINI: "Gemini CLI",
+    COPILOT: "Copilot CLI",
+}
+UNNAMED = (CLAUDE, GEMINI, COPILOT)
+"""Programs whose hooks do not tell which call a dialog is about."""
+
 SLICE = 5.0
 """Seconds after which a hook reports again, so that a switch at another daemon is heard."""
 
@@ -111,14 +126,14 @@ class TerminalDoor:
         if report.attended and not report.asked:
             left = seconds_left((await self._switch.read()).mode, report.idle, self._switch.after)
             if left > 0:
-                if report.event.get("agent_id"):
-                    return NOTHING  # the dialog of a subagent appears only when its hook has ended
+                if report.event.get("agent_id") or report.program in BEFORE_DIALOGS:
+                    return NOTHING  # the dialog appears only when its hook has ended
                 await _first(dialog.settled.wait(), self._switch.wait(min(left, SLICE)))
                 return NOTHING if dialog.settled.is_set() else AGAIN
         if dialog.tool == FINISHED:
             ask = partial(put_next, NAMES[report.program], report.event)
             return await self._put(report, dialog, caller, ask)
-        if report.program != CLAUDE:
+        if report.program not in UNNAMED:
             call = call_in(report.event, "tool_input", report.workspace)
             return await self._put_call(report, dialog, caller, call)
         async with self._unnamed.named(report.event, caller) as unnamed:
@@ -152,14 +167,15 @@ class TerminalDoor:
             door=DOOR,
             workspace=report.workspace,
             client=CLIENTS[report.program],
-            program=report.program,
+            # These are not resumed as runs: Upcall has none of Copilot CLI, and those of Gemini CLI are sessions of another kind.
+            program="" if report.program in BEFORE_DIALOGS else report.program,
             runner=report.runner,
         )
 
     async def _decided(self, program: str, call: Call, desk: Desk, wait: float) -> Reply:
         if call.tool == QUESTION_TOOL:
             return await put_question(call, desk, wait)
-        return await put_action(call, desk, wait, self._is_decided, is_claude=program == CLAUDE)
+        return await put_action(call, desk, wait, self._is_decided, program)
 
     async def _is_decided(self, inquiry: str) -> bool:
         """Whether a person has decided it."""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from upcall.doors.pipe.own_flags import words_of
-from upcall.doors.terminal.programs import CODEX, OPENCODE
+from upcall.doors.terminal.programs import CODEX, COPILOT, GEMINI, OPENCODE
 from upcall.doors.terminal.request import address
 from upcall.doors.terminal.screen import Screen, has_terminal
 from upcall.doors.terminal.waiting import AnsweredError, EndedError, Hook, let_go
@@ -45,6 +45,10 @@ def main(home: Home, words: Sequence[str]) -> int:
             return _of_opencode(home, event)
         case [_, program] if program == CODEX:
             return _of_codex(home, event)
+        case [_, program, name] if program == COPILOT:
+            return _before_dialog(home, event, program, name)
+        case [_, program] if program == GEMINI:
+            return _before_dialog(home, event, program, str(event.get("hook_event_name", "")))
         case _:
             return 0
 
@@ -73,6 +77,19 @@ def _of_opencode(home: Home, event: Mapping[str, object]) -> int:
     reply = _until_ended(Hook(home, event, screen, program=OPENCODE))
     if told := {name: reply[name] for name in ("decision", "said") if name in reply}:
         sys.stdout.write(f"{json.dumps(told)}\n")
+    return 0
+
+
+def _before_dialog(home: Home, event: Mapping[str, object], program: str, name: str) -> int:
+    """Wait only while the person is away: the dialog is shown when the hook has ended without a word."""
+    from upcall.doors.terminal.before import is_asked, output, told  # noqa: PLC0415 - no other program needs it
+
+    screen = Screen.above(os.getppid())
+    if screen is None or not is_asked(program, name, event, words_of(screen.process), os.environ):
+        return 0
+    reply = _until_ended(Hook(home, told(name, event), screen, program=program))
+    if say := output(program, name, reply):
+        sys.stdout.write(f"{json.dumps(say)}\n")
     return 0
 
 

@@ -1,3 +1,5 @@
 """The programs whose terminals this door is for, by the words that their hooks are started with."""
 
-CLAUDE, CODEX, OPENCODE = "claude", "codex", "opencode"
+CLAUDE, CODEX, OPENCODE, GEMINI, COPILOT = "claude", "codex", "opencode", "gemini", "copilot"
+BEFORE_DIALOGS = frozenset({GEMINI, COPILOT})
+"""Programs that show a dialog only when their hook has ended: it waits while the person is away, and the first key ends it."""

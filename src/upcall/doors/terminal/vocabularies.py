@@ -6,12 +6,12 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from upcall.agents.codex.items import PATCH, fields_in, text_in
+from upcall.agents.codex.items import PATCH, fields_in, list_in, text_in
 from upcall.agents.codex.requests import command_in, key_in, questions_for
 from upcall.agents.opencode.actions import shown_input
 from upcall.doors.native import QUESTION_TOOL, Fields
 from upcall.doors.terminal.dialogs import FINISHED
-from upcall.doors.terminal.programs import CLAUDE, CODEX, OPENCODE
+from upcall.doors.terminal.programs import CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE
 
 ASKED = "PermissionRequest"
 SPOKEN = "UserPromptSubmit"
@@ -67,8 +67,65 @@ def of_opencode(sent: Fields) -> Fields:
             return told
 
 
+def of_gemini(event: Fields) -> Fields:
+    """Gemini CLI has events of its own, in the words of Claude Code's."""
+    told = {**event, "prompt_id": event.get("timestamp")}
+    match event.get("event"):
+        case "BeforeTool":
+            asked = list_in(fields_in(event.get("tool_input")).get("questions"))
+            given = {"questions": [_question_of_gemini(fields_in(each)) for each in asked]}
+            return {**told, "hook_event_name": ASKED, "tool_name": QUESTION_TOOL, "tool_input": given}
+        case "AfterAgent":
+            words = event.get("prompt_response")
+            return {**told, "hook_event_name": FINISHED, "last_assistant_message": words}
+        case "BeforeAgent":
+            return {**told, "hook_event_name": SPOKEN}
+        case _:
+            return told
+
+
+def _question_of_gemini(asked: Fields) -> Fields:
+    options = asked.get("options")
+    if asked.get("type") == "yesno":
+        options = [{"label": "Yes"}, {"label": "No"}]
+    return {
+        "question": asked.get("question"),
+        "header": asked.get("header") or "",
+        "options": options or [],
+        "multiSelect": asked.get("multiSelect") is True,
+    }
+
+
+def of_copilot(sent: Fields) -> Fields:
+    """What Copilot CLI gives its hooks, with the event's name, and at the end of a turn its last words and which turn it was."""
+    told = {
+        "session_id": sent.get("sessionId"),
+        "cwd": sent.get("cwd"),
+        "prompt_id": sent.get("turn"),
+        "hook_event_name": sent.get("event"),
+    }
+    match sent.get("event"):
+        case "permissionRequest":
+            given = sent.get("toolInput")
+            return {**told, "hook_event_name": ASKED, "tool_name": sent.get("toolName"), "tool_input": given}
+        case "preToolUse":
+            asked = fields_in(sent.get("toolArgs"))
+            options = [{"label": each} for each in list_in(asked.get("choices")) if isinstance(each, str)]
+            question = {"question": asked.get("question"), "header": "", "options": options}
+            given = {"questions": [question]}
+            return {**told, "hook_event_name": ASKED, "tool_name": QUESTION_TOOL, "tool_input": given}
+        case "agentStop":
+            return {**told, "hook_event_name": FINISHED, "last_assistant_message": sent.get("words")}
+        case "userPromptSubmitted":
+            return {**told, "hook_event_name": SPOKEN}
+        case _:
+            return told
+
+
 VOCABULARIES: Mapping[str, Callable[[Fields], Fields]] = {
     CLAUDE: lambda event: event,
     CODEX: of_codex,
     OPENCODE: of_opencode,
+    GEMINI: of_gemini,
+    COPILOT: of_copilot,
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from upcall.doors.pipe.own_flags import kept_flags, words_of
-from upcall.doors.terminal.programs import CLAUDE
+from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE
 from upcall.doors.terminal.request import Address, UnreachableError, address, post
 from upcall.doors.terminal.screen import Screen
 from upcall.home.files import Home
@@ -72,6 +72,7 @@ class Hook:
         self._is_running_tool = program == CLAUDE and str(event.get("tool_name", "")).startswith(
             RUNNING_TOOLS
         )
+        self._is_before_dialog = program in BEFORE_DIALOGS
 
     def end(self) -> None:
         """End soon: the dialog is over, or its terminal is gone."""
@@ -95,6 +96,8 @@ class Hook:
                     continue
                 except PressedError:
                     self._settle(to)
+                    if self._is_before_dialog:
+                        return {}
                     again = True
                     continue
                 if not reply.get("again"):
@@ -179,7 +182,11 @@ class Hook:
             if screen.pressed_at() > self._pressed_at > 0:
                 raise AnsweredError  # its person has left it; of a terminal that was closed no key is known
             return
-        if self._asked and self._is_running_tool and screen.pressed_at() > self._pressed_at:
+        if (
+            self._asked
+            and (self._is_running_tool or self._is_before_dialog)
+            and screen.pressed_at() > self._pressed_at
+        ):
             raise PressedError
 
     def _settle(self, to: Address | None) -> None:
