@@ -65,7 +65,7 @@ async def through_a_pipe(daemon: Daemon, text: str) -> tuple[Peer, "asyncio.Futu
 
 def run_mcp(bench: Bench) -> Iterator[Figure]:
     """Calls over streamable HTTP."""
-    yield from _figures(bench, "blocked MCP HTTP calls", over_mcp, Target(plus=60))
+    yield from _figures(bench, "blocked MCP HTTP calls", over_mcp, Target(plus=40))
 
 
 def run_pipes(bench: Bench) -> Iterator[Figure]:

@@ -44,7 +44,10 @@ class BoundedMessage:
             error = wire.error(refusal.request_id, refusal.code, refusal.message, refusal.data)
             await Json(error, 400)(scope, receive, send)
         else:
-            await self._app(scope, _with_body(body, receive), send)
+            replayed = with_body(body, receive)
+            # A request may wait for long, and what it was sent is not needed then.
+            del body
+            await self._app(scope, replayed, send)
 
 
 def check_message(body: bytes) -> None:
@@ -74,7 +77,7 @@ def count_values(document: object) -> int:
     return found
 
 
-def _with_body(body: bytes, receive: Receive) -> Receive:
+def with_body(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives a body that was read already, and then what comes after it."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -1,6 +1,6 @@
 """MCP over HTTP on the official SDK: streamable HTTP at `/mcp`, the older SSE at `/sse`, both protocol eras.
 
-The only module that imports the SDK, which costs most of a second. What the tools do is in `tools`; who may call
+It and `direct_calls` alone import the SDK, which costs most of a second. What the tools do is in `tools`; who may call
 is decided here, by bearer token, before the SDK sees a request.
 """
 
@@ -36,7 +36,7 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
 from upcall import __version__
@@ -48,6 +48,7 @@ from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.checks import ProtocolError, is_id
 from upcall.doors.mcp.definitions import INSTRUCTIONS, Definition
+from upcall.doors.mcp.direct_calls import DirectCalls
 from upcall.doors.mcp.elicitation import Shows
 from upcall.doors.mcp.http_request import (
     asker_of,
@@ -60,9 +61,9 @@ from upcall.doors.mcp.http_request import (
 )
 from upcall.doors.mcp.message_body import LARGEST_OLDER_MESSAGE, BoundedMessage
 from upcall.doors.mcp.meta import CAPABILITIES, CLIENT_INFO, meta_of, name_in, progress_token_of
-from upcall.doors.mcp.open_forms import Screen
 from upcall.doors.mcp.replay import Replay
 from upcall.doors.mcp.rounds import call_in_rounds, takes_rounds
+from upcall.doors.mcp.session_screen import session_screen
 from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
 from upcall.doors.mcp.tasks import METHODS, Tasks
 from upcall.doors.mcp.tools import ToolResult, Tools, Watching, still_known
@@ -120,6 +121,7 @@ class McpDoor:
         # In place of the SDK's tracing, which costs time for every message, traced or not.
         self.server.middleware[:] = [self._observe]
         self._manager: StreamableHTTPSessionManager | None = None
+        self._modern: ASGIApp
         self._messages = messages
         self._sse = SseServerTransport(messages, security_settings=self._security)
         self._replays: WeakValueDictionary[str, Replay[JSONRPCMessage]] = WeakValueDictionary()
@@ -145,6 +147,10 @@ class McpDoor:
             session_idle_timeout=self.sessions.idle,
             max_sessions=None,
         )
+        otherwise = self._manager.handle_request
+        direct = DirectCalls(self._tools, self._access, self._schemas, otherwise)
+        # A door that checks hosts by itself leaves every request to the SDK, which does that.
+        self._modern = otherwise if self._security.enable_dns_rebinding_protection else direct
         async with self._manager.run():
             yield
 
@@ -161,7 +167,7 @@ class McpDoor:
         version = header_of(scope, b"mcp-protocol-version")
         if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             # This era has no sessions, hence nothing to replay.
-            await self._manager.handle_request(scope, receive, send)
+            await self._modern(scope, receive, send)
             return
         session = header_of(scope, b"mcp-session-id")
         if session is None:
@@ -270,7 +276,10 @@ class McpDoor:
             if takes_rounds(sent, shows):
                 return await call_in_rounds(self._tools, sent, arguments, asker, watching, shows)
         elif shows:
-            key, screen = connection_of(cast("Request", ctx.request), sent)[0], _screen(ctx)
+            key, screen = (
+                connection_of(cast("Request", ctx.request), sent)[0],
+                session_screen(ctx.session, ctx.request_id),
+            )
             show = partial(self._tools.forms.show, key, asker=asker, shows=shows, screen=screen)
             told = await self._tools.call(name, arguments, asker, replace(watching, opened=show))
             if told.structured.get("status") != PARKED:
@@ -378,21 +387,3 @@ def _replaying(replay: "Replay[JSONRPCMessage] | None") -> Iterator[None]:
 
 def _listed(offered: Sequence[Definition]) -> ListToolsResult:
     return ListToolsResult(tools=[Tool.model_validate(definition.document()) for definition in offered])
-
-
-def _screen(ctx: Context) -> Screen:
-    """What a client of the handshake era shows: it is asked while the call waits, on the stream of the call."""
-
-    async def ask(asked: Json) -> object:
-        if asked.get("mode") == "url":
-            came = await ctx.session.elicit_url(
-                asked["message"], asked["url"], asked["elicitationId"], ctx.request_id
-            )
-        else:
-            came = await ctx.session.elicit_form(asked["message"], asked["requestedSchema"], ctx.request_id)
-        return came.model_dump(mode="json", exclude_none=True)
-
-    async def done(name: str) -> None:
-        await ctx.session.send_elicit_complete(name, ctx.request_id)
-
-    return Screen(ask=ask, done=done)
