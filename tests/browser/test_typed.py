@@ -18,6 +18,37 @@ SCHEMA = {
 }
 
 
+def test_defaults_are_no_draft_and_what_a_person_makes_of_them_survives_a_reload(desk: Desk) -> None:
+    properties = {
+        "why": {"type": "string", "title": "Why", "default": "because"},
+        "days": {
+            "type": "array",
+            "title": "Days",
+            "items": {"enum": ["Mon", "Tue"]},
+            "default": ["Mon", "Tue"],
+        },
+    }
+    inquiry = desk.ask(question="How?", response_schema={"type": "object", "properties": properties})
+    other = desk.ask()
+    page = desk.page()
+    row(page, inquiry).click()
+    form = card(page, inquiry)
+    expect(form.get_by_label("Tue")).to_be_checked()
+    row(page, other).click()
+    expect(card(page, other)).to_be_visible()
+    expect(row(page, inquiry)).not_to_have_attribute("data-drafted", "")
+    row(page, inquiry).click()
+    form.get_by_label("Tue").uncheck()
+    form.locator("textarea[name=t0]").fill("")
+    row(page, other).click()
+    expect(row(page, inquiry)).to_have_attribute("data-drafted", "")
+    page.reload()
+    row(page, inquiry).click()
+    expect(form.get_by_label("Mon")).to_be_checked()
+    expect(form.get_by_label("Tue")).not_to_be_checked()
+    expect(form.locator("textarea[name=t0]")).to_have_value("")
+
+
 @pytest.mark.promise("raised/28")
 def test_a_typed_form_is_filled_in_by_keys_and_fields_and_sent_as_content(desk: Desk) -> None:
     inquiry = desk.ask(question="How do we deploy?", response_schema=SCHEMA)

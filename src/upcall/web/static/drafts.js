@@ -5,15 +5,18 @@ const WEEK = 7 * 86_400_000;
 const FIELDS = /^([qt]\d+|note|reason)$/;
 const key = (card) => `draft:${card.dataset.id}`;
 
-// The fields of an action have something in them before a person changes it.
-const isEdited = (field) => field.matches("[data-edit] textarea") && field.value !== field.defaultValue;
-const read = (form) => [...new FormData(form)].filter(([name, value]) => value && (FIELDS.test(name) || isEdited(form.elements[name])));
+// The fields of an action, and those of a form with defaults, have something in them before a person changes it.
+const isPreset = (field) => field.closest("[data-preset], [data-edit]");
+const isChanged = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+const isFilled = (field) => FIELDS.test(field.name) && (/radio|checkbox/.test(field.type) ? field.checked : field.value);
+const isKept = (field) => field.matches("input, textarea") && (isPreset(field) ? isChanged(field) : isFilled(field));
+const read = (form) => [...form.elements].filter(isKept).map(({ name, value, checked }) => [name, value, checked]);
 const forms = (card) => all("form", card);
 
 export const hasDraft = (card) => forms(card).some((form) => read(form).length || form.elements.file?.files.length);
 
 export const draftText = (card) =>
-  all("form:not([data-secret]) textarea", card).filter((field) => !field.closest("[data-edit]") || isEdited(field)).map((field) => field.value.trim()).filter(Boolean).join("\n");
+  all("form:not([data-secret]) textarea", card).filter((field) => !isPreset(field) || isChanged(field)).map((field) => field.value.trim()).filter(Boolean).join("\n");
 
 /** Keeps a value under a name, or forgets it if there is none. */
 export function remember(name, value) {
@@ -52,10 +55,10 @@ export const forget = (card) => remember(key(card));
 
 export function restore(card) {
   if (!card.querySelector("[data-answer]")) return;
-  for (const [name, value] of recall(key(card)) ?? []) {
+  for (const [name, value, checked] of recall(key(card)) ?? []) {
     for (const field of forms(card).flatMap(({ elements }) => [...elements])) {
       if (field.name !== name) continue;
-      if (field.type === "radio" || field.type === "checkbox") field.checked ||= field.value === value;
+      if (field.type === "radio" || field.type === "checkbox") field.checked = field.value === value ? checked ?? true : field.checked;
       else field.value = value;
       field.closest("[data-reject], [data-edit]")?.setAttribute("open", "");
     }
