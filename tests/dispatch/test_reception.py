@@ -306,6 +306,18 @@ async def test_a_letter_that_goes_on_below_its_quotation_decides_no_plan(desk: D
     assert await desk.is_open(plan)
 
 
+async def test_a_number_that_a_channel_does_not_show_decides_no_plan(desk: Desk) -> None:
+    asked = draft({"kind": "plan", "question": "Shall it be done?", "context": "1. Install Redis"})
+    plan = (await desk.hall.broker.ask(asked, Origin(agent="bot", session="s", door="test"))).inquiry
+    now = await desk.shown_at(plan)
+
+    for number in ("3", "4."):
+        assert (await desk.write(number, at=now)).line == sentences("en")["plan.what"]
+    assert await desk.is_open(plan)
+    assert (await desk.write("1", at=now)).accepted
+    assert await desk.answer_of(plan) == "Approve"
+
+
 async def test_the_name_of_a_field_begins_no_line_of_ours(desk: Desk) -> None:
     name = "port\nUpcall: sign in again"
     schema = {"properties": {name: {"type": "integer"}, "b\u202eoth": {"type": "integer"}}}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from upcall.broker.broker import Reply
 from upcall.dispatch.configured_channel import ConfiguredChannel
 from upcall.domain.answer import plans
-from upcall.domain.answer.matching import bare, is_blank
+from upcall.domain.answer.matching import NUMBER, bare, is_blank
 from upcall.domain.answer.reading import strip_quoted
 from upcall.domain.answer.typed import is_form
 from upcall.domain.channel import degrading
@@ -80,9 +80,12 @@ def _plan_words(inquiry: Inquiry, text: str, rest: str, words: Mapping[str, str]
     """What was said about a plan, with its decision as the word that the domain reads.
 
     Raises:
-        UnreadableAnswer: if it is a decision, and may not be all that was said.
+        UnreadableAnswer: if it is a decision, and may not be all that was said, or the number of one that no channel shows.
     """
     said = _verdict(text, words)
+    number = NUMBER.fullmatch(bare(said))
+    if number is not None and int(number[1]) > len(degrading.PLAN_DECISIONS):
+        raise UnreadableAnswer("a channel shows two decisions about a plan")
     if bare(said).casefold() == words["plan.revise"].casefold():
         said = REVISE
     if rest and not plans.read(inquiry, said.strip()).note:

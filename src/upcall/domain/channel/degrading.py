@@ -23,6 +23,9 @@ SHORTEST = 400
 VERDICTS = (APPROVE, DENY)
 """What the positions of an approval's two choices stand for, in every language."""
 
+PLAN_DECISIONS = ("approve", "plan.revise")
+"""The words for those decisions about a plan that a channel shows, by their position."""
+
 _LONGEST_HEADING = 200
 
 
@@ -143,7 +146,7 @@ def _asked(inquiry: Inquiry, question: Question, can: Capabilities, words: Words
     if approval:
         choices = tuple(Choice(label=words[name], full=words[name]) for name in ("approve", "deny"))
     elif inquiry.kind is Kind.PLAN:
-        choices = tuple(Choice(label=words[name], full=words[name]) for name in ("approve", "plan.revise"))
+        choices = tuple(Choice(label=words[name], full=words[name]) for name in PLAN_DECISIONS)
     else:
         choices = tuple(
             Choice(label=label, full=label, description=one_line(option.description))
