@@ -97,10 +97,13 @@ async def test_of_two_calls_of_strands_without_an_id_each_has_its_own_decision(c
     allowed, denied = a_turn_of_strands("build", "src", session="nightly")
     hook = upcall.strands.before_tool(client=crew.asker)
 
+    async def run(event: SimpleNamespace) -> None:
+        await hook(event)
+
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(hook, allowed)
-            tasks.start_soon(hook, denied)
+            tasks.start_soon(run, allowed)
+            tasks.start_soon(run, denied)
             await until(lambda: crew.house.broker.waiting == 2)
             asked = await crew.asked_about()
             await crew.said(asked["src"], "Deny")
