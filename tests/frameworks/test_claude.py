@@ -118,6 +118,45 @@ async def test_a_call_that_the_callback_of_claude_holds_runs_as_it_was_edited(st
     assert story.removed == ["dist"]
 
 
+INTERRUPTED = """
+import anyio
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+
+from upcall import claude
+
+
+async def main():
+    asked = anyio.Event()
+    decide = claude.can_use_tool(progress=lambda progress: asked.set())
+    async with ClaudeSDKClient(ClaudeAgentOptions(can_use_tool=decide)) as session:
+        await session.query("Remove the build.")
+        await asked.wait()
+        await session.interrupt()
+        async for message in session.receive_response():
+            print(type(message).__name__)
+
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.promise("programs/8")
+async def test_a_call_that_the_callback_of_claude_holds_is_withdrawn_when_it_is_interrupted(
+    story: Story,
+) -> None:
+    (story.work / "program.py").write_text(INTERRUPTED, "utf-8")
+    story.model.play(REMOVE)
+
+    assert "ResultMessage" in await story.goes_on()
+
+    (asked,) = [each async for each in story.crew.ana.find(state="closed")]
+    assert (asked["state"], asked["resolution"]["reason"]) == (
+        "cancelled",
+        "the program that asked was cancelled",
+    )
+    assert story.removed == []
+
+
 @pytest.mark.promise("programs/16")
 async def test_a_question_of_claude_is_asked_as_one_and_its_answer_is_the_result(story: Story) -> None:
     story.write(STORY)
