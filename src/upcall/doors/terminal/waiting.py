@@ -160,8 +160,8 @@ class Hook:
         if self._screen is None:
             return
         self._pressed_at = self._screen.pressed_at()
-        if to is None or not to.here:
-            return
+        if to is None or not to.here or self._is_before_dialog:
+            return  # a session that is not resumed needs nothing of it
         folder = str(self._event.get("cwd") or self._event.get("directory") or "")
         flags = kept_flags(self._program, words_of(self._screen.process), folder)
         saved = SavedEnvironment(environment=dict(os.environ), arguments=flags, whole=True)
