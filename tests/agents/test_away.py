@@ -62,10 +62,12 @@ def test_dialogs_go_to_the_phone_and_the_first_answer_wins_wherever_it_is_given(
     typed = owner.next_question(screen)
     assert [(set_up.work / f"made{number}").exists() for number in (0, 9)] == [False, True]
     screen.until("touch made1", "Do you want to proceed?")
-    screen.press("\r", lambda: owner.show(typed["id"])["state"] != "open")
+    screen.press("\r", (set_up.work / "made1").exists)
     assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
     denied = owner.next_question(screen)
-    assert (set_up.work / "made1").exists()
+    # A key that Claude Code has dropped closes the card and leaves the dialog, which is asked about again.
+    while "touch made1" in denied["context"]:
+        denied = owner.next_question(screen)
     owner.answer(denied["ref"], "deny")
 
     finished = owner.next_question(screen)
