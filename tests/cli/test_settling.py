@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import Program, ended
 from upcall.cli.replies import VERDICTS
-from upcall.domain.answer.reading import clear_verdict
+from upcall.domain.answer.verdicts import is_clear_yes
 
 
 @pytest.mark.promise("trust/71")
@@ -104,8 +104,8 @@ def test_without_a_terminal_a_word_that_is_no_clear_yes_or_no_decides_nothing(
 @pytest.mark.promise("trust/9")
 def test_every_word_that_people_are_told_is_a_clear_yes_or_no() -> None:
     yes, no = (re.split(r", | or ", part) for part in VERDICTS.split("; "))
-    assert {clear_verdict(word) for word in yes} == {"Approve"}
-    assert {clear_verdict(word) for word in no} == {"Deny"}
+    assert {is_clear_yes(word) for word in yes} == {True}
+    assert {is_clear_yes(word) for word in no} == {False}
 
 
 @pytest.mark.promise("trust/10")

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from upcall.domain.answer.reading import AFFIRMATIVE, NEGATIVE, ReadingRules, choose, read, strip_quoted, take
+from upcall.domain.answer.reading import ReadingRules, choose, read, strip_quoted, take
+from upcall.domain.answer.verdicts import AFFIRMATIVE, NEGATIVE
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Inquiry, Kind, Option, Origin, Question
 

@@ -10,7 +10,7 @@ from upcall.cli.failures import CommandFailed
 from upcall.cli.render.inquiries import Inquiry
 from upcall.cli.render.terminal import is_terminal
 from upcall.domain.answer.matching import is_blank
-from upcall.domain.answer.reading import clear_verdict
+from upcall.domain.answer.verdicts import is_clear_yes
 from upcall.domain.text.display import one_line
 
 USAGE = 2
@@ -35,7 +35,7 @@ def reply_values(inquiry: Inquiry, words: list[str]) -> list[str]:
 
 def is_unclear(inquiry: Inquiry, text: str) -> bool:
     """Whether a text is neither a clear yes nor a clear no to an approval."""
-    return inquiry["kind"] == "approval" and not is_blank(text) and clear_verdict(text) is None
+    return inquiry["kind"] == "approval" and not is_blank(text) and is_clear_yes(text) is None
 
 
 def neither(text: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from upcall.channels.onboarding import STEPS
-from upcall.channels.slack.app import manifest
 from upcall.cli.command import Command, print_json
 from upcall.cli.failures import CommandFailed, need_lasting_program, spelled
 from upcall.cli.render.terminal import is_terminal, paint
@@ -77,6 +76,8 @@ def _vendor(kind: str, callback: str) -> int:
     """Print what to do at a channel's vendor; what is to be pasted there stands alone on standard output."""
     steps = STEPS[kind]
     if kind == "slack":
+        from upcall.channels.slack.app import manifest
+
         print_json(manifest(callback))
     where = sys.stderr if kind == "slack" else sys.stdout
     for number, step in enumerate((*steps, f"Here: upcall channels add {kind}"), 1):

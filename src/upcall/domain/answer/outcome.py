@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from upcall.domain.answer.plans import told as told_of_plan
-from upcall.domain.answer.reading import NEGATIVE
 from upcall.domain.answer.typed import content
+from upcall.domain.answer.verdicts import NEGATIVE
 from upcall.domain.inquiry.field import Content
 from upcall.domain.inquiry.inquiry import (
     DENY,

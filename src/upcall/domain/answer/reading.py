@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upcall.domain.answer import plans, typed
-from upcall.domain.answer.matching import NUMBER, Choices, bare, is_blank, parts, well_formed, without_marks
+from upcall.domain.answer.matching import Choices, is_blank, parts, well_formed, without_marks
+from upcall.domain.answer.verdicts import is_yes
 from upcall.domain.errors import EmptyAnswer, InvalidRequest, UnreadableAnswer
 from upcall.domain.inquiry.inquiry import APPROVE, DENY, Answer, Inquiry, Kind, Question
 from upcall.domain.inquiry.wording import choices
@@ -28,10 +29,7 @@ class ReadingRules:
 
 DEFAULT_RULES = ReadingRules()
 
-AFFIRMATIVE = frozenset({"approve", "approved", "yes", "y", "ok", "allow", "1"})
-NEGATIVE = frozenset({"deny", "denied", "no", "n", "reject", "2"})
 _QUOTED_LINE = re.compile(r"^[ \t]{0,3}>(?:[ \t>][^\n]*)?\r?(?:\n|\Z)", re.MULTILINE)
-_NO_AND_WHY = re.compile(r"([A-Za-z]+)[ \t]*[,.;:!\n\u2013\u2014-]")
 _ONE_ONLY = "this question takes one answer"
 
 
@@ -131,17 +129,6 @@ def strip_quoted(text: str) -> str:
     return _QUOTED_LINE.sub("", text).strip()
 
 
-def clear_verdict(text: str) -> str | None:
-    """Approve or Deny where a text clearly says so, else None.
-
-    A yes stands alone. A no may go on after a mark: `no, push to staging instead`; `no problem` is not one.
-    """
-    known = _known_verdict(text)
-    if known is None and (lead := _NO_AND_WHY.match(text.strip())) and lead[1].casefold() in NEGATIVE:
-        return DENY
-    return known
-
-
 def _words(text: str) -> str:
     words = well_formed(text).strip()
     if is_blank(words):
@@ -150,21 +137,10 @@ def _words(text: str) -> str:
 
 
 def _verdict(raw: str, rules: ReadingRules) -> str:
-    known = _known_verdict(raw)
+    known = is_yes(raw)
     if known is None and rules.unknown_approval == "reask":
         raise UnreadableAnswer("that is neither a yes nor a no", hint=f"reply 1. {APPROVE} or 2. {DENY}")
-    return known or DENY
-
-
-def _known_verdict(raw: str) -> str | None:
-    word = bare(raw)
-    if number := NUMBER.fullmatch(word):
-        word = number[1]
-    # Letters of other alphabets that fold to these are doubt enough.
-    word = word.casefold() if word.isascii() else ""
-    if word in AFFIRMATIVE:
-        return APPROVE
-    return DENY if word in NEGATIVE else None
+    return APPROVE if known else DENY
 
 
 def _replies(inquiry: Inquiry, said: Sequence[str], rules: ReadingRules) -> tuple[Values, ...]:
