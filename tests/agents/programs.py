@@ -184,6 +184,8 @@ class Desk:
             # Half the time of a start is compiling the same scripts again, and starting itself again with more memory.
             "NODE_COMPILE_CACHE": str(MODULES / ".cache/compiled"),
             "GEMINI_CLI_NO_RELAUNCH": "true",
+            # Claude Code and opencode run in Bun, and a fifth of a start and more is collecting garbage that ends with them anyway.
+            "BUN_JSC_useGC": "0",
         }
 
     def _git(self, *words: str) -> None:
