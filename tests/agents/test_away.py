@@ -66,7 +66,7 @@ def test_dialogs_go_to_the_phone_and_the_first_answer_wins_wherever_it_is_given(
     assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
     denied = owner.next_question(screen)
     # A key that Claude Code has dropped closes the card and leaves the dialog, which is asked about again.
-    while "touch made1" in denied["context"]:
+    while "touch made1" in denied["questions"][0]["question"]:
         denied = owner.next_question(screen)
     owner.answer(denied["ref"], "deny")
 

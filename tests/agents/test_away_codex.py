@@ -7,11 +7,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from tests.agents import other_server
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import CODEX, Desk, need
@@ -37,6 +40,11 @@ def set_up(desk: Desk, owner: Person) -> Iterator[Desk]:
     need(CODEX)
     with (desk.home / ".codex/config.toml").open("a") as file:
         file.write(f'[projects."{desk.work}"]\ntrust_level = "trusted"\n')
+        command = f'command = "{sys.executable}"\nargs = ["{Path(other_server.__file__)}"]\n'
+        # Otherwise Codex begins before its tools are there, or has its model search for them.
+        file.write(
+            f'[mcp_servers.other]\n{command}required = true\nomit_tools_from = ["deferred", "code_mode"]\n'
+        )
         file.write("[features]\ndefault_mode_request_user_input = true\nmulti_agent_v2 = true\n")
     done = upcall(desk, owner, "setup", "codex", "--away", "--yes")
     assert done.returncode == 0, done.stderr
@@ -136,3 +144,32 @@ def test_what_a_subagent_of_codex_asks_is_decided_elsewhere_or_in_the_terminal(
     assert [(set_up.work / f"made{number}").exists() for number in range(3)] == [True, False, True]
     assert finished["session"] == typed["session"]
     assert "I was told" in finished["context"]
+
+
+@pytest.mark.promise("raised/9", "raised/10")
+def test_a_session_of_codex_whose_terminal_is_gone_takes_the_answer_at_its_server(
+    model: Model, screen: Screen, owner: Person, set_up: Desk
+) -> None:
+    model.play(touch(set_up, 0), Say("All is done."))
+    screen.prompt("Do the task.")
+    approval = owner.next_question(screen)
+    screen.hang_up()
+    assert owner.show(approval["id"])["state"] == "open"
+    owner.answer(approval["ref"], "approve")
+    model.wait_for(lambda heard: heard.results)
+    assert (set_up.work / "made0").exists()
+
+
+@pytest.mark.promise("raised/10")
+def test_a_tool_of_another_server_is_approved_elsewhere_and_its_form_stays_in_the_terminal(
+    model: Model, screen: Screen, owner: Person
+) -> None:
+    model.play(Call("deploy", {"what": "the shop"}), Say("All is done."))
+    screen.prompt("Do the task.")
+    approval = owner.next_question(screen)
+    assert approval["kind"] == "approval"
+    assert "the shop" in approval["questions"][0]["question"]
+    owner.answer(approval["ref"], "approve")
+    screen.until("Where shall it go?")
+    screen.press("\x1b", lambda: any(heard.results for heard in model.conversations))
+    screen.until("All is done.")

@@ -135,7 +135,10 @@ def _is_about(request: Json, event: Json) -> bool:
         case method if method == PATCH:
             return tool == "apply_patch"
         case method if method == TOOL:
-            return tool.startswith("mcp__") and "codex_approval_kind" in fields_in(params.get("_meta"))
+            about = fields_in(params.get("_meta"))
+            # Of two calls at once, each is decided by what it was shown with.
+            same = fields_in(about.get("tool_params")) == fields_in(event.get("tool_input"))
+            return tool.startswith("mcp__") and "codex_approval_kind" in about and same
         case _:
             return False
 
