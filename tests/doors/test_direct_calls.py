@@ -6,9 +6,11 @@ import json
 
 import httpx2
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from tests.plain_http import plain_client
+from upcall.http.connection import HttpConnection
 
 CALLS = 5
 HEADERS = {
@@ -71,6 +73,29 @@ async def test_a_waiting_call_holds_no_object_of_the_sdk_and_two_tasks(house: Ho
             reply = await call
             assert reply.headers["content-type"] == "application/json"
             assert reply.json()["result"]["structuredContent"]["answers"] == [["b"]]
+
+
+@pytest.mark.promise("proof/21")
+async def test_a_call_that_is_over_leaves_nothing_for_the_collector(house: House) -> None:
+    def left() -> int:
+        kinds = (HttpConnection, RequestResponseCycle)
+        return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = left()
+        async with client_of(house) as client:
+            call = asyncio.create_task(client.post("/mcp", json=asking()))
+            [inquiry] = await asyncio.to_thread(house.opened)
+            assert left() > before
+            await asyncio.to_thread(house.answer, inquiry.id, "a")
+            assert (await call).status_code == 200
+        async with asyncio.timeout(PATIENCE):
+            while left() > before:  # noqa: ASYNC110 - objects have no event
+                await asyncio.sleep(0.01)
+    finally:
+        gc.enable()
 
 
 async def test_a_call_that_asks_for_no_progress_is_kept_alive_by_a_comment(lively: House) -> None:

@@ -67,6 +67,8 @@ class HttpConnection(HttpToolsProtocol):
         self._gate.leave(self)
         self._stop_timer()
         super().connection_lost(exc)
+        # Connection and request would keep each other until a collection, long after a crowd of them has left.
+        self.cycle = cast("RequestResponseCycle", None)
 
     @override
     def data_received(self, data: bytes) -> None:

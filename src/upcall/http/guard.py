@@ -63,6 +63,9 @@ class Guard:
         # The last place where an error can become a reply.
         except Exception as error:  # noqa: BLE001
             await _report(error, scope, receive, outgoing)
+        finally:
+            # It refers to what the scope belongs to, and both would stay until a collection.
+            del scope[WHOLE]
 
     def _admit(self, scope: Scope, receive: Receive, outgoing: "_Outgoing") -> "_Meter | None":
         """Check the headers; a body without `Content-Length` gets a meter."""
