@@ -73,6 +73,12 @@ class Daemon:
         self._look_around()
         return took
 
+    def start_and_stop(self) -> float:
+        """Leave a home in which a daemon has been; returns the seconds until that was ready."""
+        took = self.start()
+        self.stop()
+        return took
+
     def stop(self) -> None:
         """End it as `upcall down` would."""
         if self._process is None:

@@ -57,8 +57,35 @@ def start(command: Sequence[str], **variables: str) -> Start:
     return Start(seconds, kib)
 
 
+def without_a_daemon(bench: Bench) -> Figure:
+    """The pipe starts a daemon then, and answers while that comes up."""
+    home, rounds = bench.folder("pipe-alone"), bench.size(15, 2)
+    starts: dict[str, list[Start]] = {"bare": [], "script": []}
+    # The pipe replies with what the last daemon of this home has left for it.
+    Daemon(home).start_and_stop()
+    for turn in range(rounds + 1):
+        for name, command in {"bare": BARE_LOOP, "script": CONSOLE_SCRIPT}.items():
+            measured = start(command, UPCALL_HOME=str(home))
+            if turn:
+                starts[name].append(measured)
+        subprocess.run(
+            (*MODULE[:-1], "down"), check=True, env=environment(UPCALL_HOME=str(home)), capture_output=True
+        )
+    seconds = {name: median([each.seconds for each in found]) * 1e3 for name, found in starts.items()}
+    return Figure(
+        name="upcall mcp until initialize is answered, while the daemon comes up",
+        measured=seconds["script"],
+        limit=seconds["bare"],
+        unit="ms",
+        limit_name="bare stdio loop",
+        repetitions=rounds,
+        target=Target(factor=3),
+    )
+
+
 def run(bench: Bench) -> Iterator[Figure]:
     """Interleaved, so that a busy moment affects every variant."""
+    yield without_a_daemon(bench)
     commands = {"bare": BARE_LOOP, "script": CONSOLE_SCRIPT, "module": MODULE}
     rounds = bench.size(25, 3)
     starts: dict[str, list[Start]] = {name: [] for name in commands}

@@ -13,10 +13,13 @@ import uvloop
 
 from benchmarks.bench import Bench, child, collecting_as_the_daemon, finish, median, percentile, told
 from benchmarks.cycles import rate
+from benchmarks.daemon import Daemon
 from benchmarks.other_daemon import BARE
+from benchmarks.probe import Probe
 from benchmarks.report import Figure, Target
 from benchmarks.samples import an_inquiry
-from benchmarks.store_wake import wake
+from benchmarks.store_wake import wake, wake_figure
+from benchmarks.wake import over_http
 from tests.postgres_server import PostgresServer, binaries
 from upcall.broker.broker import Broker
 from upcall.ports.store import Store
@@ -27,6 +30,7 @@ from upcall.stores.sqlite.store import SqliteStore
 def run(bench: Bench) -> Iterator[Figure]:
     """A real server of our own, in the folder for temporary files."""
     with a_server() as server:
+        yield _end_to_end(bench, server)
         yield _latency(bench, server)
         for concurrent in (bench.size(64, 16), bench.size(512, 64)):
             yield from _cycles(bench, server, concurrent)
@@ -45,6 +49,14 @@ def a_server() -> Iterator[PostgresServer]:
         yield server
     finally:
         server.remove()
+
+
+def _end_to_end(bench: Bench, server: PostgresServer) -> Figure:
+    folder = bench.folder("postgres-wake")
+    with Probe(folder) as probe, Daemon(folder / "home", database=server.database("end to end")) as daemon:
+        limits, wakes = uvloop.run(over_http(daemon, probe, bench.size(200, 15)))
+    name = "answer sent over HTTP → blocked MCP call returned, on PostgreSQL, p50"
+    return wake_figure(name, limits, wakes, Target(factor=5))
 
 
 def _latency(bench: Bench, server: PostgresServer) -> Figure:

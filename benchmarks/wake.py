@@ -22,7 +22,7 @@ def run(bench: Bench) -> Iterator[Figure]:
     """One wake-up at a time, each beside its limit."""
     folder, count = bench.folder("wake"), bench.size(200, 15)
     with Probe(folder) as probe, Daemon(folder / "home") as daemon:
-        limits, wakes = uvloop.run(_over_http(daemon, probe, count))
+        limits, wakes = uvloop.run(over_http(daemon, probe, count))
         yield wake_figure(
             "answer sent over HTTP → blocked MCP call returned, p50", limits, wakes, Target(factor=6)
         )
@@ -39,7 +39,7 @@ async def _repeated(probe: Probe, count: int, wake: Callable[[int], Awaitable[fl
     return limits[WARM_UP:], wakes[WARM_UP:]
 
 
-async def _over_http(daemon: Daemon, probe: Probe, count: int) -> Wakes:
+async def over_http(daemon: Daemon, probe: Probe, count: int) -> Wakes:
     agent = await connect(daemon.host, daemon.port)
     person = await Person.at(daemon)
 
