@@ -166,9 +166,9 @@ class Broker:
         """The inquiry once it is its turn in its thread, or settled, or as it stands after `timeout` seconds."""
         return await self._waiters.wait(inquiry, timeout, is_asked)
 
-    def is_awaited(self, inquiry: Inquiry) -> bool:
-        """Whether a call waits for an inquiry at this daemon."""
-        return inquiry.id in self._waiters
+    def is_awaited(self, inquiry: str) -> bool:
+        """Whether a call waits for the inquiry of this id at this daemon."""
+        return inquiry in self._waiters
 
     async def get(self, name: str, caller: Caller) -> Inquiry:
         """An inquiry by id or ref, if the caller may see it.

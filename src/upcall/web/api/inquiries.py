@@ -16,6 +16,7 @@ from upcall.domain.inquiry.activity import LONGEST_BRANCH
 from upcall.domain.inquiry.asking import Draft, draft
 from upcall.domain.inquiry.inquiry import Answered, Attachment, Inquiry, Kind, Origin
 from upcall.domain.inquiry.limits import weight
+from upcall.domain.inquiry.refs import ID_LENGTH
 from upcall.domain.roles import Caller, Role, require_person
 from upcall.http.errors import NotFound
 from upcall.ports.store import Added, Query
@@ -103,7 +104,7 @@ class InquiryHandlers:
         # What an agent sends is not read: with files, it may be much.
         require_person(call.caller, "answer")
         body = await call.body()
-        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        awaited = await self._is_awaited(call)
         reply = await unhurried(weight(body, LIGHT), lambda: reply_in(body, self._undo))
         settled = await self._broker.receive(call.name, reply, call.caller)
         return await self._documents.settled(settled, awaited=awaited)
@@ -111,9 +112,15 @@ class InquiryHandlers:
     async def reject(self, call: Call) -> Response:
         """Decline to answer."""
         body = await call.body()
-        awaited = self._broker.is_awaited(await self._broker.get(call.name, call.caller))
+        awaited = await self._is_awaited(call)
         reject = partial(self._broker.reject, hold=hold_in(body, self._undo))
         return await self._end(call, body, reject, awaited=awaited)
+
+    async def _is_awaited(self, call: Call) -> bool:
+        """Whether a call waits for it here. It is read only to find the id of a ref: on PostgreSQL that is a round trip before every wake."""
+        if call.caller.is_person and len(call.name) == ID_LENGTH:
+            return self._broker.is_awaited(call.name)
+        return self._broker.is_awaited((await self._broker.get(call.name, call.caller)).id)
 
     async def undo(self, call: Call) -> Response:
         """Take back a decision that is held: the question is open again."""

@@ -31,7 +31,7 @@ class Answering:
     async def answer(self, visit: Visit) -> Response:
         """Take the answer."""
         opened = await self._links.open(visit.params["token"])
-        awaited = self._site.broker.is_awaited(opened.inquiry)
+        awaited = self._site.broker.is_awaited(opened.inquiry.id)
         try:
             settled = await self._links.answer(opened, forms.reply(opened.inquiry, visit.form))
         except REFUSED as error:

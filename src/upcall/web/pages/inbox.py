@@ -158,7 +158,7 @@ class Inbox:
         action = visit.scope["path"].rpartition("/")[2]
         back = value(visit.form, "back")
         view = back if back in {"one", "thread"} else "inbox"
-        awaited = self._broker.is_awaited(inquiry)
+        awaited = self._broker.is_awaited(inquiry.id)
         try:
             settled = await act(visit, inquiry)
         except (*REFUSED, UnusableFile) as error:
