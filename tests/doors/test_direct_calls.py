@@ -29,7 +29,7 @@ META = {
 
 @pytest.fixture
 def lively(house: House) -> House:
-    """A house that shows signs of life without making anyone wait for them."""
+    """A house that shows signs of life often."""
     house.stop()
     house.beat = 0.15
     house.start()
@@ -57,7 +57,7 @@ async def test_a_waiting_call_holds_no_object_of_the_sdk_and_two_tasks(house: Ho
         return len(asyncio.all_tasks())
 
     async with client_of(house) as client:
-        # The first one opens the connection, and whatever is made once.
+        # The first one opens the connection, and makes what is made once.
         warm = asyncio.create_task(client.post("/mcp", json=asking()))
         [first] = await asyncio.to_thread(house.opened)
         await asyncio.to_thread(house.answer, first.id, "a")

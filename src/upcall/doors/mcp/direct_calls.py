@@ -1,6 +1,6 @@
 """`tools/call` of 2026-07-28 over HTTP, without the SDK's machinery around a call that waits: two tasks and no stream between them.
 
-The SDK checks each request, and serves whatever is out of the ordinary. Here, as there, a reply is one JSON document,
+The SDK checks each request, and serves all that is out of the ordinary. Here, as there, a reply is one JSON document,
 or a stream of events once there was a sign of life before it.
 """
 
