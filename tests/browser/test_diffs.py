@@ -22,8 +22,11 @@ WIDE = "| " + " | ".join(f"column{number}" for number in range(20)) + " |\n|" + 
 CODE = "```python\nif here:\n                    return a_call(with_many, arguments, that_do_not_fit)\n```"
 
 
-SCROLL = """({ card, part }) =>
-  document.getElementById(`i-${card}`).querySelectorAll("[data-part]")[part].scrollIntoView({ block: "center" })"""
+# A part was seen once a frame has shown it; scrolled away from before that, it was not.
+SCROLL = """async ({ card, part }) => {
+  document.getElementById(`i-${card}`).querySelectorAll("[data-part]")[part].scrollIntoView({ block: "center" });
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+}"""
 
 
 @pytest.mark.promise("desk/26")

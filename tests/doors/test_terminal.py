@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -350,6 +351,40 @@ def test_the_last_words_of_copilot_are_read_from_its_transcript(tmp_path: Path) 
     told = before.told("agentStop", {"transcriptPath": str(file)})
     assert (told["words"], told["turn"]) == ("All is done.", "m1")
     assert before.told("agentStop", {"transcriptPath": str(tmp_path / "none")})["words"] == ""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"type": "user.message", "data": {"content": "Go on."}},
+        {"type": "tool.execution_complete", "data": {}},
+        {"type": "assistant.message", "id": "m2", "data": {"content": "", "toolRequests": [{}]}},
+    ],
+    ids=lambda last: last["type"],
+)
+def test_a_transcript_of_copilot_that_is_behind_its_turn_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: dict[str, object]
+) -> None:
+    file = tmp_path / "events.jsonl"
+    before_it = {"type": "assistant.message", "id": "m1", "data": {"content": "An earlier turn."}}
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (before_it, last)))
+    looks: list[float] = []
+
+    def pause(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            ended = {
+                "type": "assistant.message",
+                "id": "m3",
+                "data": {"content": "Done.", "toolRequests": []},
+            }
+            with file.open("a") as more:
+                more.write(f"{json.dumps(ended)}\n")
+
+    monkeypatch.setattr(time, "sleep", pause)
+    monkeypatch.setattr(before, "BEHIND", 3600.0)
+    told = before.told("agentStop", {"transcriptPath": str(file)})
+    assert (told["words"], told["turn"], len(looks)) == ("Done.", "m3", 2)
 
 
 @pytest.mark.promise("raised/10")

@@ -46,6 +46,7 @@ class Story:
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
             "CREWAI_DISABLE_TELEMETRY": "true",
             "CREWAI_STORAGE_DIR": "crew",
+            "PYDANTIC_AI_NO_BANNER": "1",
         }
         self._started: list[Process] = []
 

@@ -4,6 +4,7 @@ So a hook of theirs waits only while the person is away, and the first key ends 
 """
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 
 from upcall.doors.terminal.programs import COPILOT, GEMINI
@@ -19,6 +20,14 @@ ALL_ALLOWED = frozenset({"--allow-all-tools", "--allow-all", "--yolo"})
 ANSWERED = "The user is away from this terminal and answered from elsewhere: {said}"
 NEWEST = 1024 * 1024
 """Bytes at the end of a transcript among which its last words are."""
+
+BEHIND = 1.0
+"""Seconds for which a transcript may be behind the end of a turn."""
+
+LOOK_EVERY = 0.02
+SPOKEN = frozenset({"assistant.message"})
+UNFINISHED = frozenset({"user.message", "tool.execution_start", "tool.execution_complete"})
+"""What a turn does not end with: the model still has to say something."""
 
 FINISHED = frozenset({"agentStop", "AfterAgent"})
 USING = frozenset({"preToolUse", "BeforeTool"})
@@ -67,7 +76,18 @@ def output(program: str, name: str, reply: Event) -> Mapping[str, object]:
 
 
 def _last_words(transcript: str) -> tuple[str, str]:
-    """The id and the words of the model's last message; both empty where the transcript does not tell."""
+    """The id and the words of the message that the turn ended with; both empty where the transcript does not tell."""
+    # Copilot CLI writes its transcript beside its work, and starts this hook without waiting for that.
+    until = time.monotonic() + BEHIND
+    found = _ended_with(transcript)
+    while found is None and time.monotonic() < until:
+        time.sleep(LOOK_EVERY)
+        found = _ended_with(transcript)
+    return found or ("", "")
+
+
+def _ended_with(transcript: str) -> tuple[str, str] | None:
+    """The id and the words of the model's last message; None while something else is the last that was done."""
     try:
         with open(transcript, "rb") as file:  # noqa: PTH123 - pathlib costs more than the rest
             file.seek(max(file.seek(0, 2) - NEWEST, 0))
@@ -78,10 +98,12 @@ def _last_words(transcript: str) -> tuple[str, str]:
         try:
             entry = json.loads(line)
         except ValueError:
-            continue  # the line that was cut
-        if isinstance(entry, dict) and entry.get("type") == "assistant.message":
-            data = entry.get("data")
-            return str(entry.get("id") or ""), str(data.get("content") or "") if isinstance(
-                data, dict
-            ) else ""
-    return "", ""
+            continue  # the line that was cut, or is being written
+        if not isinstance(entry, dict) or entry.get("type") not in SPOKEN | UNFINISHED:
+            continue
+        data = entry.get("data")
+        said = data if isinstance(data, dict) else {}
+        if entry["type"] in UNFINISHED or said.get("toolRequests"):
+            return None
+        return str(entry.get("id") or ""), str(said.get("content") or "")
+    return None
