@@ -141,6 +141,18 @@ async def test_what_happens_in_the_terminal_closes_the_card(hooks: Hooks, over: 
     assert resolution_text(await hooks.state(asked)) == "✓ Answered in the terminal"
 
 
+@pytest.mark.parametrize("asks", (ASKED, BASH), ids=("question", "action"))
+async def test_a_dialog_that_ends_between_two_requests_of_its_hook_is_not_asked_again(
+    hooks: Hooks, asks: dict[str, Any]
+) -> None:
+    asked = (await hooks.report(event(**asks)))["asked"]
+    await hooks.report(event("UserPromptSubmit", prompt="go on"))
+
+    assert await hooks.report(event(**asks), again=True, asked=asked) == {}
+    found = await asyncio.to_thread(hooks.house.run, hooks.house.broker.count_waiting())
+    assert found == 0
+
+
 async def test_a_dialog_that_was_closed_by_a_key_is_asked_anew_the_next_time(hooks: Hooks) -> None:
     asked, waiting = await hooks.held(event(**BASH))
     assert await hooks.report(event(**BASH), asked=asked, settled=True) == {}

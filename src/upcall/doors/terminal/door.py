@@ -19,7 +19,7 @@ from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker.broker import Broker
 from upcall.domain.away import seconds_left
 from upcall.domain.errors import UnknownInquiry, UpcallError
-from upcall.domain.inquiry.inquiry import OWN_TERMINAL, Answered, Rejected
+from upcall.domain.inquiry.inquiry import OWN_TERMINAL, Answered, Cancelled, Rejected
 from upcall.domain.inquiry.lifecycle import POLICY
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Verdict
@@ -123,6 +123,8 @@ class TerminalDoor:
         if dialog.settled.is_set() or dialog.tool.startswith(OURS):
             await self._withdraw(report.asked, caller)
             return NOTHING
+        if report.asked and await self._is_withdrawn(report.asked):
+            return NOTHING  # the dialog was over while its hook was between two requests
         if report.attended and not report.asked:
             left = seconds_left((await self._switch.read()).mode, report.idle, self._switch.after)
             if left > 0:
@@ -184,6 +186,11 @@ class TerminalDoor:
                 return closing.by != POLICY
             case _:
                 return False
+
+    async def _is_withdrawn(self, inquiry: str) -> bool:
+        with suppress(UnknownInquiry):
+            return isinstance((await self._broker.store.get(inquiry)).state, Cancelled)
+        return False
 
     async def _withdraw(self, inquiry: str, caller: Caller) -> None:
         """Close a question whose dialog was answered in the terminal. The same action later is another call."""
