@@ -25,11 +25,14 @@ SELECT = """([card, text]) => {
 
 def press_to(page: Page, inquiry: dict[str, Any], key: str, control: Locator) -> None:
     """Press a key that leads to a control, once all of the card was on the screen: the browser says in its own time that it was."""
-    card(page, inquiry).locator(".end").scroll_into_view_if_needed()
+    end = card(page, inquiry).locator(".end")
+    end.scroll_into_view_if_needed()
     while not control.evaluate("it => it === document.activeElement"):
         card(page, inquiry).focus()
         page.keyboard.press(key)
         page.evaluate("new Promise(requestAnimationFrame)")
+        # A card that was drawn anew meanwhile has another end.
+        end.scroll_into_view_if_needed()
 
 
 @pytest.mark.promise("raised/13", "raised/14", "raised/15")
