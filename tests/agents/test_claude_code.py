@@ -268,6 +268,8 @@ def test_of_two_questions_at_once_one_is_put_and_the_other_told_to_wait(
     one, two = ({"questions": [question]} for question in DATABASE["questions"])
     model.play([Call("AskUserQuestion", one), Call("AskUserQuestion", two)], say_back)
     work = supervisor.start("Set up the database.")
+    # With the first one answered already, the other would be put, too.
+    work.wait_for(lambda event: event["type"] == "user")
     supervisor.house.answer(supervisor.asked().id, "1")
     results = [each for each in supervisor.read(work) if isinstance(each, ToolReturned)]
     assert sorted(result.is_error for result in results) == [False, True]
