@@ -84,11 +84,14 @@ class Screen:
             while self._news.wait(PRESSED_AGAIN):
                 pass
 
-    def prompt(self, words: str) -> None:
-        """Type a prompt and send it."""
+    def prompt(self, words: str, taken: Callable[[], bool] | None = None) -> None:
+        """Type a prompt and send it: until it is `taken`, where the program may still be at the end of another turn."""
         self.type(words)
         self.until(words)
-        self.type("\r")
+        if taken is None:
+            self.type("\r")
+        else:
+            self.press("\r", taken)
 
     def hang_up(self) -> None:
         """Close the terminal, as a lost connection does."""

@@ -66,7 +66,10 @@ def test_dialogs_of_copilot_go_to_people_while_away_and_without_a_daemon_all_is_
 
     assert upcall(desk, owner, "down").returncode == 0
     model.play(TOUCH[3], Say("That is all."))
-    screen.prompt("Once more.")
+    screen.prompt(
+        "Once more.",
+        lambda: any("Once more." in said for heard in model.conversations for said in heard.prompts),
+    )
     screen.until(DIALOG)
     screen.press("\r", (desk.work / "made3").exists)
     # Its words are drawn letter by letter, with other things in between.

@@ -95,7 +95,10 @@ def test_questions_of_gemini_and_the_end_of_its_turn_go_to_people_while_away(
     assert upcall(desk, owner, "down").returncode == 0
     screen.until("Bye.")
     model.play(ASK, Say("That is all."))
-    screen.prompt("Once more.")
+    screen.prompt(
+        "Once more.",
+        lambda: any("Once more." in said for heard in model.conversations for said in heard.prompts),
+    )
     screen.until("Which cache?", "Redis")
     screen.press("\r", lambda: not model.left)
     screen.until("That is all.")
