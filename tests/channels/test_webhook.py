@@ -84,8 +84,13 @@ async def test_a_message_that_was_taken_without_a_reply_learns_the_answer_too(
         await house.broker.receive(inquiry.id, Reply(text="Redis", via="web"), WEB)
         receiver.forgets_to_reply = False
         await receiver.until(lambda: not receiver.messages()[0].answerable)
+        said = [event.type for event in await house.broker.store.events(0)]
+        (delivery,) = await house.dispatch.deliveries(inquiry.id)
     (message,) = receiver.messages()
     assert "Redis — by web" in message.text
+    # The program may as well have never seen the question: the log does not say that it was shown.
+    assert "shown" not in said
+    assert delivery["shown_at"] is None
 
 
 @pytest.mark.parametrize("status", [300, 302, 400, 404, 410, 422])

@@ -42,7 +42,7 @@ async def shown_with(
     return replace(
         known,
         message=reference.message,
-        shown_at=now,
+        shown_at=now if reference.is_certain else known.shown_at,
         error=None,
         begun=False,
         busy=False,

@@ -150,7 +150,7 @@ class Messages:
             records.append(waiting_record(delivery))
         effects = Effects(
             records=tuple(records),
-            happenings=(self._said("shown", inquiry, delivery),),
+            happenings=(self._said("shown", inquiry, delivery),) if reference.is_certain else (),
             jobs=tuple(jobs),
         )
         if not await self._store.settle(job, effects):

@@ -72,7 +72,9 @@ class Webhook:
 
         One that is still asked is sent again instead: under its name it is the same message.
         """
-        return None if view.outcome is None else Reference(place=place, message=_message(view, place))
+        if view.outcome is None:
+            return None
+        return Reference(place=place, message=_message(view, place), is_certain=False)
 
     async def refresh(self, reference: Reference, view: View) -> None:
         """Send the present state of a question."""

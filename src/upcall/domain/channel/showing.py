@@ -137,6 +137,8 @@ class Reference:
 
     place: str
     message: str
+    is_certain: bool = True
+    """False where the channel may have sent it, and cannot find out whether it arrived."""
 
 
 class Odd(StrEnum):
