@@ -87,6 +87,20 @@ def test_a_new_question_is_announced_and_moves_nothing_that_is_read(desk: Desk) 
     assert order(page)[:2] == ["terraform apply", "terraform destroy"]
 
 
+@pytest.mark.promise("desk/15")
+def test_a_new_question_is_in_view_above_a_long_list_of_settled_ones(desk: Desk) -> None:
+    page = desk.page(viewport={"width": 1280, "height": 500})
+    for number in range(12):
+        settled = desk.ask(**CACHE | {"question": f"Number {number}?"})
+        expect(row(page, settled)).to_be_in_viewport()
+        desk.owner.post(f"/v1/inquiries/{settled['id']}/answer", {"text": "Redis"})
+        expect(row(page, settled)).to_have_attribute("data-group", "settled")
+    inquiry = desk.ask(**CACHE | {"question": "The thirteenth?"})
+    expect(row(page, inquiry)).to_be_in_viewport(ratio=1)
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(row(page, inquiry)).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.promise("desk/14")
 def test_a_row_goes_to_the_group_of_those_that_expire_when_its_time_has_come(desk: Desk) -> None:
     inquiry, approval = desk.ask(**CACHE, ttl="905s"), desk.ask(**APPLY)

@@ -23,6 +23,9 @@ from upcall.web.pages.visit import Visit
 LOOK_EVERY = 2.0
 """Seconds after which the health of channels is read again: it is kept as records, which no event announces."""
 
+HEAD_START = 0.02
+"""Seconds by which a row is ahead of its card: where browser and daemon share a small machine, the row is drawn meanwhile."""
+
 
 class Live:
     """The handlers of `/inbox/stream` and `/inbox/here`."""
@@ -71,12 +74,15 @@ class Live:
             if event.inquiry is not None and (alone or event.type not in SHOWN)
         }
         # A page takes nothing that is older than what it has seen.
+        pause = HEAD_START if len(last) == 1 else 0.0
         for event in sorted(last.values(), key=lambda event: event.seq):
-            async for text in self.card(visit, event, run):
+            async for text in self.card(visit, event, run, pause=pause):
                 yield text
 
-    async def card(self, visit: Visit, event: Event, run: int | None = None) -> AsyncIterator[str]:
-        """What changed about an inquiry; nothing while it waits for its turn."""
+    async def card(
+        self, visit: Visit, event: Event, run: int | None = None, *, pause: float = 0.0
+    ) -> AsyncIterator[str]:
+        """What changed about an inquiry, its card a pause after its row; nothing while it waits for its turn."""
         inquiry = event.subject or await self.inquiry(event)
         if inquiry is None or inquiry.is_queued or (run is not None and inquiry.origin.run != run):
             return
@@ -84,6 +90,7 @@ class Live:
         if view == "inbox":
             # Numbered as what came before: a page that is cut off here asks for the card, too.
             yield frame("row", self._site.row(visit, inquiry), event.seq - 1)
+            await asyncio.sleep(pause)
         view = view if view in {"one", "thread"} else "inbox"
         drawn = await self._site.card(visit, inquiry, view=view, change=_change(visit, event))
         yield frame("card", drawn, event.seq)

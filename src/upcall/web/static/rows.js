@@ -69,7 +69,8 @@ const depth = (row) => row.getBoundingClientRect().top + scroller().scrollTop;
 export function still(change) {
   if (!kept) {
     const row = one(".row[data-onscreen]:has([aria-current])") ?? one(".row[data-onscreen]");
-    kept = row ? { id: row.id, depth: depth(row) } : {};
+    // At the top of the list what is new is seen before what is settled.
+    kept = row && (row.dataset.group !== "settled" || scroller().scrollTop) ? { id: row.id, depth: depth(row) } : {};
     // Measuring lays the page out, so it is done once for all changes of a frame.
     requestAnimationFrame(settle);
   }
