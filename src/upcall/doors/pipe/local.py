@@ -21,8 +21,8 @@ SHORTEST_NAP, LONGEST_NAP = 0.05, 2.0
 REPEATED = 100
 """How many acknowledgements are said again on a new connection: the old one may have broken before they arrived."""
 
-CLOCK_SLACK = 0.1
-"""A file's time may lag a little behind the clock."""
+CLOCK_SLACK = 0.02
+"""A file's time is that of the last tick of the kernel, up to 10 ms behind the clock."""
 
 DOWN = "Upcall was put down"
 
