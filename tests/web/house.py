@@ -36,7 +36,28 @@ ROLES = {
     "watcher": Role.MONITOR,
 }
 SETTINGS = WebSettings(version="1.2.3", heartbeat=0.05)
+_PREPARED: list[tuple[bytes, dict[str, str]]] = []
+"""A database in which only tokens are kept, and their secrets: made once for all houses."""
+
 CHOICE: dict[str, Any] = {"question": "Which cache?", "options": ["Redis", "Memcached"]}
+
+
+async def _tokens(access: Access) -> dict[str, str]:
+    """Make a token for each of them, and return the secrets."""
+    await access.load()
+    return {name: await access.create(name, role) for name, role in ROLES.items()}
+
+
+async def _prepare(database: Path) -> dict[str, str]:
+    """Write a database with their tokens, and return the secrets."""
+    if not _PREPARED:
+        store = await SqliteStore.open(database, clock=Clock())
+        secrets = await _tokens(Access(store, Clock()))
+        await store.close()
+        _PREPARED.append((database.read_bytes(), secrets))
+    content, secrets = _PREPARED[0]
+    database.write_bytes(content)
+    return dict(secrets)
 
 
 class Clock:
@@ -69,7 +90,9 @@ class House:
     @asynccontextmanager
     async def open(cls, folder: Path, **settings: Any) -> AsyncIterator[Self]:
         clock = Clock()
-        store = await SqliteStore.open(folder / "upcall.db", clock=clock)
+        database = folder / "upcall.db"
+        secrets = {} if database.exists() else await _prepare(database)
+        store = await SqliteStore.open(database, clock=clock)
         policy, pacing = settings.pop("policy", Policy()), settings.pop("pacing", None)
         posts, off = settings.pop("posts", ()), settings.pop("off", {})
         routing = Routing(routes=settings.pop("routes", ()), channels=tuple(post.name for post in posts))
@@ -93,12 +116,14 @@ class House:
             pushed=Subscriptions(store, access, lambda: ("private", "public-key")),
             settings=replace(SETTINGS, **settings),
         )
-        house = cls(store, broker, access, runs, app, clock, dispatch)
-        for name, role in ROLES.items():
-            # A folder that was used before has their old tokens.
-            await store.drop_token(name)
+        if secrets:
             await access.load()
-            house.secrets[name] = await access.create(name, role)
+        else:
+            # A folder that was used before has their old tokens.
+            for name in ROLES:
+                await store.drop_token(name)
+            secrets = await _tokens(access)
+        house = cls(store, broker, access, runs, app, clock, dispatch, secrets)
         if dispatch is not None and at_work:
             await dispatch.start()
         try:
