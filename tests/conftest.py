@@ -15,7 +15,7 @@ from tests.warm.daemons import WarmDaemons
 # A slow machine is not a wrong answer.
 settings.register_profile("upcall", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 # `make quick` looks for inputs for a shorter time.
-settings.register_profile("quick", settings.get_profile("upcall"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("upcall"), max_examples=25, stateful_step_count=20)
 settings.load_profile("upcall")
 
 TESTS = Path(__file__).parent

@@ -197,6 +197,7 @@ async def ask(office: Office, fields: dict[str, object], key: str = "q-1") -> as
 
 
 @pytest.mark.promise("spec/21")
+@pytest.mark.thorough
 async def test_a_native_question_is_never_refused_for_its_length(office: Office) -> None:
     long = "Which one? " * 1000
     options = [{"label": f"{number} " + "x" * 500, "description": "y" * 5000} for number in range(30)]

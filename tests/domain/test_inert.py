@@ -78,6 +78,7 @@ def test_a_token_in_a_file_that_is_written_is_masked_beside_any_other_text() -> 
     assert token not in actions.approval(write).questions[0].text
 
 
+@pytest.mark.thorough
 def test_the_inert_alphabet_holds_nothing_that_a_shell_acts_upon() -> None:
     alphabet = {chr(code) for code in range(0x110000) if re.fullmatch(f"[{INERT}]", chr(code))}
     assert not alphabet & SHELL_ACTS_UPON

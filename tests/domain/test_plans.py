@@ -222,6 +222,7 @@ def test_the_decision_has_a_name_for_programs() -> None:
     assert decision(an_inquiry(), Answer(values=((APPROVE,),), text="")) is None
 
 
+@pytest.mark.thorough
 def test_a_long_plan_with_many_comments_is_read_in_time() -> None:
     plan = "\n".join(f"line {number} of *the* plan" for number in range(100_000))
     found = remarks_in("> line 99999 of the plan\nno\n" * MOST, plan).comments

@@ -54,9 +54,9 @@ async def _prepare(database: Path) -> dict[str, str]:
         store = await SqliteStore.open(database, clock=Clock())
         secrets = await _tokens(Access(store, Clock()))
         await store.close()
-        _PREPARED.append((database.read_bytes(), secrets))
+        _PREPARED.append((await anyio.Path(database).read_bytes(), secrets))
     content, secrets = _PREPARED[0]
-    database.write_bytes(content)
+    await anyio.Path(database).write_bytes(content)
     return dict(secrets)
 
 

@@ -45,6 +45,7 @@ async def test_files_that_cannot_be_taken_leave_the_question_open(house: House, 
 
 
 @pytest.mark.promise("desk/24")
+@pytest.mark.thorough
 async def test_four_files_of_five_mebibytes_fit_and_only_into_an_answer(house: House) -> None:
     asked = await house.asked(**CHOICE)
     large = base64.b64encode(PNG + bytes(5 * 1024 * 1024 - len(PNG))).decode()

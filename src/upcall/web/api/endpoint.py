@@ -101,13 +101,6 @@ class Endpoint:
         """The names of the parameters after the question mark."""
         return tuple(str(each["name"]) for each in self.parameters if each["in"] == "query")
 
-    def bound(self, handlers: Iterable[object]) -> Handler:
-        """The handler as a method of the one among these objects that has it."""
-        name = self.handler.__name__
-        (owner,) = (each for each in handlers if getattr(type(each), name, None) is self.handler)
-        found: Handler = getattr(owner, name)
-        return found
-
 
 Served = tuple[Handler, Allowed, tuple[str, ...]]
 """A handler, who may call it, and the parameters that it knows."""
@@ -136,9 +129,15 @@ class Resource:
 
 def resources(endpoints: Iterable[Endpoint], access: Access, handlers: Sequence[object]) -> list[BaseRoute]:
     """A route for each path, in the order of the table."""
+    bound: dict[object, Handler] = {
+        method: getattr(owner, name)
+        for owner in handlers
+        for name, method in vars(type(owner)).items()
+        if callable(method)
+    }
     served: dict[str, dict[str, Served]] = {}
     for each in endpoints:
-        served.setdefault(each.path, {})[each.method] = (each.bound(handlers), each.allowed, each.query())
+        served.setdefault(each.path, {})[each.method] = (bound[each.handler], each.allowed, each.query())
     return [Route(path, Resource(access, methods), name=path) for path, methods in served.items()]
 
 
