@@ -16,7 +16,8 @@ from upcall.doors.mcp.asker import PIPE, Asker
 from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.definitions import PERMIT
 from upcall.doors.mcp.link import PlainLink
-from upcall.doors.mcp.tools import Tools, Watching
+from upcall.doors.mcp.tools import Tools
+from upcall.doors.mcp.watching import Watching
 
 RUN = Caller(name="claude", role=Role.AGENT, run=3)
 ASKING_RUN = Asker.of(RUN, door="mcp", session="s1", workspace="/w", wait=ASKER.wait)

@@ -19,7 +19,8 @@ from upcall.doors.mcp.definitions import definitions
 from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import ToolResult, Tools, Watching
+from upcall.doors.mcp.tools import ToolResult, Tools
+from upcall.doors.mcp.watching import Watching
 from upcall.ports.store import Query
 
 PERSON = Caller(name="ada", role=Role.PERSON)
@@ -378,12 +379,15 @@ async def test_one_that_cannot_be_shown_life_does_not_silence_the_others() -> No
     def broken(count: int) -> None:
         raise OSError
 
-    leave_first = beat.join(broken)
-    leave_second = beat.join(lambda count: heard.set())
+    def sound(count: int) -> None:
+        heard.set()
+
+    beat.join(broken)
+    beat.join(sound)
     async with asyncio.timeout(PATIENCE):
         await heard.wait()
-    leave_first()
-    leave_second()
+    beat.leave(broken)
+    beat.leave(sound)
 
 
 @pytest.mark.parametrize("problem", [StorageFull("no room"), StorageError("away")])

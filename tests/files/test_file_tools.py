@@ -19,7 +19,8 @@ from upcall.doors.files.inotify import Inotify
 from upcall.doors.files.tools import FileTools
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import ToolResult, Watching
+from upcall.doors.mcp.tools import ToolResult
+from upcall.doors.mcp.watching import Watching
 
 ASKER = Asker.of(Caller(name="files", role=Role.AGENT), door="")
 CACHE = {"question": "Which cache?", "options": ["Redis", "Memcached"]}

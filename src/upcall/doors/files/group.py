@@ -24,7 +24,8 @@ from upcall.doors.files.exchange import SUFFIX, Exchange, Fields, InvalidFile
 from upcall.doors.files.pace import Pace
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.evidence import EVIDENCE, Collect
-from upcall.doors.mcp.tools import ToolResult, Tools, Watching, failure, result
+from upcall.doors.mcp.tools import ToolResult, Tools, failure, result
+from upcall.doors.mcp.watching import Watching
 
 LARGE = 256 * 1024
 SHORTEST_NAP, LONGEST_NAP = 0.1, 5.0

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from upcall.domain.errors import InvalidRequest, UpcallError
@@ -35,7 +36,8 @@ from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import ASK, CONFIRM, NOTIFY, WAIT, Definition, definitions
 from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.progress import Beat
-from upcall.doors.mcp.tools import UNWATCHED, ToolResult, Watching, failure
+from upcall.doors.mcp.tools import ToolResult, failure
+from upcall.doors.mcp.watching import UNWATCHED, Watcher
 
 GRACE = 5.0
 """Seconds that the daemon's own *parked* gets to arrive before a call gives up by itself."""
@@ -85,7 +87,7 @@ class FileTools:
         self._block = block_timeout
         self._grace = grace
         self._beat = beat or Beat()
-        self._does: dict[str, Callable[[Fields, Asker, Watching], Awaitable[ToolResult]]] = {
+        self._does: dict[str, Callable[[Fields, Asker, Watcher], Awaitable[ToolResult]]] = {
             **dict.fromkeys((ASK, *aliases), self._ask),
             CONFIRM: self._confirm,
             WAIT: self._wait,
@@ -97,7 +99,7 @@ class FileTools:
         return self._definitions
 
     async def call(
-        self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
+        self, name: str, arguments: object, asker: Asker, watching: Watcher = UNWATCHED
     ) -> ToolResult:
         """Do what a tool says. Never raises, except when it is cancelled."""
         try:
@@ -119,16 +121,16 @@ class FileTools:
             log.exception("the tool %s failed", name)
             return failure("internal", "something went wrong inside Upcall", "see its log, and try again")
 
-    async def _ask(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _ask(self, fields: Fields, asker: Asker, watching: Watcher) -> ToolResult:
         # A question that cannot be asked is refused here, so that its error does not depend on a daemon.
         draft(fields, self._limits)
         return await self._answered(ASK_USER, _with_questions(fields), asker, watching)
 
-    async def _confirm(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _confirm(self, fields: Fields, asker: Asker, watching: Watcher) -> ToolResult:
         question = approval_in(fields, self._limits)
         return await self._ask(question | _agent_in(fields), asker, watching)
 
-    async def _wait(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _wait(self, fields: Fields, asker: Asker, watching: Watcher) -> ToolResult:
         name = name_in(fields)
         if not self._is_under_way(name):
             return await self._answered(WAIT_TASK, {"id": name, **_agent_in(fields)}, asker, watching)
@@ -141,16 +143,16 @@ class FileTools:
             self._inbox.forget(name)
         return self._unanswered(name) if response is None else told(response)
 
-    async def _notify(self, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _notify(self, fields: Fields, asker: Asker, watching: Watcher) -> ToolResult:
         task: Fields = {"message": message_in(fields, self._limits), **_agent_in(fields)}
         return await self._exchanged(_task(NOTIFY_TASK, task, asker), NOTIFY_WITHIN, watching)
 
-    async def _answered(self, kind: str, fields: Fields, asker: Asker, watching: Watching) -> ToolResult:
+    async def _answered(self, kind: str, fields: Fields, asker: Asker, watching: Watcher) -> ToolResult:
         patience = self._patience(asker)
         task = _task(kind, fields, asker) | {"timeout": patience}
         return await self._exchanged(task, patience + self._grace, watching)
 
-    async def _exchanged(self, task: Fields, patience: float, watching: Watching) -> ToolResult:
+    async def _exchanged(self, task: Fields, patience: float, watching: Watcher) -> ToolResult:
         """Put a task into the folder, and come back with its response or with why there is none."""
         request = cast("str", task["request_id"])
         self._exchange.prepare(TASKS, RESPONSES, STAGING)
@@ -164,13 +166,15 @@ class FileTools:
             self._inbox.forget(request)
         return self._unanswered(request) if response is None else told(response)
 
-    async def _arrival(self, request: str, patience: float, watching: Watching) -> Fields | None:
+    async def _arrival(self, request: str, patience: float, watching: Watcher) -> Fields | None:
         arrival = self._inbox.expect(request)
-        leave = self._show_life(request, watching)
+        tick = partial(self._show_life, request, watching)
+        if watching.progress is not None:
+            self._beat.join(tick)
         try:
             await asyncio.wait({arrival}, timeout=patience)
         finally:
-            leave()
+            self._beat.leave(tick)
         if not arrival.done():
             self._inbox.look_again(request)
         return arrival.result() if arrival.done() else None
@@ -210,18 +214,12 @@ class FileTools:
     def _patience(self, asker: Asker) -> float:
         return min(self._slice if asker.wait is None else asker.wait, self._block)
 
-    def _show_life(self, request: str, watching: Watching) -> Callable[[], None]:
-        progress = watching.progress
-        if progress is None:
-            return lambda: None
-
-        def tick(count: int) -> None:
-            waits_here = self._exchange.has(TASKS, request + SUFFIX)
-            progress(
+    def _show_life(self, request: str, watching: Watcher, count: int) -> None:
+        waits_here = self._exchange.has(TASKS, request + SUFFIX)
+        if watching.progress is not None:
+            watching.progress(
                 count, "Waiting for Upcall to pick this up" if waits_here else "Waiting for a human to answer"
             )
-
-        return self._beat.join(tick)
 
     async def _collected(self, inquiry: str, caller: Caller, evidence: str) -> None:
         task: Fields = {

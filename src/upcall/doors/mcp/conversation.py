@@ -6,8 +6,7 @@ it. A call that waits is one task.
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Awaitable, Mapping
 from typing import cast
 
 from upcall.access.connected import CONTINUED, is_resumable
@@ -44,7 +43,7 @@ from upcall.doors.mcp.meta import (
 )
 from upcall.doors.mcp.rounds import call_in_rounds, takes_rounds
 from upcall.doors.mcp.tasks import Tasks
-from upcall.doors.mcp.tools import ToolResult, Tools, Watching, still_known
+from upcall.doors.mcp.tools import ToolResult, Tools, still_known
 from upcall.doors.mcp.wire import Message, RequestId
 
 MOST_CALLS = 1000
@@ -141,9 +140,12 @@ class Conversation:
         """Write one message to the client."""
         self._link.write(wire.encoded(message))
 
-    def asked(self, inquiry: str) -> None:
-        """A call of this client is about an inquiry."""
-        self._link.asked(inquiry)
+    def asked(self, inquiry: Inquiry, asker: Asker) -> None:
+        """A call of this client is about an inquiry, which the client may show to its person."""
+        self._link.asked(inquiry.id)
+        if self._shows and isinstance(self._tools, Tools):
+            self._screen = self._screen or LineScreen(self.send)
+            self._tools.forms.show(self._link.key, inquiry, asker, self._shows, self._screen.of(inquiry))
 
     def park(self) -> None:
         """End every call with a typed result: the question stays open."""
@@ -265,7 +267,7 @@ class Conversation:
             case "tools/call":
                 self._call(request_id, params, modern=modern)
             case "tasks/get" | "tasks/update" | "tasks/cancel" if modern and isinstance(self._tools, Tools):
-                call = self._begun(request_id, None, modern=True)
+                call = self._begun(request_id, meta_of(params), modern=True)
                 work = self._serve_task(call, self._tools, method, params)
                 call.task = asyncio.get_running_loop().create_task(work)
             case _:
@@ -275,14 +277,13 @@ class Conversation:
         name, meta = params.get("name"), meta_of(params)
         if not isinstance(name, str):
             raise ProtocolError(wire.INVALID_PARAMS, INVALID, "")
-        call = self._begun(request_id, progress_token_of(meta), modern=modern)
-        asker = self._asker_of(meta)
+        call = self._begun(request_id, meta, modern=modern)
         call.arguments = params.get("arguments")
         if modern and takes_rounds(params, self._shown_with(meta)):
             call.rounds = params
-        call.task = asyncio.get_running_loop().create_task(self._serve(call, name, asker))
+        call.task = asyncio.get_running_loop().create_task(self._serve(call, name))
 
-    def _begun(self, request_id: RequestId, token: str | int | None, *, modern: bool) -> LineCall:
+    def _begun(self, request_id: RequestId, meta: Meta, *, modern: bool) -> LineCall:
         if request_id in self._calls:
             raise ProtocolError(wire.INVALID_REQUEST, f"request id {request_id!r} is already in use")
         if len(self._calls) >= self._most:
@@ -290,7 +291,8 @@ class Conversation:
                 wire.INVALID_REQUEST,
                 f"{self._most} calls wait on this connection already, and no more may (`caps.waits`)",
             )
-        call = self._calls[request_id] = LineCall(self, request_id, token, modern=modern)
+        asker, token = self._asker_of(meta), progress_token_of(meta)
+        call = self._calls[request_id] = LineCall(self, request_id, asker, token, modern=modern)
         return call
 
     def _asker_of(self, meta: Meta) -> Asker:
@@ -315,9 +317,9 @@ class Conversation:
             thread=thread_of(meta),
         )
 
-    async def _serve(self, call: LineCall, name: str, asker: Asker) -> None:
+    async def _serve(self, call: LineCall, name: str) -> None:
         try:
-            told = await self._told(call, name, asker)
+            told = await self._told(call, name)
         except Exception:
             # A call that gets no reply keeps its agent waiting for ever.
             log.exception("a call of %r could not be served", name)
@@ -330,24 +332,23 @@ class Conversation:
             return
         told = still_known(told, self._link.identify)
         self.send(wire.response(call.request_id, wire.called(told, modern=call.modern)))
-        await self._handed(call, told, asker)
+        await self._handed(call, told)
 
-    async def _told(self, call: LineCall, name: str, asker: Asker) -> ToolResult | Message:
-        opened = partial(self._opened, call, asker) if self._shows else call.opened
-        watching = Watching(opened=opened, progress=None if call.token is None else call.progress)
+    def _told(self, call: LineCall, name: str) -> Awaitable[ToolResult | Message]:
+        """What comes of a call. No coroutine of its own: each would be kept for as long as the call waits."""
         params, call.rounds = call.rounds, None
         if params is None or not isinstance(self._tools, Tools):
-            return await self._tools.call(name, call.taken(), asker, watching)
+            return self._tools.call(name, call.taken(), call.asker, call)
         shows = self._shown_with(meta_of(params))
-        return await call_in_rounds(self._tools, params, call.taken(), asker, watching, shows)
+        return call_in_rounds(self._tools, params, call.taken(), call.asker, call, shows)
 
     async def _serve_task(
         self, call: LineCall, tools: Tools, method: str, params: Mapping[str, object]
     ) -> None:
-        meta = meta_of(params)
-        asker, shows = self._asker_of(meta), self._shown_with(meta)
         try:
-            result, told = await Tasks(tools).do(method, params, asker, shows)
+            result, told = await Tasks(tools).do(
+                method, params, call.asker, self._shown_with(meta_of(params))
+            )
         except ProtocolError as refusal:
             self.send(wire.error(call.request_id, refusal.code, refusal.message, refusal.data))
             return
@@ -355,10 +356,11 @@ class Conversation:
             self._calls.pop(call.request_id, None)
         self.send(wire.response(call.request_id, wire.enveloped(result)))
         if told is not None:
-            await self._handed(call, told, asker)
+            await self._handed(call, told)
 
-    async def _handed(self, call: LineCall, told: ToolResult, asker: Asker) -> None:
+    async def _handed(self, call: LineCall, told: ToolResult) -> None:
         if told.collectable is not None:
+            asker = call.asker
             self._tools.evidence.handed(self._link.key, call.request_id, told.collectable, asker.caller)
             if asker.origin.program and asker.caller.run is None:
                 await self._link.handed(told.collectable)
@@ -372,12 +374,6 @@ class Conversation:
         """What a client shows that says so with every request."""
         return self._shown(meta.get(CAPABILITIES), name_in(meta.get(CLIENT_INFO)), meta.get(wire.VERSION_KEY))
 
-    def _opened(self, call: LineCall, asker: Asker, inquiry: Inquiry) -> None:
-        call.opened(inquiry)
-        if isinstance(self._tools, Tools):
-            self._screen = self._screen or LineScreen(self.send)
-            self._tools.forms.show(self._link.key, inquiry, asker, self._shows, self._screen.of(inquiry))
-
     def _responded(self, message: Mapping[str, object]) -> None:
         """Take a response, also to a request of another connection; there is nothing to say to it."""
         if self._screen is not None and self._screen.heard(message):
@@ -385,13 +381,13 @@ class Conversation:
         inquiry = inquiry_in(message.get("id"))
         if inquiry is None or not isinstance(self._tools, Tools):
             return
-        call = self._begun(str(message["id"]), None, modern=False)
+        call = self._begun(str(message["id"]), {}, modern=False)
         call.task = asyncio.get_running_loop().create_task(
             self._take(call, self._tools, inquiry, message.get("result"))
         )
 
     async def _take(self, call: LineCall, tools: Tools, inquiry: str, response: object) -> None:
         try:
-            await tools.elicitation.take(inquiry, self._asker_of({}), self._shows, response)
+            await tools.elicitation.take(inquiry, call.asker, self._shows, response)
         finally:
             self._calls.pop(call.request_id, None)

@@ -31,7 +31,8 @@ from upcall.doors.mcp.http_request import asker_of, connection_of
 from upcall.doors.mcp.message_body import with_body
 from upcall.doors.mcp.meta import CAPABILITIES, CLIENT_INFO, meta_of, name_in, progress_token_of
 from upcall.doors.mcp.rounds import takes_rounds
-from upcall.doors.mcp.tools import Tools, Watching, still_known
+from upcall.doors.mcp.tools import Tools, still_known
+from upcall.doors.mcp.watching import Watching
 from upcall.doors.mcp.wire import Message, RequestId
 from upcall.http.bearer import header_of, token_of
 from upcall.http.body import Json, disconnected, read_body

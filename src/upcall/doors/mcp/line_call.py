@@ -1,7 +1,7 @@
 """A request of a client that speaks in lines, from when it is taken until it is answered."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, cast
 
 from upcall.domain.inquiry.inquiry import Inquiry
@@ -10,7 +10,8 @@ from upcall.doors.mcp import wire
 from upcall.doors.mcp.asker import Asker
 from upcall.doors.mcp.definitions import Definition
 from upcall.doors.mcp.evidence import HandedAnswers
-from upcall.doors.mcp.tools import ToolResult, Watching, failure, result
+from upcall.doors.mcp.tools import ToolResult, failure, result
+from upcall.doors.mcp.watching import Watcher
 from upcall.doors.mcp.wire import Message, RequestId
 
 
@@ -26,7 +27,7 @@ class Toolbox(Protocol):
         """Told of every answer that went out and of everything that was heard."""
         ...
 
-    async def call(self, name: str, arguments: object, asker: Asker, watching: Watching = ...) -> ToolResult:
+    async def call(self, name: str, arguments: object, asker: Asker, watching: Watcher = ...) -> ToolResult:
         """Do what a tool says. Never raises, except when it is cancelled."""
         ...
 
@@ -38,21 +39,38 @@ class Sender(Protocol):
         """Write one message to the client."""
         ...
 
-    def asked(self, inquiry: str) -> None:
+    def asked(self, inquiry: Inquiry, asker: Asker) -> None:
         """A call of this client is about an inquiry."""
         ...
 
 
 class LineCall:
-    """A tool call under way."""
+    """A tool call under way, and the watcher of it."""
 
-    __slots__ = ("arguments", "conversation", "inquiry", "modern", "request_id", "rounds", "task", "token")
+    __slots__ = (
+        "arguments",
+        "asker",
+        "conversation",
+        "inquiry",
+        "modern",
+        "request_id",
+        "rounds",
+        "task",
+        "token",
+    )
 
     def __init__(
-        self, conversation: Sender, request_id: RequestId, token: str | int | None, *, modern: bool
+        self,
+        conversation: Sender,
+        request_id: RequestId,
+        asker: Asker,
+        token: str | int | None,
+        *,
+        modern: bool,
     ) -> None:
         self.conversation = conversation
         self.request_id = request_id
+        self.asker = asker
         self.token = token
         self.modern = modern
         self.arguments: object = None
@@ -68,13 +86,17 @@ class LineCall:
     def opened(self, inquiry: Inquiry) -> None:
         """Tell the pipe what its call became: it can then name the question even when we are gone."""
         self.inquiry = inquiry
-        self.conversation.asked(inquiry.id)
         self.conversation.send(
             {"upcall": "opened", "request": self.request_id, "id": inquiry.id, "ref": inquiry.ref}
         )
+        self.conversation.asked(inquiry, self.asker)
 
-    def progress(self, count: int, sentence: str) -> None:
-        """Show a sign of life."""
+    @property
+    def progress(self) -> Callable[[int, str], None] | None:
+        """Shows a sign of life, if the client gave a token for it."""
+        return None if self.token is None else self._show_life
+
+    def _show_life(self, count: int, sentence: str) -> None:
         self.conversation.send(wire.progress(cast("str | int", self.token), count, sentence))
 
     def cancel(self) -> None:

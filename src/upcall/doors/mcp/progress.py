@@ -29,19 +29,18 @@ class Beat:
         self._members = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def join(self, tick: Tick) -> Callable[[], None]:
-        """Have `tick` called once per interval until the function returned here is called."""
-        slot = self._slots[self._at]
-        slot[tick] = 0
+    def join(self, tick: Tick) -> None:
+        """Have `tick` called once per interval, until it leaves."""
+        self._slots[self._at][tick] = 0
         self._members += 1
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._turn, self._beat)
 
-        def leave() -> None:
+    def leave(self, tick: Tick) -> None:
+        """Have it called no more, if it is. Looking for it costs less than each call's memory of its slot."""
+        for slot in self._slots:
             if slot.pop(tick, None) is not None:
                 self._members -= 1
-
-        return leave
 
     def _beat(self) -> None:
         self._timer = None

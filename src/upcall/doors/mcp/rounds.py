@@ -14,7 +14,8 @@ from upcall.doors.mcp.elicitation import Shows
 from upcall.doors.mcp.fields import Message
 from upcall.doors.mcp.meta import meta_of, wants_tasks
 from upcall.doors.mcp.tasks import created
-from upcall.doors.mcp.tools import ToolResult, Tools, Watching
+from upcall.doors.mcp.tools import ToolResult, Tools
+from upcall.doors.mcp.watching import Watcher
 
 STATE, RESPONSES = "requestState", "inputResponses"
 LINK = "link:"
@@ -30,7 +31,7 @@ def takes_rounds(params: Params, shows: Shows) -> bool:
 
 
 async def call_in_rounds(
-    tools: Tools, params: Params, arguments: object, asker: Asker, watching: Watching, shows: Shows
+    tools: Tools, params: Params, arguments: object, asker: Asker, watching: Watcher, shows: Shows
 ) -> ToolResult | Message:
     """A call's result, or the result that stands for it until the client calls again or asks for its task."""
     state = params.get(STATE)
@@ -50,7 +51,7 @@ async def call_in_rounds(
 
 
 async def _continued(
-    tools: Tools, params: Params, state: str, asker: Asker, watching: Watching, shows: Shows
+    tools: Tools, params: Params, state: str, asker: Asker, watching: Watcher, shows: Shows
 ) -> ToolResult | Message:
     responses = params.get(RESPONSES)
     response = cast("Params", responses).get(state) if isinstance(responses, Mapping) else None

@@ -66,7 +66,8 @@ from upcall.doors.mcp.rounds import call_in_rounds, takes_rounds
 from upcall.doors.mcp.session_screen import session_screen
 from upcall.doors.mcp.sessions import MOST_SESSIONS, SESSION_IDLE, OpenSessions
 from upcall.doors.mcp.tasks import METHODS, Tasks
-from upcall.doors.mcp.tools import ToolResult, Tools, Watching, still_known
+from upcall.doors.mcp.tools import ToolResult, Tools, still_known
+from upcall.doors.mcp.watching import Watching
 from upcall.http.bearer import RequiresToken, caller_of, header_of, token_of
 from upcall.http.errors import MethodNotAllowed, failure
 

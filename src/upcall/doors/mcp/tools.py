@@ -42,6 +42,7 @@ from upcall.doors.mcp.evidence import HandedAnswers
 from upcall.doors.mcp.open_forms import OpenForms
 from upcall.doors.mcp.pictures import Picture, pictures
 from upcall.doors.mcp.progress import Beat
+from upcall.doors.mcp.watching import UNWATCHED, SignsOfLife, Watcher
 from upcall.doors.native import Call, DeskFor, call_in, decide, permission_text
 from upcall.ports.unhurried import LIGHT, unhurried
 
@@ -60,17 +61,6 @@ class ToolResult:
     is_error: bool = False
     collectable: str | None = None
     pictures: tuple[Picture, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watching:
-    """What a connection wants to hear of a call while it waits."""
-
-    opened: Callable[[Inquiry], None] | None = None
-    progress: Callable[[int, str], None] | None = None
-
-
-UNWATCHED = Watching()
 
 
 class BlockTimeout(UpcallError):
@@ -150,7 +140,7 @@ class Tools:
             await self.drop_resume_job(inquiry)
 
     async def call(
-        self, name: str, arguments: object, asker: Asker, watching: Watching = UNWATCHED
+        self, name: str, arguments: object, asker: Asker, watching: Watcher = UNWATCHED
     ) -> ToolResult:
         """Do what a tool says. Never raises, except when it is cancelled."""
         try:
@@ -208,7 +198,7 @@ class Tools:
         return self._desk_for is not None and caller.run is not None
 
     async def _permit(
-        self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watching
+        self, arguments: object, asker: Asker, desk_for: DeskFor, watching: Watcher
     ) -> ToolResult:
         """Decide a permission prompt. Its caller understands only a yes or a no."""
         call = call_in(arguments, cwd=asker.origin.workspace)
@@ -219,11 +209,11 @@ class Tools:
                 door=asker.origin.door,
                 workspace=asker.origin.workspace,
             )
-            leave = self._show_life("Waiting for a human to decide", watching)
+            signs = self._show_life(watching)
             try:
                 call = await decide(call, desk, self._patience(asker))
             finally:
-                leave()
+                self._beat.leave(signs)
         return ToolResult(text=permission_text(call), structured={})
 
     async def _begin(self, name: str, arguments: object, asker: Asker) -> Inquiry | ToolResult:
@@ -274,17 +264,16 @@ class Tools:
         return ToolResult(text=f"Recorded for the user.{note}", structured={"status": "notified"})
 
     async def _until_settled(
-        self, inquiry: Inquiry, asker: Asker, watching: Watching, *, named: bool
+        self, inquiry: Inquiry, asker: Asker, watching: Watcher, *, named: bool
     ) -> ToolResult:
         if watching.opened is not None:
             watching.opened(inquiry)
-        quiet = watching if inquiry.is_open else UNWATCHED
-        leave = self._show_life(f"Waiting for a human to answer (ref {inquiry.ref})", quiet)
+        signs = self._show_life(watching if inquiry.is_open else UNWATCHED, inquiry.ref)
         try:
             patience = await self._after_line(inquiry, asker)
             inquiry = await self._broker.wait(inquiry, patience, hears=True)
         finally:
-            leave()
+            self._beat.leave(signs)
         if is_pending(inquiry):
             await self._broker.back.hear(inquiry)
             return result(inquiry)
@@ -334,11 +323,11 @@ class Tools:
     def _patience(self, asker: Asker) -> float:
         return min(asker.patience(self._slice), self._broker.policy.block_timeout)
 
-    def _show_life(self, sentence: str, watching: Watching) -> Callable[[], None]:
-        progress = watching.progress
-        if progress is None:
-            return lambda: None
-        return self._beat.join(lambda count: progress(count, sentence))
+    def _show_life(self, watching: Watcher, ref: str | None = None) -> SignsOfLife:
+        signs = SignsOfLife(watching, ref)
+        if watching.progress is not None:
+            self._beat.join(signs)
+        return signs
 
     def _check_approval(self, inquiry: Inquiry, name: str, asker: Asker) -> None:
         """A yes belongs to the session that asked, and to its time."""
