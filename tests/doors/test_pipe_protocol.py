@@ -19,9 +19,10 @@ from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.asker import PIPE, Asker
 from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.link import PlainLink
+from upcall.doors.mcp.meta import shared
 from upcall.doors.mcp.server import McpDoor
 from upcall.doors.mcp.tools import Tools
-from upcall.doors.pipe.hello import LONGEST_HELLO, LONGEST_LINE, shared
+from upcall.doors.pipe.hello import LONGEST_HELLO, LONGEST_LINE
 from upcall.doors.pipe.server import PipeServer
 from upcall.http.bearer import CALLER
 from upcall.http.gate import Gate

@@ -35,12 +35,12 @@ class Placing:
             return origin
         until, branch = self._known.get(folder, (0.0, ""))
         if asyncio.get_running_loop().time() < until:
-            return replace(origin, branch=branch)
+            return _on(branch, origin)
         if folder not in self._reading and len(self._reading) >= AT_ONCE:
             return origin
         reading = self._reading.get(folder) or self._read(folder)
         done, _ = await asyncio.wait((reading,), timeout=PATIENCE)
-        return replace(origin, branch=reading.result()) if done else origin
+        return _on(reading.result(), origin) if done else origin
 
     def _read(self, folder: str) -> asyncio.Future[str]:
         reading = self._reading[folder] = asyncio.ensure_future(asyncio.to_thread(branch_of, folder))
@@ -53,3 +53,8 @@ class Placing:
             self._known.clear()
         if not reading.cancelled():
             self._known[folder] = asyncio.get_running_loop().time() + FRESH, reading.result()
+
+
+def _on(branch: str, origin: Origin) -> Origin:
+    # Without a branch it stays the one that the asker has: thousands may wait, and each keeps both.
+    return replace(origin, branch=branch) if branch else origin

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import cast
 
 from upcall.domain.errors import UpcallError
@@ -98,7 +99,8 @@ def client_in(info: object) -> str:
     name = cast("Mapping[str, object]", info).get("name") if isinstance(info, Mapping) else info
     if not isinstance(name, str) or _CLIENT.fullmatch(name) is None:
         return ""
-    return name.removesuffix("-mcp-client")
+    # A program goes by the same name in thousands of sessions.
+    return shared(name.removesuffix("-mcp-client"))
 
 
 def is_hurried(client: str, meta: Meta) -> bool:
@@ -121,6 +123,12 @@ def wait_of(said: object) -> float | None:
             return seconds if seconds > 0 else None
         case _:
             return None
+
+
+@lru_cache(maxsize=4096)
+def shared(text: str) -> str:
+    """One object for equal texts that many clients send. On some Pythons interned texts are never freed."""
+    return text
 
 
 def _name(value: object) -> str | None:

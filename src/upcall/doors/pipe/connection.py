@@ -12,6 +12,7 @@ from upcall.domain.errors import Unauthenticated, UpcallError
 from upcall.domain.roles import Caller, Role
 from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.elicitation import UNHEARD
+from upcall.doors.mcp.meta import shared
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.mcp.wire import INVALID_REQUEST, encoded, error
 from upcall.doors.pipe.hello import (
@@ -22,7 +23,6 @@ from upcall.doors.pipe.hello import (
     greeting,
     hello_of,
     refusal,
-    shared,
 )
 from upcall.http.gate import Gate
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import cast
 
 from upcall import __version__
 from upcall.domain.errors import InvalidRequest, UpcallError
 from upcall.domain.roles import Caller
 from upcall.doors.mcp.asker import PIPE, Asker
-from upcall.doors.mcp.meta import client_in, wait_of
+from upcall.doors.mcp.meta import client_in, shared, wait_of
 from upcall.doors.mcp.wire import Message
 from upcall.home.files import ACKNOWLEDGING, PIPE_PROTOCOL
 from upcall.ports.json_reading import NotJson, read_json
@@ -55,8 +54,9 @@ def asker_in(hello: Mapping[str, object], caller: Caller, runner: str) -> Asker:
         caller,
         door=PIPE,
         session=name_of(hello.get("session")),
-        workspace=name_of(hello.get("workspace")),
-        program=name_of(hello.get("program")) or "",
+        # Thousands of pipes may be of one folder and one program.
+        workspace=shared(name_of(hello.get("workspace")) or "") or None,
+        program=shared(name_of(hello.get("program")) or ""),
         client=client_in(hello.get("client")),
         client_id=name_of(hello.get("pipe")) or "",
         runner=runner,
@@ -83,10 +83,4 @@ def refusal(problem: UpcallError) -> Message:
 
 def name_of(value: object) -> str | None:
     """A name in a hello; None if it is missing or no text."""
-    return shared(value[:1000]) if isinstance(value, str) and value else None
-
-
-@lru_cache(maxsize=4096)
-def shared(text: str) -> str:
-    """One object for equal texts: thousands of pipes may send the same. On some Pythons interned texts are never freed."""
-    return text
+    return value[:1000] if isinstance(value, str) and value else None
