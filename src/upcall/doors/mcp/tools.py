@@ -289,7 +289,8 @@ class Tools:
             )
         if not (inquiry.is_open and blocked_to_the_end):
             shown = await pictures(inquiry, asker.origin.client, self._broker.files)
-            return replace(result(inquiry), pictures=shown)
+            told = result(inquiry)
+            return replace(told, pictures=shown) if shown else told
         if policy.on_block_end == "end_run" and inquiry.origin.run is not None:
             # The supervisor reads the log, and ends the run.
             data: Fields = {"ref": inquiry.ref, "run": inquiry.origin.run}
