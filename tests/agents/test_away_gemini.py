@@ -2,16 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.agents import rested
 from tests.agents.model_server import Model
 from tests.agents.person import Person
 from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.screens import Screen
-from tests.agents.script import Call, Say
+from tests.agents.script import Call, Conversation, Say, Turn
+from tests.agents.stories import SUBTASK, TASK, delegate
+from tests.agents.test_gemini import a_minute_passes
 from tests.agents.test_setup import upcall
+from upcall.home.files import Home
 
 HOOK = """\
 #!/bin/sh
@@ -54,7 +59,20 @@ ASK = Call("ask_user", {"questions": [QUESTION]})
 
 
 @pytest.fixture
-def screen(desk: Desk, owner: Person) -> Iterator[Screen]:
+def rested_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
+    """A person whose daemon resumes sessions of Gemini CLI at once."""
+    package = tmp_path / "package"
+    package.mkdir()
+    rested.install(package, monkeypatch)
+    home = Home(tmp_path / "upcall")
+    home.create()
+    home.config_file.write_text(rested.SETTINGS)
+    with Person(home) as sitting:
+        yield sitting
+
+
+@contextmanager
+def sitting_at(desk: Desk, owner: Person) -> Iterator[Screen]:
     """Gemini CLI where `upcall setup gemini --away` was run, ready for a prompt."""
     need(GEMINI)
     done = upcall(desk, owner, "setup", "gemini", "--away", "--yes")
@@ -65,6 +83,13 @@ def screen(desk: Desk, owner: Person) -> Iterator[Screen]:
         yield opened
     finally:
         opened.close()
+
+
+@pytest.fixture
+def screen(desk: Desk, owner: Person) -> Iterator[Screen]:
+    """One in front of its owner."""
+    with sitting_at(desk, owner) as opened:
+        yield opened
 
 
 @pytest.mark.promise("raised/10")
@@ -102,3 +127,51 @@ def test_questions_of_gemini_and_the_end_of_its_turn_go_to_people_while_away(
     screen.until("Which cache?", "Redis")
     screen.press("\r", lambda: not model.left)
     screen.until("That is all.")
+
+
+@pytest.mark.cold
+@pytest.mark.promise("raised/9", "raised/10")
+def test_a_session_of_gemini_whose_terminal_is_gone_goes_on_as_a_run_with_the_answer(
+    model: Model, rested_owner: Person, desk: Desk
+) -> None:
+    model.play(ASK, Say("Bye."))
+    assert upcall(desk, rested_owner, "away", "on").returncode == 0
+    with sitting_at(desk, rested_owner) as screen:
+        screen.prompt("Do the task.")
+        question = rested_owner.next_question(screen)
+        screen.hang_up()
+    assert rested_owner.show(question["id"])["state"] == "open"
+    a_minute_passes(desk)
+    rested_owner.answer(question["ref"], "Memcached")
+
+    told = model.wait_for(lambda heard: "The user answered: Memcached" in heard.prompts[-1])
+    assert "Do the task." in told.prompts
+    (run,) = rested_owner.client.get("/v1/runs")["items"]
+    assert (run["agent"], run["permission"]) == ("gemini", "approval")
+    assert run["session"] == question["session"]
+
+
+@pytest.mark.promise("raised/10")
+def test_a_subagent_of_gemini_asks_people_elsewhere_and_its_actions_stay_in_the_terminal(
+    model: Model, screen: Screen, owner: Person, desk: Desk
+) -> None:
+    def act(heard: Conversation) -> Turn:
+        if any(SUBTASK in prompt for prompt in heard.prompts) and len(heard.results) < 2:
+            return (ASK, Call("run_shell_command", {"command": "touch made0"}))[len(heard.results)]
+        return delegate(heard)
+
+    model.follow(act)
+    assert upcall(desk, owner, "away", "on").returncode == 0
+    screen.prompt(TASK)
+    question = owner.next_question(screen)
+    assert (question["asker"], question["kind"]) == ("gemini-cli in project", "ask_user_question")
+    owner.answer(question["ref"], "Memcached")
+
+    screen.until("Allow execution of")
+    heard = model.wait_for(lambda heard: heard.results)
+    assert "answered from elsewhere: Memcached" in "".join(heard.results)
+    owner.let_pass(1)
+    screen.press("\r", (desk.work / "made0").exists)
+    finished = owner.next_question(screen)
+    assert finished["session"] == question["session"]
+    assert "I was told" in finished["context"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents import rested
 from tests.agents.model_server import Model
 from tests.agents.programs import GEMINI, Desk
 from tests.agents.runs import Boss, a_boss
@@ -19,26 +20,13 @@ from tests.agents.test_gemini import a_minute_passes
 # The daemon finds the adapter in a package of the fixture's, on its own path.
 pytestmark = pytest.mark.cold
 
-ADAPTER = """
-from upcall.agents.gemini.adapter import Gemini
-
-class Rested(Gemini):
-    rest = 0.0
-"""
-
 
 @pytest.fixture(scope="module")
 def boss(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boss]:
     """A daemon that has the adapter."""
-    package: Path = tmp_path_factory.mktemp("package")
-    (package / "rested_gemini.py").write_text(ADAPTER)
-    information = package / "rested_gemini-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: rested-gemini\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[upcall.agents]\nrested = rested_gemini:Rested\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(package))
-        with a_boss(tmp_path_factory.mktemp("upcall"), '[agents.gemini]\nadapter = "rested"\n') as owner:
+        rested.install(tmp_path_factory.mktemp("package"), patch)
+        with a_boss(tmp_path_factory.mktemp("upcall"), rested.SETTINGS) as owner:
             yield owner
 
 

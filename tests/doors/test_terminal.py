@@ -212,6 +212,7 @@ def of_copilot(kind: str, **more: object) -> dict[str, object]:
 
 APPROVED = {"allowed": True, "reason": "The user approved this.", "remark": ""}
 CACHES = {"id": "cache", "question": "Which cache?", "header": "Cache", "options": [{"label": "Redis"}]}
+FORM = {"properties": {"cache": {"type": "string", "title": "Cache", "enum": ["Redis", "Memcached"]}}}
 OTHERS = {
     "opencode acts": (
         "opencode",
@@ -275,6 +276,18 @@ OTHERS = {
         ),
         ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
     ),
+    "copilot asks in a form": (
+        "copilot",
+        of_copilot(
+            "preToolUse", toolName="ask_user", toolArgs={"message": "Which?", "requestedSchema": FORM}
+        ),
+        ("Neither", {"allowed": True, "reason": "", "remark": "", "answers": [["Neither"]]}),
+    ),
+    "copilot asks in a form without fields": (
+        "copilot",
+        of_copilot("preToolUse", toolName="ask_user", toolArgs={"message": "Which?", "requestedSchema": {}}),
+        ("Redis", {"allowed": True, "reason": "", "remark": "", "answers": [["Redis"]]}),
+    ),
 }
 
 
@@ -289,6 +302,29 @@ async def test_the_dialogs_of_other_programs_are_decided_in_plain_words(
     waiting = asyncio.create_task(hooks.report(sent, program=program, again=True, asked=asked))
     await asyncio.to_thread(hooks.house.answer, asked, answer)
     assert (await waiting)["decision"] == decision
+
+
+@pytest.mark.promise("raised/10")
+async def test_a_form_of_copilot_with_several_fields_is_several_questions_below_its_message(
+    hooks: Hooks,
+) -> None:
+    several = {
+        "cache": FORM["properties"]["cache"],
+        "cache_size": {"type": "string", "title": "Size", "description": "in megabytes"},
+        "where": {"type": "array", "title": "Where", "items": {"type": "string", "enum": ["here", "there"]}},
+        "sure": {"type": "boolean", "title": "Sure?"},
+    }
+    asks = {"message": "About the cache.", "requestedSchema": {"properties": several}}
+    sent = of_copilot("preToolUse", toolName="ask_user", toolArgs=asks)
+    asked = (await hooks.report(sent, program="copilot"))["asked"]
+    inquiry = await hooks.state(asked)
+    assert inquiry.context == "About the cache."
+    assert [(each.text, each.labels, each.multi, each.custom) for each in inquiry.questions] == [
+        ("Cache", ("Redis", "Memcached"), False, True),
+        ("in megabytes", (), False, True),
+        ("Where", ("here", "there"), True, True),
+        ("Sure?", ("Yes", "No"), False, True),
+    ]
 
 
 @pytest.mark.promise("raised/7", "raised/10")
@@ -351,6 +387,8 @@ def test_what_needs_no_dialog_of_copilot_is_put_to_no_person() -> None:
     assert not before.is_asked("copilot", "permissionRequest", acts, ["copilot", "-p", "x"], {})
     assert not before.is_asked("copilot", "preToolUse", acts, ["copilot"], {})
     assert not before.is_asked("gemini", "AfterAgent", {}, ["node", "gemini", "--prompt=x"], {})
+    assert before.is_asked("copilot", "agentStop", {}, ["copilot"], {})
+    assert not before.is_asked("copilot", "agentStop", {"parentAgentId": "s1"}, ["copilot"], {})
 
 
 def test_the_last_words_of_copilot_are_read_from_its_transcript(tmp_path: Path) -> None:

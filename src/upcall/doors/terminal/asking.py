@@ -37,7 +37,7 @@ MOST_WORDS = 12_000
 
 async def put_question(call: Call, desk: Desk, wait: float) -> Reply:
     """Put the questions of a program's own tool."""
-    asked = {name: call.input[name] for name in ("questions", "secret") if name in call.input}
+    asked = {name: call.input[name] for name in ("questions", "context", "secret") if name in call.input}
     outcome = await desk.ask(asked, call.key, wait=wait)
     match outcome.status:
         case "answered" | "rejected":

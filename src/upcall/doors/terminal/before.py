@@ -40,7 +40,8 @@ def is_asked(
 ) -> bool:
     """Whether the program would show a dialog, as far as its command line tells: its hook comes before it looks at its rules."""
     flags = {word.partition("=")[0] for word in words[1:]}
-    if flags & ALONE[program]:
+    # The hook of a subagent's end says whose subagent it is: its agent goes on, and no prompt waits for words.
+    if flags & ALONE[program] or (name in FINISHED and event.get("parentAgentId")):
         return False
     if name in USING:
         return QUESTION in (event.get("toolName"), event.get("tool_name"))

@@ -169,8 +169,8 @@ class TerminalDoor:
             door=DOOR,
             workspace=report.workspace,
             client=CLIENTS[report.program],
-            # These are not resumed as runs: Upcall has none of Copilot CLI, and those of Gemini CLI are sessions of another kind.
-            program="" if report.program in BEFORE_DIALOGS else report.program,
+            # Upcall has no runs of Copilot CLI, so its sessions are not resumed as such.
+            program="" if report.program == COPILOT else report.program,
             runner=report.runner,
         )
 

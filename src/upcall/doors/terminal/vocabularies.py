@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from upcall.agents.acp.elicitation import fields_of
 from upcall.agents.codex.items import PATCH, fields_in, list_in, text_in
 from upcall.agents.codex.requests import command_in, key_in, questions_for
 from upcall.agents.opencode.actions import shown_input
@@ -109,10 +110,7 @@ def of_copilot(sent: Fields) -> Fields:
             given = sent.get("toolInput")
             return {**told, "hook_event_name": ASKED, "tool_name": sent.get("toolName"), "tool_input": given}
         case "preToolUse":
-            asked = fields_in(sent.get("toolArgs"))
-            options = [{"label": each} for each in list_in(asked.get("choices")) if isinstance(each, str)]
-            question = {"question": asked.get("question"), "header": "", "options": options}
-            given = {"questions": [question]}
+            given = _questions_of_copilot(fields_in(sent.get("toolArgs")))
             return {**told, "hook_event_name": ASKED, "tool_name": QUESTION_TOOL, "tool_input": given}
         case "agentStop":
             return {**told, "hook_event_name": FINISHED, "last_assistant_message": sent.get("words")}
@@ -120,6 +118,24 @@ def of_copilot(sent: Fields) -> Fields:
             return {**told, "hook_event_name": SPOKEN}
         case _:
             return told
+
+
+def _questions_of_copilot(asked: Fields) -> Fields:
+    """Its form as questions, which takes other words in any field; some models are offered one question with choices instead."""
+    if "question" in asked:
+        options = [{"label": each} for each in list_in(asked.get("choices")) if isinstance(each, str)]
+        return {"questions": [{"question": asked["question"], "header": "", "options": options}]}
+    message = text_in(asked.get("message"))
+    form = fields_in(asked.get("requestedSchema"))
+    # No field says that it can be left out, and none is there for the other words of another.
+    match fields_of({**form, "required": list(fields_in(form.get("properties")))}):
+        case []:
+            return {"questions": [{"question": message, "header": "", "options": []}]}
+        case [field]:
+            return {"questions": [{**field.question(message), "custom": True}]}
+        case fields:
+            questions = [{**field.question(), "custom": True} for field in fields]
+            return {"questions": questions, "context": message}
 
 
 VOCABULARIES: Mapping[str, Callable[[Fields], Fields]] = {

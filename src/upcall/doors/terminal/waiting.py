@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from upcall.doors.pipe.own_flags import kept_flags, words_of
-from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE
+from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE, COPILOT
 from upcall.doors.terminal.request import Address, UnreachableError, address, post
 from upcall.doors.terminal.screen import Screen
 from upcall.home.files import Home
@@ -160,7 +160,7 @@ class Hook:
         if self._screen is None:
             return
         self._pressed_at = self._screen.pressed_at()
-        if to is None or not to.here or self._is_before_dialog:
+        if to is None or not to.here or self._program == COPILOT:
             return  # a session that is not resumed needs nothing of it
         folder = str(self._event.get("cwd") or self._event.get("directory") or "")
         flags = kept_flags(self._program, words_of(self._screen.process), folder)
