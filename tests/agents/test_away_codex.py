@@ -44,6 +44,7 @@ def set_up(desk: Desk, owner: Person) -> Iterator[Desk]:
         # Otherwise Codex begins before its tools are there, or has its model search for them.
         file.write(
             f'[mcp_servers.other]\n{command}required = true\nomit_tools_from = ["deferred", "code_mode"]\n'
+            "supports_parallel_tool_calls = true\n"
         )
         file.write("[features]\ndefault_mode_request_user_input = true\nmulti_agent_v2 = true\n")
     done = upcall(desk, owner, "setup", "codex", "--away", "--yes")
@@ -173,3 +174,24 @@ def test_a_tool_of_another_server_is_approved_elsewhere_and_its_form_stays_in_th
     screen.until("Where shall it go?")
     screen.press("\x1b", lambda: any(heard.results for heard in model.conversations))
     screen.until("All is done.")
+
+
+@pytest.mark.promise("raised/10")
+def test_two_tools_at_once_are_each_decided_by_what_they_were_shown_with(
+    model: Model, screen: Screen, owner: Person
+) -> None:
+    calls = [Call("deploy", {"what": what}) for what in ("the shop", "the blog")]
+    model.play(calls, Say("All is done."))
+    screen.prompt("Do the task.")
+    asked = [owner.next_question(screen) for _ in calls]
+    shop, blog = sorted(asked, key=lambda each: "the blog" in each["questions"][0]["question"])
+    assert "the shop" in shop["questions"][0]["question"]
+    assert [owner.show(each["id"])["state"] for each in asked] == ["open", "open"]
+    owner.answer(blog["ref"], "deny")
+    owner.answer(shop["ref"], "approve")
+
+    # Only a tool that runs has a form.
+    screen.until("Where shall it go?")
+    screen.press("\x1b", lambda: not model.left)
+    heard = model.wait_for(lambda heard: heard.results)
+    assert ["Deployed" in result for result in heard.results] == [True, False]

@@ -121,7 +121,7 @@ def of_copilot(sent: Fields) -> Fields:
 
 
 def _questions_of_copilot(asked: Fields) -> Fields:
-    """Its form as questions, which takes other words in any field; some models are offered one question with choices instead."""
+    """Its form as questions, which takes other words in any field, or its plain question with choices."""
     if "question" in asked:
         options = [{"label": each} for each in list_in(asked.get("choices")) if isinstance(each, str)]
         return {"questions": [{"question": asked["question"], "header": "", "options": options}]}
