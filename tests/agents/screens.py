@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import termios
 import threading
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable
 from fcntl import ioctl
 from functools import partial
+from select import select
 from struct import pack
 
 from tests.agents.programs import KEY, Desk, Program, need
@@ -44,6 +44,7 @@ class Screen:
         self._drawn = ""
         self._seen = 0
         self._open = True
+        self._hung_up, self._hanging_up = os.pipe()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -94,8 +95,11 @@ class Screen:
             self.press("\r", taken)
 
     def hang_up(self) -> None:
-        """Close the terminal, as a lost connection does."""
-        os.kill(self._process.pid, signal.SIGHUP)
+        """Close the terminal, as a lost connection does: the device is gone, and the program gets its SIGHUP from the system."""
+        os.close(self._hanging_up)
+        self._reader.join(PATIENCE)
+        os.close(self._master)
+        self._master = -1
         self._process.wait(PATIENCE)
 
     def close(self) -> None:
@@ -103,7 +107,10 @@ class Screen:
         self._process.kill()
         self._process.wait(PATIENCE)
         self._reader.join(PATIENCE)
-        os.close(self._master)
+        os.close(self._hung_up)
+        if self._master >= 0:
+            os.close(self._hanging_up)
+            os.close(self._master)
 
     def _has(self, wanted: str) -> bool:
         return wanted in self._rest()
@@ -113,8 +120,9 @@ class Screen:
 
     def _read(self) -> None:
         while True:
+            ready, _, _ = select([self._master, self._hung_up], [], [])
             try:
-                part = os.read(self._master, 65536)
+                part = b"" if self._hung_up in ready else os.read(self._master, 65536)
             except OSError:
                 part = b""
             with self._news:

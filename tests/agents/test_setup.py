@@ -177,7 +177,9 @@ def test_a_question_that_is_repeated_after_a_timeout_is_put_to_people_once(
         assert answered == "after" or is_answered.wait(60)
         return ASK
 
-    model.play(ASK, insist, say_back)
+    model.play(ASK, insist)
+    # On a busy machine an answer takes longer than the program waits, and the model asks once more.
+    model.follow(lambda heard: say_back(heard) if "The user answered" in heard.results[-1] else ASK)
     work = desk.start(program, *PLAINLY[program], stdin=TASK)
     question = person.next_question(work)
     assert is_cut.wait(60), work.report()

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 LEASE = float(os.environ.get("UPCALL_TEST_LEASE", "5"))
 """Seconds that every lease lasts in these tests; with 0, as long as in the product, which takes minutes."""
 
-SECONDS = 60.0 if LEASE else 150.0
+SECONDS = 150.0
 Admin = psycopg.Connection[tuple[Any, ...]]
 
 
