@@ -10,7 +10,7 @@
 PYTHON ?= python3
 ARGS ?=
 # Many tests wait for another process, so there are twice as many at a time as the two cores of the machine that we measure on.
-JOBS ?= 4
+JOBS ?= 6
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -64,7 +64,7 @@ test: check $(NODE) $(SERVERS) $(SYNAPSE) $(FRAMEWORKS) $(FRAMEWORKS_OLDER_MCP) 
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: $(DEV) ## run the tests that need no other program, within a minute
-	@$(BIN)/pytest --numprocesses 4 --dist loadfile --quiet --hypothesis-profile quick -m "not system and not thorough" \
+	@$(BIN)/pytest --numprocesses 4 --dist worksteal --quiet --hypothesis-profile quick -m "not system and not thorough" \
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
 # Those that the classifiers of pyproject.toml name.

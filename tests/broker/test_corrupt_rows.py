@@ -66,6 +66,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 
 @pytest.mark.promise("trust/43")
+@pytest.mark.thorough
 async def test_one_corrupt_open_row_is_logged_and_the_others_expire(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -98,6 +99,7 @@ class Noted(logging.Handler):
 
 
 @pytest.mark.promise("trust/43")
+@pytest.mark.thorough
 async def test_a_row_that_is_mended_expires_after_all(database: Database) -> None:
     broker = Broker(database.store)
     corrupt, noted = await database.asked(broker), Noted("its expiry failed")

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.plain_http import plain_client
+from tests.prompt_server import PromptServer
 from upcall.channels.webhook.channel import Webhook
 from upcall.testing.channel_house import SECONDS, Message
 
@@ -153,7 +154,7 @@ class Receiver:
     async def served(self) -> AsyncIterator["Receiver"]:
         """At work, on a port of its own."""
         app = Starlette(routes=[Route("/hook", self.take, methods=["POST"])])
-        server = uvicorn.Server(uvicorn.Config(app, ws="none", lifespan="off", log_config=None))
+        server = PromptServer(uvicorn.Config(app, ws="none", lifespan="off", log_config=None))
         with socket.create_server(("127.0.0.1", 0)) as listening:
             self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/hook"
             serving = asyncio.create_task(server.serve(sockets=[listening]))

@@ -118,6 +118,7 @@ async def test_an_answer_during_the_sending_leaves_nothing_to_press(tmp_path: Pa
         await hall.one.until(lambda: hall.one.outcomes == ["✓ Answered: Redis — by ana"])
 
 
+@pytest.mark.thorough
 async def test_a_channel_that_hangs_delays_neither_another_nor_the_agent(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE, TWO))) as hall:
         hall.one.hold.clear()

@@ -120,6 +120,7 @@ async def test_each_question_is_told_once_in_the_words_of_the_settings(store: Sq
     assert told.empty()
 
 
+@pytest.mark.thorough
 async def test_a_notification_that_hangs_or_is_refused_holds_up_no_other(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -154,6 +155,7 @@ async def test_a_notification_that_fails_is_tried_again(store: SqliteStore) -> N
 
 
 @pytest.mark.promise("house/9")
+@pytest.mark.thorough
 async def test_what_could_not_be_told_before_a_restart_is_told_after_it(store: SqliteStore) -> None:
     """A bell for a question that has ended meanwhile would disturb for nothing."""
     trying = asyncio.Event()

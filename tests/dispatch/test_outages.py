@@ -163,6 +163,7 @@ async def test_what_a_bad_credential_kept_back_is_done_after_the_next_start(
 
 
 @pytest.mark.promise("trust/49")
+@pytest.mark.thorough
 async def test_what_an_earlier_daemon_was_at_is_done_at_once_after_a_start(tmp_path: Path) -> None:
     clock = Clock()
     async with a_stopped_hall(tmp_path, Route(places=(ONE,)), clock=clock) as hall:

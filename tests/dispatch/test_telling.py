@@ -49,6 +49,7 @@ async def heard(hall: Hall) -> tuple[Talking, Inbox]:
 
 
 @pytest.mark.promise("trust/52")
+@pytest.mark.thorough
 async def test_a_transient_error_delays_lines_and_keeps_their_order(tmp_path: Path) -> None:
     async with a_hall(tmp_path, Route(places=(ONE,))) as hall:
         channel, inbox = await heard(hall)

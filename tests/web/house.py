@@ -1,8 +1,8 @@
 """Everything behind the HTTP API, with people and agents who hold tokens, and a clock that tests move."""
 
 import socket
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.plain_http import plain_client
+from tests.prompt_server import PromptServer
 from tests.web.runs import MemoryRuns
 from upcall.access.tokens import Access
 from upcall.broker.broker import Broker, Policy
@@ -166,19 +167,13 @@ class House:
         return document
 
 
-class Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:  # type: ignore[explicit-override]  # 3.11 has none
-        yield
-
-
 @asynccontextmanager
-async def serving(house: House) -> AsyncIterator[Server]:
+async def serving(house: House) -> AsyncIterator[PromptServer]:
     """The house's application on a real socket."""
     listener = socket.create_server(("127.0.0.1", 0))
     house.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     house.over_socket = True
-    server = Server(uvicorn.Config(house.app, log_config=None, lifespan="off"))
+    server = PromptServer(uvicorn.Config(house.app, log_config=None, lifespan="off"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve, [listener])
         await until(lambda: server.started)

@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 import uvicorn
 
-from tests.web.house import House, Server, until
+from tests.prompt_server import PromptServer
+from tests.web.house import House, until
 from upcall.http import connection as http_connection
 from upcall.http.connection import LARGEST_HEAD, HttpConnection
 from upcall.http.gate import Gate
@@ -70,7 +71,9 @@ async def opened(
     gate = Gate(most)
     async with House.open(folder) as house:
         protocol = cast("type[asyncio.Protocol]", partial(connection, gate))
-        server = Server(uvicorn.Config(house.app, port=0, http=protocol, log_config=None, lifespan="off"))
+        server = PromptServer(
+            uvicorn.Config(house.app, port=0, http=protocol, log_config=None, lifespan="off")
+        )
         serving = asyncio.create_task(server.serve())
         await until(lambda: server.started)
         place = Place(house, gate, server.servers[0].sockets[0].getsockname()[1])
