@@ -9,7 +9,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Many tests wait for another process, so there are twice as many at a time as the two cores of the machine that we measure on.
+# Many tests wait for another process, so there are three times as many at a time as the two cores of the machine that we measure on.
 JOBS ?= 6
 
 VENV := .venv
