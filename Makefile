@@ -63,7 +63,7 @@ test: check $(NODE) $(SERVERS) $(SYNAPSE) $(FRAMEWORKS) $(FRAMEWORKS_OLDER_MCP) 
 	# In the order of tests/conftest.py: the slowest folders first.
 	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-quick: $(DEV) ## run the tests that need no other program, within a minute
+quick: $(DEV) ## run the tests that need no other program, in about a minute
 	@$(BIN)/pytest --numprocesses 4 --dist worksteal --quiet --hypothesis-profile quick -m "not system and not thorough" \
 		tests/domain tests/ports tests/config tests/broker tests/approvals tests/dispatch tests/contracts tests/web $(ARGS)
 
