@@ -9,8 +9,8 @@
 
 PYTHON ?= python3
 ARGS ?=
-# Many tests wait for another process, so there are three times as many at a time as the two cores of the machine that we measure on.
-JOBS ?= 6
+# Many tests wait for another process, so there are twice as many at a time as the two cores of the machine that we measure on.
+JOBS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -23,7 +23,7 @@ class PromptServer(uvicorn.Server):
     async def main_loop(self) -> None:
         await self.on_tick(0)
         # What is awaited is set by tests as an attribute.
-        while not self.should_exit:  # noqa: ASYNC110
+        while not self.should_exit:  # noqa: ASYNC110 - see above
             await asyncio.sleep(LOOK_EVERY)
 
     @override
@@ -34,7 +34,8 @@ class PromptServer(uvicorn.Server):
             each.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        while (self.server_state.connections or self.server_state.tasks) and not self.force_exit:  # noqa: ASYNC110
+        # Uvicorn tells no one when the last of them is over.
+        while (self.server_state.connections or self.server_state.tasks) and not self.force_exit:  # noqa: ASYNC110 - see above
             await asyncio.sleep(LOOK_EVERY)
         for server in self.servers:
             await server.wait_closed()
