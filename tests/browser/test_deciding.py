@@ -25,14 +25,20 @@ SELECT = """([card, text]) => {
 
 def press_to(page: Page, inquiry: dict[str, Any], key: str, control: Locator) -> None:
     """Press a key that leads to a control, once all of the card was on the screen: the browser says in its own time that it was."""
-    end = card(page, inquiry).locator(".end")
-    end.scroll_into_view_if_needed()
+    see_all(page, inquiry)
     while not control.evaluate("it => it === document.activeElement"):
         card(page, inquiry).focus()
         page.keyboard.press(key)
         page.evaluate("new Promise(requestAnimationFrame)")
-        # A card that was drawn anew meanwhile has another end.
-        end.scroll_into_view_if_needed()
+        # A card that was drawn anew meanwhile has another beginning and another end.
+        see_all(page, inquiry)
+
+
+def see_all(page: Page, inquiry: dict[str, Any]) -> None:
+    """Scroll from the beginning of a card to its end, each in a frame: a browser tells what was on the screen with the next one."""
+    for part in (card(page, inquiry).locator(".question").first, card(page, inquiry).locator(".end")):
+        part.scroll_into_view_if_needed()
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @pytest.mark.promise("raised/13", "raised/14", "raised/15")
