@@ -17,6 +17,9 @@ SILENCE = 60.0
 GIVE_UP_AFTER = 30.0
 """Seconds of trying to reach a daemon that never answered. One that did is waited for as long as the agent waits."""
 
+REPLIED_WITHIN = 15.0
+"""Seconds after which a connection is given up on which a daemon has only to say that it has heard."""
+
 SHORTEST_NAP, LONGEST_NAP = 0.2, 10.0
 
 
@@ -72,8 +75,9 @@ class RemotePipe:
         threading.Thread(target=self._insist, args=(line,), daemon=True).start()
 
     def _insist(self, line: bytes) -> None:
-        nap, began = SHORTEST_NAP, time.monotonic()
-        while time.monotonic() - began < GIVE_UP_AFTER:
+        """Say something until the daemon has heard it. Without an acknowledgement an answer counts as lost on its way."""
+        nap = SHORTEST_NAP
+        while True:
             try:
                 self._say(line)
             except RefusedError:
@@ -117,15 +121,15 @@ class RemotePipe:
             connection.close()
 
     def _say(self, line: bytes) -> None:
-        connection = self._connection()
+        connection = self._connection(REPLIED_WITHIN)
         try:
             self._posted(connection, line).read()
         finally:
             connection.close()
 
-    def _connection(self) -> HTTPConnection:
+    def _connection(self, silence: float = SILENCE) -> HTTPConnection:
         kind = HTTPSConnection if self._secure else HTTPConnection
-        return kind(self._host, self._port, timeout=SILENCE)
+        return kind(self._host, self._port, timeout=silence)
 
     def _posted(self, connection: HTTPConnection, line: bytes) -> HTTPResponse:
         told = {"initialized": self._pipe.handshake is not None, "handshake": self._pipe.met}
