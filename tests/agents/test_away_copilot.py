@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,17 @@ def screen(set_up: Desk) -> Iterator[Screen]:
         yield opened
 
 
+def approved_in_the_terminal(screen: Screen, owner: Person, desk: Desk) -> dict[str, Any]:
+    """The question about the third file, which its person approves at the keyboard."""
+    typed = owner.next_question(screen)
+    # The first key ends the hook, and the dialog is there; while a space stands in its prompt, it may not come.
+    screen.press("\x7f", lambda: owner.show(typed["id"])["state"] != "open")
+    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
+    screen.until(DIALOG)
+    screen.press("\r", (desk.work / "made2").exists)
+    return typed
+
+
 @pytest.mark.promise("raised/10")
 def test_dialogs_of_copilot_go_to_people_while_away_and_without_a_daemon_all_is_as_before(
     model: Model, screen: Screen, owner: Person, desk: Desk
@@ -76,12 +88,7 @@ def test_dialogs_of_copilot_go_to_people_while_away_and_without_a_daemon_all_is_
     assert (desk.work / "made0").exists()
     owner.answer(denied["ref"], "deny", "--note", "not this one")
 
-    # The first key ends the hook, and the dialog is there; while a space stands in its prompt, it may not come.
-    typed = owner.next_question(screen)
-    screen.press("\x7f", lambda: owner.show(typed["id"])["state"] != "open")
-    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
-    screen.until(DIALOG)
-    screen.press("\r", (desk.work / "made2").exists)
+    approved_in_the_terminal(screen, owner, desk)
 
     finished = owner.next_question(screen)
     assert "All is done." in finished["context"]
@@ -134,11 +141,7 @@ def test_what_a_subagent_of_copilot_asks_is_decided_elsewhere_or_in_the_terminal
         asked = owner.next_question(screen)
         assert (asked["asker"], asked["kind"]) == ("copilot in project", "approval")
         owner.answer(asked["ref"], word)
-    typed = owner.next_question(screen)
-    screen.press("\x7f", lambda: owner.show(typed["id"])["state"] != "open")
-    assert owner.ended(typed["id"])["resolution"]["via"] == "own_terminal"
-    screen.until(DIALOG)
-    screen.press("\r", (desk.work / "made2").exists)
+    typed = approved_in_the_terminal(screen, owner, desk)
 
     finished = owner.next_question(screen)
     assert [(desk.work / f"made{number}").exists() for number in range(3)] == [True, False, True]
