@@ -39,7 +39,9 @@ class NullStore:
         self._apply(change)
         return Updated(inquiry=change.inquiry, applied=True)
 
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
         """Everything since the last call: there is one reader, and it never reads an event again."""
         if not self._log:
             self._grown = asyncio.get_running_loop().create_future()

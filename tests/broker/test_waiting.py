@@ -23,8 +23,11 @@ class Unsteady(SqliteStore):
     looked: asyncio.Event
 
     @override
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
-        return [replace(event, subject=None) for event in await super().events(after, wait=wait, limit=limit)]
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
+        found = await super().events(after, wait=wait, limit=limit, gather=gather)
+        return [replace(event, subject=None) for event in found]
 
     @override
     async def get(self, name: str) -> Inquiry:
@@ -92,3 +95,23 @@ async def test_whoever_cannot_look_hears_that_it_is_open_and_not_that_asking_fai
     store.failures = [StorageError("the connection to the database was lost")]
     assert await waiters.wait(asked, None) == asked
     assert await waiters.wait(asked, 0) == asked
+
+
+async def test_a_waiting_call_returns_before_the_writer_of_its_answer_does(
+    store: Unsteady, waiters: Waiters
+) -> None:
+    """The reply to a person is made after the agent has its answer."""
+    asked = (await store.add(an_inquiry())).inquiry
+    returned: list[str] = []
+
+    async def wait() -> None:
+        await waiters.wait(asked, None)
+        returned.append("agent")
+
+    async def answer() -> None:
+        await store.looked.wait()
+        await store.update(asked.id, answering("Redis"))
+        returned.append("person")
+
+    await asyncio.gather(wait(), answer())
+    assert returned == ["agent", "person"]

@@ -121,14 +121,16 @@ class MemoryStore:
             raise UnknownInquiry(name)
         return content
 
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
         """See `Store.events`."""
 
         async def read(since: int, most: int) -> Sequence[Event]:
             log = await self._read("events", lambda: self._database.log)
             return [entry.event for entry in log if entry.event.seq > since][:most]
 
-        return await self._tail.read_on(after, wait, limit, read)
+        return await self._tail.read_on(after, wait, limit, read, gather)
 
     async def thread_items(
         self, thread: str, *, after: int = 0, before: int | None = None, limit: int = 200

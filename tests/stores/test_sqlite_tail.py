@@ -42,6 +42,23 @@ async def test_it_keeps_only_so_much_however_few_events_that_are() -> None:
     assert tail.since(4, 100) == []
 
 
+async def test_readers_for_which_events_gather_are_woken_once_for_all_of_them() -> None:
+    tail = Tail(0)
+    reads = [asyncio.create_task(tail.grown(0, HOUR, 0.01)) for _ in range(3)]
+    await asyncio.sleep(0)
+    for seq in (1, 2, 3):
+        tail.publish([entry(seq)])
+        await asyncio.sleep(0)
+        assert not any(read.done() for read in reads)
+    assert await asyncio.gather(*reads) == [True, True, True]
+    assert len(tail.since(0, 100) or ()) == 3
+    # The next event is a new beginning.
+    later = asyncio.create_task(tail.grown(3, HOUR, 0.01))
+    await asyncio.sleep(0)
+    tail.publish([entry(4)])
+    assert await later
+
+
 async def test_what_is_older_than_the_memory_is_read_from_the_database(store: SqliteStore) -> None:
     total = MAX_EVENTS + 1500
     happenings = [Happening(type="tick", at=NOW + at, data={"at": at}) for at in range(total)]

@@ -7,7 +7,7 @@ import asyncio
 import logging
 
 from upcall.ports.background import Background
-from upcall.ports.following import WAIT
+from upcall.ports.following import GATHERING, WAIT
 from upcall.ports.store import Store
 
 AT_ONCE = 50
@@ -44,7 +44,7 @@ class Indexing:
 
     async def _turn(self) -> None:
         await self._catch_up()
-        if await self._store.events(self._after, wait=WAIT, limit=1):
+        if await self._store.events(self._after, wait=WAIT, limit=1, gather=GATHERING):
             self._after = await self._calm()
 
     async def _catch_up(self) -> None:

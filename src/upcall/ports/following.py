@@ -46,11 +46,7 @@ class Follower:
         await self._reading.close()
 
     async def _read(self) -> None:
-        events = await self._store.events(self._seen, wait=WAIT)
-        if events and self._gathering:
-            await asyncio.sleep(self._gathering)
-            events = await self._store.events(self._seen)
-        for event in events:
+        for event in await self._store.events(self._seen, wait=WAIT, gather=self._gathering):
             await self._heed(event)
             self._seen = event.seq
 

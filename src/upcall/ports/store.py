@@ -246,8 +246,12 @@ class Store(Ledger, Protocol):
         """
         ...
 
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
         """The events with a higher number, in order and without gaps; none only after `wait` seconds.
+
+        A reader that waits is woken by the next event, or `gather` seconds later with those that came meanwhile.
 
         If the first of them is not the next one, those in between have been pruned.
         """

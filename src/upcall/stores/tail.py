@@ -43,8 +43,10 @@ class Tail:
         self._start = 0
         self._weight = 0
         self._subjects: dict[str, Event] = {}
-        self._waiting: dict[asyncio.Future[None], None] = {}
-        """In the order in which they came."""
+        self._waiting: dict[float, dict[asyncio.Future[None], None]] = {}
+        """By how long events gather for them, in the order in which they came."""
+        self._gathering: set[float] = set()
+        """Those for which a timer runs."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -72,7 +74,13 @@ class Tail:
             del self._entries[: self._start]
             del self._seqs[: self._start]
             self._start = 0
-        self._wake()
+        for gather, waiting in self._waiting.items():
+            if not gather:
+                self._wake(0)
+            elif waiting and gather not in self._gathering:
+                # One timer for all of them, and no turn of theirs before that of a reader who is woken now.
+                self._gathering.add(gather)
+                asyncio.get_running_loop().call_later(gather, self._wake, gather)
 
     def since(self, after: int, limit: int) -> list[Event] | None:
         """The events after that number; None when the tail does not reach back so far."""
@@ -93,8 +101,8 @@ class Tail:
         for name in names:
             self._subjects.pop(name, None)
 
-    async def grown(self, after: int, seconds: float) -> bool:
-        """Wait until there is an event after that number; False when the time is up or the store closes."""
+    async def grown(self, after: int, seconds: float, gather: float = 0) -> bool:
+        """Wait until there is an event after that number, and `gather` seconds more; False when the time is up or the store closes."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while self.last <= after:
@@ -103,15 +111,18 @@ class Tail:
                 return False
             woken: asyncio.Future[None] = loop.create_future()
             timer = loop.call_later(left, _settle, woken)
-            self._waiting[woken] = None
+            waiting = self._waiting.setdefault(gather, {})
+            waiting[woken] = None
             try:
                 await woken
             finally:
                 timer.cancel()
-                self._waiting.pop(woken, None)
+                waiting.pop(woken, None)
         return True
 
-    async def read_on(self, after: int, wait: float, limit: int, read: Read) -> Sequence[Event]:
+    async def read_on(
+        self, after: int, wait: float, limit: int, read: Read, gather: float = 0
+    ) -> Sequence[Event]:
         """What `Store.events` returns; `read` fetches from the database what is older than the tail."""
         deadline = asyncio.get_running_loop().time() + wait
         while True:
@@ -123,13 +134,14 @@ class Tail:
             if found or limit < 1:
                 return found
             left = deadline - asyncio.get_running_loop().time()
-            if not await self.grown(after, left):
+            if not await self.grown(after, left, gather):
                 return self.since(after, limit) or []
 
     def close(self) -> None:
         """Release every waiting reader; later ones do not wait."""
         self._closed = True
-        self._wake()
+        for gather in self._waiting:
+            self._wake(gather)
 
     def _drop_oldest(self) -> None:
         event, _, weight = self._entries[self._start]
@@ -140,8 +152,9 @@ class Tail:
         if event.inquiry is not None and self._subjects.get(event.inquiry) is event:
             del self._subjects[event.inquiry]
 
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, {}
+    def _wake(self, gather: float) -> None:
+        self._gathering.discard(gather)
+        waiting, self._waiting[gather] = self._waiting[gather], {}
         for woken in waiting:
             _settle(woken)
 

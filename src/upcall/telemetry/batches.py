@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from upcall.domain.errors import StorageError
 from upcall.ports.background import Background
-from upcall.ports.following import WAIT, follow
+from upcall.ports.following import GATHERING, WAIT, follow
 from upcall.ports.store import Event, Store
 
 PAUSE = 1.0
@@ -51,6 +51,6 @@ class Batches:
                         self._log.exception("event %s could not be taken", event.seq)
 
     async def _turn(self) -> None:
-        if await self._store.events(self._seen or 0, wait=WAIT, limit=1):
+        if await self._store.events(self._seen or 0, wait=WAIT, limit=1, gather=GATHERING):
             await self.catch_up()
             await asyncio.sleep(PAUSE)

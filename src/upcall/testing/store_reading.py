@@ -217,6 +217,23 @@ class LogContract(StoreHarness):
         for reader in waiting:
             assert [event.inquiry for event in await reader] == [added.id]
 
+    async def test_a_reader_for_which_events_gather_is_woken_later_with_all_of_them(
+        self, store: Store
+    ) -> None:
+        """It takes no turn that a reader without such a pause would have to wait for."""
+        patient = asyncio.create_task(store.events(0, wait=HOUR, gather=0.01))
+        very_patient = asyncio.create_task(store.events(0, wait=HOUR, gather=HOUR))
+        at_once = asyncio.create_task(store.events(0, wait=HOUR))
+        await asyncio.sleep(0)
+        added = (await store.add(an_inquiry())).inquiry
+        assert [event.inquiry for event in await at_once] == [added.id]
+        assert not patient.done()
+        assert (await patient)[0].inquiry == added.id
+        assert not very_patient.done()
+        assert (await store.events(0, wait=HOUR, gather=HOUR))[0].inquiry == added.id
+        await store.close()
+        assert (await very_patient)[0].inquiry == added.id
+
     async def test_a_reader_whose_time_is_up_gets_nothing(self, store: Store) -> None:
         """And one that went away leaves nothing behind that would hurt."""
         await store.add(an_inquiry())

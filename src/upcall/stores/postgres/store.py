@@ -173,9 +173,11 @@ class PostgresStore:
         """See `Store.attachment`."""
         return await self._reads.attachment(name, index)
 
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
         """See `Store.events`. Only events served from memory carry their `subject`, and not all of them."""
-        return await self._tail.read_on(after, wait, limit, self._reads.events)
+        return await self._tail.read_on(after, wait, limit, self._reads.events, gather)
 
     async def thread_items(
         self, thread: str, *, after: int = 0, before: int | None = None, limit: int = 200

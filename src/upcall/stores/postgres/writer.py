@@ -156,7 +156,8 @@ class Writer:
                 await backoff.pause()
                 continue
             await self._publish(group)
-            release(results)
+            # One turn of the loop later: waiting agents are woken first, and no reply to a writer is made before that.
+            self._loop.call_soon(release, results)
             if self._complaint:
                 log.info("the database %s takes what is written again", self._connector.where)
                 self._complaint = ""

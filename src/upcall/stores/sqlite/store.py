@@ -150,10 +150,12 @@ class SqliteStore:
         """See `Store.attachment`."""
         return await self._read(self._reads.attachment, name, index)
 
-    async def events(self, after: int, *, wait: float = 0, limit: int = 1000) -> Sequence[Event]:
+    async def events(
+        self, after: int, *, wait: float = 0, limit: int = 1000, gather: float = 0
+    ) -> Sequence[Event]:
         """See `Store.events`. Only events served from memory carry their `subject`."""
         return await self._tail.read_on(
-            after, wait, limit, lambda since, most: self._read(self._reads.events, since, most)
+            after, wait, limit, lambda since, most: self._read(self._reads.events, since, most), gather
         )
 
     async def thread_items(

@@ -201,8 +201,12 @@ class Writer:
         self._call(self._announce, log, results)
 
     def _announce(self, log: list[Logged], results: list[Result]) -> None:
+        if not log:
+            release(results)
+            return
         self._publish(log)
-        release(results)
+        # One turn of the loop later: waiting agents are woken first, and no reply to a writer is made before that.
+        self._loop.call_soon(release, results)
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         # A closed loop has no callers left; what is committed stays committed.
