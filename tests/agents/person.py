@@ -77,6 +77,15 @@ class Person:
         assert inquiry["state"] != "open"
         return inquiry
 
+    def collected(self, name: str) -> Json:
+        """An inquiry, as soon as there is evidence that its agent has the answer."""
+        after = 0
+        while (inquiry := self.show(name))["answer"]["collected_at"] is None:
+            news = self.client.get("/v1/events", patience=60, after=after, wait=30)
+            assert news["items"], f"nothing shows that the answer to {name} has arrived"
+            after = news["next_after"]
+        return inquiry
+
     def answer(self, name: str, *values: str) -> None:
         """Answer on the command line."""
         done = subprocess.run(
@@ -88,6 +97,10 @@ class Person:
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
+
+    def answer_at_once(self, name: str, words: str) -> None:
+        """Answer without the time that the start of a command takes."""
+        assert self.client.post(inquiry_path(name, "answer"), {"text": words})["accepted"]
 
     def let_pass(self, seconds: int) -> None:
         """Wait for so long for something that does not happen."""

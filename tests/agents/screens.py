@@ -67,8 +67,9 @@ class Screen:
                 self._seen += self._rest().index(wanted) + len(wanted)
 
     def type(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self._master, keys.encode())
+        """Press keys, which a terminal that is gone loses."""
+        if self._master >= 0:
+            os.write(self._master, keys.encode())
 
     def press(self, keys: str, taken: Callable[[], bool]) -> None:
         """Press keys until the program has taken them, as a person does: programs drop keys in the first moments of a dialog."""
@@ -95,12 +96,16 @@ class Screen:
             self.press("\r", taken)
 
     def hang_up(self) -> None:
+        """Close the terminal, and wait until the program has ended."""
+        self.lose()
+        self._process.wait(PATIENCE)
+
+    def lose(self) -> None:
         """Close the terminal, as a lost connection does: the device is gone, and the program gets its SIGHUP from the system."""
         os.close(self._hanging_up)
         self._reader.join(PATIENCE)
         os.close(self._master)
         self._master = -1
-        self._process.wait(PATIENCE)
 
     def close(self) -> None:
         """End it and everything that it has started."""

@@ -57,7 +57,7 @@ def test_dialogs_go_to_the_phone_and_the_first_answer_wins_wherever_it_is_given(
     screen.until("User answered", "Memcached")
 
     approval = owner.next_question(screen)
-    assert owner.show(question["id"])["answer"]["collected_at"] is not None
+    owner.collected(question["id"])
     owner.answer(approval["ref"], "approve", "--edit", "touch made9")
     typed = owner.next_question(screen)
     assert [(set_up.work / f"made{number}").exists() for number in (0, 9)] == [False, True]

@@ -205,7 +205,7 @@ class House:
                 *door.routes(),
                 *PipeDoor(self.tools, access).routes(),
                 *HookDoor(self.broker, access, self.desk_for, wait=self.hook_wait).routes(),
-                *TerminalDoor(self.broker, access, self.desk_for, self.switch).routes(),
+                *TerminalDoor(self.broker, access, self.desk_for, self.switch, self.pipes.held).routes(),
             ],
             lifespan=door.lifespan,
         )

@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
 from tests.plain_http import plain_client
@@ -534,6 +536,65 @@ except subprocess.TimeoutExpired:
     os.killpg(hook.pid, signal.SIGKILL)
 sys.stdin.readline()
 """
+
+
+# Ends its hook as the plugin of opencode does when a dialog was answered.
+OPENCODE = """
+import os, signal, subprocess, sys
+hook = subprocess.Popen([sys.executable, "-m", "upcall", "hook", "away", "opencode"], stdin=subprocess.PIPE)
+# Only now: what is blocked here is blocked in a process that is started from here.
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+hook.stdin.write(os.environ["EVENT"].encode())
+hook.stdin.close()
+signal.sigwait({signal.SIGUSR1})
+hook.send_signal(signal.SIGUSR1)
+print(flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.promise("raised/5")
+async def test_a_dialog_of_opencode_that_is_answered_before_its_hook_knows_what_was_asked_closes_its_card(
+    tmp_path: Path,
+) -> None:
+    house, answered = House(tmp_path / "home"), threading.Event()
+
+    def slow(app: ASGIApp) -> ASGIApp:
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            async def sending(message: Message) -> None:
+                await asyncio.to_thread(answered.wait, PATIENCE)
+                await send(message)
+
+            await app(scope, receive, sending if scope["type"] == "http" else send)
+
+        return serve
+
+    house.around = slow
+    await asyncio.to_thread(house.start)
+    await asyncio.to_thread(house.run, house.switch.set(AwayMode.ON, "ana"))
+    about: dict[str, object] = {"id": "per_1", "permission": "bash", "patterns": ["ls"], "metadata": {}}
+    sent = json.dumps(of_opencode("permission.asked", about, input={"command": "ls"}))
+    master, slave = pty.openpty()
+    here = {"UPCALL_URL": house.url, "UPCALL_TOKEN": AGENT_TOKEN, "EVENT": sent}
+    agent = await asyncio.create_subprocess_exec(
+        *("setsid", "--ctty", sys.executable, "-c", OPENCODE),
+        stdin=slave,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, **here},
+    )
+    os.close(slave)
+    assert agent.stdout is not None
+    try:
+        asked = (await asyncio.to_thread(house.happened, "asked")).inquiry
+        agent.send_signal(signal.SIGUSR1)
+        await agent.stdout.readline()
+        answered.set()
+        assert (await asyncio.to_thread(house.happened, "cancelled")).inquiry == asked
+    finally:
+        agent.kill()
+        await agent.wait()
+        os.close(master)
+        await asyncio.to_thread(house.stop)
 
 
 @pytest.mark.promise("raised/5")

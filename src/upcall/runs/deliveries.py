@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from upcall.approvals.abandoned import deny_open
 from upcall.broker.broker import Broker
+from upcall.broker.evidence import drop_resume_job
 from upcall.domain.errors import UnknownInquiry
 from upcall.domain.inquiry.inquiry import Inquiry
-from upcall.domain.records import Effects
 from upcall.domain.roles import Caller, Role
-from upcall.domain.run.resume import RESUME, is_evidence, job_id, needs_delivery, subject
+from upcall.domain.run.resume import RESUME, is_evidence, needs_delivery, subject
 from upcall.domain.run.run import Run
 from upcall.ports.paging import each_inquiry
 from upcall.ports.store import Query
@@ -87,7 +87,7 @@ class Deliveries:
 
     async def _drop(self, inquiry: Inquiry) -> None:
         """Drop the resume job of an inquiry; one that was refused is never collected."""
-        await self._store.revise(RESUME, inquiry.id, lambda _: Effects(dropped=(job_id(inquiry),)))
+        await drop_resume_job(self._store, inquiry.id)
 
     async def _collect(self, run: Run, inquiry: Inquiry, evidence: str) -> None:
         # An adopted session asked under another name, and it is still the one that has the answer.

@@ -108,7 +108,7 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         maker, told = channel_maker(config, url, links, pushed), notification_posts(config, url, links, home)
         channels = running_channels(broker, config, read, routing, maker, told, shared=shared)
         dispatch, reloading = await leaving.enter_async_context(channels)
-        hooks = hook_routes(broker, access, desk_for, config, switch)
+        hooks = hook_routes(broker, access, desk_for, config, switch, pipes.held)
         app = create_app(
             broker=broker,
             access=access,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.approvals.away import AwaySwitch
 from upcall.broker.broker import Broker
@@ -65,11 +66,16 @@ def pipe_server(tools: Tools, access: Access, config: Config) -> PipeServer:
 
 
 def hook_routes(
-    broker: Broker, access: Access, desk_for: DeskFor, config: Config, switch: AwaySwitch
+    broker: Broker,
+    access: Access,
+    desk_for: DeskFor,
+    config: Config,
+    switch: AwaySwitch,
+    held: ConnectedSessions,
 ) -> list[Route]:
     """The hooks of Claude Code: of runs, and of sessions that people started."""
     hooks = HookDoor(broker, access, desk_for, wait=config.hook_wait)
-    return [*hooks.routes(), *TerminalDoor(broker, access, desk_for, switch).routes()]
+    return [*hooks.routes(), *TerminalDoor(broker, access, desk_for, switch, held).routes()]
 
 
 def mcp_door(tools: Tools, access: Access, config: Config) -> LazyDoor:

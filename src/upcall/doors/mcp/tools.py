@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from upcall.broker.broker import Broker
+from upcall.broker.evidence import drop_resume_job, record_evidence
 from upcall.broker.repeats import Scope
 from upcall.broker.threads import Threads
 from upcall.domain.answer.outcome import outcome
@@ -20,9 +21,8 @@ from upcall.domain.inquiry.asking import draft
 from upcall.domain.inquiry.asking_back import is_pending
 from upcall.domain.inquiry.inquiry import Answered, Inquiry, Origin, Rejected
 from upcall.domain.inquiry.limits import weight
-from upcall.domain.records import Effects, Happening
+from upcall.domain.records import Happening
 from upcall.domain.roles import Caller
-from upcall.domain.run.resume import RESUME
 from upcall.domain.text.forms import kind_of
 from upcall.domain.text.redaction import redact
 from upcall.doors.mcp.arguments import Fields, approval_in, fields_of, message_in, name_in, reply_in
@@ -99,7 +99,7 @@ class Tools:
     ) -> None:
         self.elicitation = elicitation or Elicitation(broker)
         self.forms = OpenForms(broker.store, self.elicitation)
-        self.evidence = HandedAnswers(self._collect)
+        self.evidence = HandedAnswers(partial(record_evidence, broker))
         self.definitions: tuple[Definition, ...] = definitions(broker.policy.limits, aliases)
         self._with_permissions = (*self.definitions, permission_tool())
         self._desk_for = desk_for
@@ -131,13 +131,7 @@ class Tools:
 
     async def drop_resume_job(self, inquiry: str) -> None:
         """Drop the resume job of an inquiry: its session has the answer, or will not show that it has."""
-        await self._broker.store.revise(RESUME, inquiry, lambda _: Effects(dropped=(f"{RESUME}:{inquiry}",)))
-
-    async def _collect(self, inquiry: str, caller: Caller, evidence: str) -> None:
-        settled = await self._broker.collect(inquiry, caller, evidence)
-        if isinstance(settled.inquiry.state, Rejected):
-            # There is nothing to collect in a rejection, but the session knows it and is not resumed for it.
-            await self.drop_resume_job(inquiry)
+        await drop_resume_job(self._broker.store, inquiry)
 
     async def call(
         self, name: str, arguments: object, asker: Asker, watching: Watcher = UNWATCHED

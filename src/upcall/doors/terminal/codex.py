@@ -13,7 +13,7 @@ from upcall.agents.codex.items import Json, fields_in, list_in, text_in
 from upcall.agents.codex.link import CallRefused, Link, LinkLost, connected
 from upcall.agents.codex.requests import command_in, key_in
 from upcall.doors.terminal.dialogs import FINISHED
-from upcall.doors.terminal.programs import CODEX
+from upcall.doors.terminal.programs import CODEX, LEAVING
 from upcall.doors.terminal.screen import Screen
 from upcall.doors.terminal.waiting import AnsweredError, EndedError, Hook
 from upcall.home.files import Home
@@ -42,9 +42,26 @@ async def _wait_beside(home: Home, event: Json, screen: Screen, socket: str) -> 
             try:
                 told = {**event, "request": beside.request} if beside.request else event
                 hook = Hook(home, told, screen, program=CODEX, check=beside.check, lives_on=True)
-                await beside.deliver(await asyncio.to_thread(hook.run))
+                await _give(hook, beside)
             finally:
                 listening.cancel()
+
+
+async def _give(hook: Hook, beside: "Beside") -> None:
+    """Wait for what people decide, give it to the server, and tell the daemon whether the server has taken it."""
+    reply = await asyncio.to_thread(hook.run)
+    try:
+        taken = await beside.is_delivered(reply)
+    except DecidedError:
+        await asyncio.to_thread(hook.settle)
+    except (LinkLost, CallRefused):
+        await asyncio.to_thread(hook.confirm, taken=False)
+    else:
+        await asyncio.to_thread(hook.confirm, taken=taken)
+
+
+class DecidedError(Exception):
+    """The terminal has decided before the answer of a person could be given to the server."""
 
 
 class Beside:
@@ -58,6 +75,7 @@ class Beside:
         self._thread = text_in(event.get("agent_id")) or text_in(event.get("session_id"))
         self._is_over = False
         self._is_lost = False
+        self._ended = asyncio.Event()
 
     async def join(self) -> None:
         """Join the session, and find what the server asks.
@@ -80,12 +98,15 @@ class Beside:
 
     async def listen(self) -> None:
         """Notice when the dialog is over."""
+        try:
+            await self._until_over()
+        except LinkLost:
+            self._is_lost = True
+        self._ended.set()
+
+    async def _until_over(self) -> None:
         while not self._is_over:
-            try:
-                heard = await self._link.next()
-            except LinkLost:
-                self._is_lost = True
-                return
+            heard = await self._link.next()
             params = fields_in(heard.get("params"))
             if params.get("threadId") != self._thread:
                 continue
@@ -104,13 +125,19 @@ class Beside:
         if self._is_lost:
             raise EndedError
 
-    async def deliver(self, reply: Mapping[str, object]) -> None:
-        """Give the server what a person has decided or said."""
+    async def is_delivered(self, reply: Mapping[str, object]) -> bool:
+        """Give the server what a person has decided or said, and see whether it has taken that.
+
+        Raises:
+            DecidedError: if the terminal was first.
+        """
         if said := text_in(reply.get("said")):
             await self._link.call("turn/start", {"threadId": self._thread, "input": _input(said)})
         decision = fields_in(reply.get("decision"))
-        if not decision or self._is_over:
-            return
+        if not decision:
+            return bool(said)
+        if self._is_over:
+            raise DecidedError
         params = fields_in(self.request.get("params"))
         words = decision.get("remark")
         if not decision.get("allowed") and self.request["method"] != QUESTION:
@@ -121,6 +148,10 @@ class Beside:
                 # Said before the reply, it is among what the model reads next.
                 await self._link.call("turn/steer", {**turn, "input": _input(str(words))})
         await self._link.reply(self.request["id"], _result(self.request, decision))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING):
+                await self._ended.wait()
+        return not self._is_lost
 
 
 def _is_about(request: Json, event: Json) -> bool:

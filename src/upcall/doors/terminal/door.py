@@ -13,16 +13,19 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from upcall.access.connected import ConnectedSessions
 from upcall.access.tokens import Access
 from upcall.approvals.away import AwaySwitch
 from upcall.approvals.unnamed import UnnamedCalls
 from upcall.broker.broker import Broker
+from upcall.broker.evidence import drop_resume_job
 from upcall.domain.away import seconds_left
 from upcall.domain.errors import UnknownInquiry, UpcallError
 from upcall.domain.inquiry.inquiry import OWN_TERMINAL, Answered, Cancelled, Rejected
 from upcall.domain.inquiry.lifecycle import POLICY
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Verdict
+from upcall.domain.run.resume import needs_delivery
 from upcall.doors.native import QUESTION_TOOL, Call, DeskFor, call_in
 from upcall.doors.terminal.asking import (
     AGAIN,
@@ -34,7 +37,8 @@ from upcall.doors.terminal.asking import (
     put_question,
     told_after,
 )
-from upcall.doors.terminal.dialogs import FINISHED, Dialog, Dialogs
+from upcall.doors.terminal.dialogs import FINISHED, Dialog, Dialogs, name_of
+from upcall.doors.terminal.handing import SPOKEN_LATER, TOOL_USED, Handing
 from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE, CODEX, COPILOT, GEMINI, OPENCODE
 from upcall.doors.terminal.reports import USED, Report, report_in
 from upcall.http.bearer import RequiresToken, caller_of
@@ -74,12 +78,20 @@ PAGE = 200
 class TerminalDoor:
     """The door for hooks of sessions that people sit in, and of those that they start without a screen."""
 
-    def __init__(self, broker: Broker, access: Access, desk_for: DeskFor, switch: AwaySwitch) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        access: Access,
+        desk_for: DeskFor,
+        switch: AwaySwitch,
+        held: ConnectedSessions,
+    ) -> None:
         self._broker = broker
         self._access = access
         self._desk_for = desk_for
         self._switch = switch
         self._dialogs = Dialogs()
+        self._handing = Handing(broker, held)
         self._unnamed = UnnamedCalls(broker.store)
 
     def routes(self) -> list[Route]:
@@ -98,26 +110,42 @@ class TerminalDoor:
             await failure(problem)(scope, receive, send)
             return
         await Json(reply)(scope, receive, send)
-        if handed := reply.get("handed"):
-            with suppress(UnknownInquiry):
-                await self._broker.collect(str(handed), caller, "hook")
+        if (handed := reply.get("handed")) and not reply.get("acknowledge"):
+            # An older hook will not say whether its program has it.
+            await self._handing.collect(str(handed), caller, "hook")
 
     async def _replied(self, report: Report, caller: Caller) -> Reply:
         now = self._broker.now()
-        if report.settled:
+        session = report.session_of(caller)
+        if report.acknowledged:
+            await self._handing.acknowledged(report.acknowledged, caller)
+        elif report.missed:
+            self._handing.missed(report.missed, caller)
+        elif report.settled:
             await self._withdraw(report.asked, caller)
         elif report.name in USED:
             given = report.event.get("tool_input")
-            self._dialogs.settle(report.session_of(caller), now, report.tool, given)
+            used = name_of(session, report.tool, given)
+            await self._handing.proved(caller, TOOL_USED, lambda dialog: dialog.name == used)
+            self._dialogs.settle(session, now, report.tool, given)
             return await told_after(report.name, report.tool, given, self._desk(report, caller))
         elif report.is_over:
-            self._dialogs.settle(report.session_of(caller), now)
+            await self._handing.proved(caller, SPOKEN_LATER, lambda dialog: dialog.session == session)
+            self._dialogs.settle(session, now)
             await self._begin_turn(report, caller)
         elif report.is_held:
             dialog = report.dialog(caller)
-            with self._dialogs.waiting(dialog, now, again=report.again):
-                return await self._of_dialog(report, dialog, caller)
+            with self._dialogs.waiting(dialog, now, again=report.again), self._handing.connected(report):
+                return self._handed(await self._of_dialog(report, dialog, caller), report, dialog, caller)
         return NOTHING
+
+    def _handed(self, reply: Reply, report: Report, dialog: Dialog, caller: Caller) -> Reply:
+        """The reply, which asks the hook to say whether its program has got the answer in it."""
+        inquiry = str(reply.get("handed") or "")
+        if not inquiry or not report.acknowledges:
+            return reply
+        self._handing.hand(inquiry, report, dialog, caller)
+        return {**reply, "acknowledge": True}
 
     async def _of_dialog(self, report: Report, dialog: Dialog, caller: Caller) -> Reply:
         if dialog.settled.is_set() or dialog.tool.startswith(OURS):
@@ -198,10 +226,14 @@ class TerminalDoor:
             return
         with suppress(UnknownInquiry):
             closed = (await self._broker.cancel(inquiry, caller, via=OWN_TERMINAL)).inquiry
+            if needs_delivery(closed):
+                # Answered elsewhere in the same moment: the session has gone on without it, and is not resumed for it.
+                await drop_resume_job(self._broker.store, closed.id)
             if closed.is_approved:
                 # A yes that came too late allows nothing: the terminal has decided.
                 await self._broker.repeats.tell(closed)
             await self._unnamed.withdrawn(closed.origin.request_key, self._broker.now())
+        self._handing.let_go(inquiry, caller)
 
     async def _begin_turn(self, report: Report, caller: Caller) -> None:
         """Close what the session still asks, and forget its denials: its person has spoken to it."""

@@ -9,12 +9,13 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 from upcall.doors.pipe.own_flags import words_of
 from upcall.doors.terminal.programs import CODEX, COPILOT, GEMINI, OPENCODE
 from upcall.doors.terminal.request import address
 from upcall.doors.terminal.screen import Screen, has_terminal
-from upcall.doors.terminal.waiting import AnsweredError, EndedError, Hook, let_go
+from upcall.doors.terminal.waiting import EndedError, Hook, let_go
 from upcall.home.files import Home
 
 AWAY, PERMISSIONS = "away", "permissions"
@@ -59,12 +60,13 @@ def _of_claude(home: Home, event: Mapping[str, object], kind: str) -> int:
     attended = screen is not None and os.environ.get("CLAUDE_CODE_ENTRYPOINT", "cli") == "cli"
     if attended is not (kind == AWAY):
         return 0
-    reply = _until_ended(Hook(home, event, screen if attended else None))
+    hook = Hook(home, event, screen if attended else None)
+    reply = _until_ended(hook)
     if wake := reply.get("wake"):
-        sys.stderr.write(f"{wake}\n")
+        _say(hook, sys.stderr, str(wake))
         return BLOCKING
     if say := reply.get("say"):
-        sys.stdout.write(f"{json.dumps(say)}\n")
+        _say(hook, sys.stdout, json.dumps(say))
     return 0
 
 
@@ -73,10 +75,13 @@ def _of_opencode(home: Home, event: Mapping[str, object]) -> int:
     screen = Screen.above(os.getppid())
     if screen is None or NOT_A_SCREEN.intersection(words_of(screen.process)[1:2]):
         return 0
-    signal.signal(signal.SIGUSR1, _answered)
-    reply = _until_ended(Hook(home, event, screen, program=OPENCODE))
+    hook = Hook(home, event, screen, program=OPENCODE)
+    signal.signal(signal.SIGUSR1, lambda *_: hook.answered())
+    reply = _until_ended(hook)
+    # From here on the plugin takes what is printed, or has dropped it.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     if told := {name: reply[name] for name in ("decision", "said") if name in reply}:
-        sys.stdout.write(f"{json.dumps(told)}\n")
+        _say(hook, sys.stdout, json.dumps(told))
     return 0
 
 
@@ -87,9 +92,9 @@ def _before_dialog(home: Home, event: Mapping[str, object], program: str, name: 
     screen = Screen.above(os.getppid())
     if screen is None or not is_asked(program, name, event, words_of(screen.process), os.environ):
         return 0
-    reply = _until_ended(Hook(home, told(name, event), screen, program=program))
-    if say := output(program, name, reply):
-        sys.stdout.write(f"{json.dumps(say)}\n")
+    hook = Hook(home, told(name, event), screen, program=program)
+    if say := output(program, name, _until_ended(hook)):
+        _say(hook, sys.stdout, json.dumps(say))
     return 0
 
 
@@ -124,9 +129,18 @@ def _until_ended(hook: Hook) -> Mapping[str, object]:
     return hook.run()
 
 
+def _say(hook: Hook, stream: TextIO, words: str) -> None:
+    """Print what was decided, and have the daemon told whether the program was still there afterwards."""
+    try:
+        stream.write(f"{words}\n")
+        stream.flush()
+    except OSError:
+        # What could not be printed stays in the buffer, and would be printed once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        hook.acknowledge(printed=False)
+    else:
+        hook.acknowledge(printed=True)
+
+
 def _ended(*_: object) -> None:
     raise EndedError
-
-
-def _answered(*_: object) -> None:
-    raise AnsweredError

@@ -31,7 +31,9 @@ class Report:
     """One report. `idle` are the seconds since the last key, `asked` is the inquiry that the hook has put before.
 
     Of a session that is not `attended` no person sees the terminal. `settled` says that the dialog was answered there. `runner` is the
-    machine of the session, where the hook knows it; `program` is what the session is one of.
+    machine of the session, where the hook knows it; `program` is what the session is one of, and `process` is the hook. One that
+    `acknowledges` tells later of the inquiry with which its program was still there after it was given the answer (`acknowledged`), or
+    not (`missed`).
     """
 
     program: str
@@ -44,6 +46,10 @@ class Report:
     asked: str
     settled: bool
     runner: str
+    process: int
+    acknowledges: bool
+    acknowledged: str
+    missed: str
 
     @property
     def tool(self) -> str:
@@ -105,7 +111,15 @@ def report_in(body: bytes) -> Report:
         idle=float(idle) if isinstance(idle, int | float) else None,
         attended=fields.get("attended") is True,
         again=fields.get("again") is True,
-        asked=str(fields.get("asked") or "")[:LONGEST_NAME],
+        asked=_name(fields, "asked"),
         settled=fields.get("settled") is True,
-        runner=str(fields.get("runner") or "")[:LONGEST_NAME],
+        runner=_name(fields, "runner"),
+        process=process if isinstance(process := fields.get("process"), int) else 0,
+        acknowledges=fields.get("acknowledges") is True,
+        acknowledged=_name(fields, "acknowledged"),
+        missed=_name(fields, "missed"),
     )
+
+
+def _name(fields: Fields, key: str) -> str:
+    return str(fields.get(key) or "")[:LONGEST_NAME]

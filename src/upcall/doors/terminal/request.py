@@ -4,7 +4,6 @@ import json
 import os
 import select
 import socket
-import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -23,6 +22,10 @@ LARGEST = 4 * 1024 * 1024
 
 class UnreachableError(Exception):
     """No daemon took the request, or its connection broke before the reply."""
+
+
+class RefusedError(UnreachableError):
+    """The daemon does not take this request, and would not take it later."""
 
 
 class Address(NamedTuple):
@@ -46,7 +49,8 @@ def post(to: Address, body: Mapping[str, object], look: Callable[[], object]) ->
     """The daemon's reply. `look` is called a few times in a second while it is awaited, and may raise to end that.
 
     Raises:
-        UnreachableError: if there is none.
+        RefusedError: if the daemon does not take the request.
+        UnreachableError: if there is no reply.
     """
     try:
         connection = _connected(to)
@@ -92,24 +96,25 @@ def _request(to: Address, body: bytes) -> bytes:
 
 
 def _read(connection: socket.socket, look: Callable[[], object]) -> bytes:
-    received, last = bytearray(), time.monotonic()
+    received = bytearray()
     while len(received) <= LARGEST:
-        ready, _, _ = select.select([connection], [], [], LOOK)
-        if ready:
-            part = connection.recv(65536)
-            if not part:
-                return bytes(received)
-            received += part
-        if time.monotonic() - last >= LOOK:
-            last = time.monotonic()
+        # A reply that is there already is read: the daemon has handed an answer over by it.
+        if not select.select([connection], [], [], LOOK)[0]:
             look()
+        elif part := connection.recv(65536):
+            received += part
+        else:
+            return bytes(received)
     raise ValueError("the reply is too large")
 
 
 def _reply(received: bytes) -> Mapping[str, object]:
     head, _, body = received.partition(b"\r\n\r\n")
-    if head.split(b" ")[1:2] != [b"200"]:
-        raise ValueError("the request was refused")
+    status = b"".join(head.split(b" ")[1:2])
+    if status.startswith(b"4"):
+        raise RefusedError
+    if status != b"200":
+        raise ValueError("the daemon could not serve the request")
     reply = json.loads(body)
     if not isinstance(reply, dict):
         raise ValueError("the reply is no object")  # noqa: TRY004 - one kind of error for every reply that is none

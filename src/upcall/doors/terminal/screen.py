@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 MOST_PARENTS = 20
+SHELLS = frozenset({"ash", "bash", "busybox", "dash", "ksh", "sh", "zsh"})
 PROCESSES = "/proc"
 
 
@@ -22,7 +23,8 @@ class Screen(NamedTuple):
 
     @classmethod
     def above(cls, process: int) -> Self | None:
-        """The terminal of the nearest process above that has one; None where there is none."""
+        """The terminal of the nearest program above that has one; None where there is none."""
+        process = program_above(process)
         for _ in range(MOST_PARENTS):
             if process <= 1:
                 return None
@@ -57,11 +59,7 @@ class Screen(NamedTuple):
 
     def is_there(self) -> bool:
         """Whether the agent still runs in it."""
-        try:
-            os.kill(self.process, 0)
-        except OSError:
-            return False
-        return os.path.exists(self.path)  # noqa: PTH110 - as above
+        return is_running(self.process) and os.path.exists(self.path)  # noqa: PTH110 - as above
 
     def children(self) -> frozenset[int] | None:
         """The processes that the agent has started; None where the system does not tell."""
@@ -70,6 +68,29 @@ class Screen(NamedTuple):
                 return frozenset(map(int, file.read().split()))
         except (OSError, ValueError):
             return None
+
+
+def program_above(process: int) -> int:
+    """The process, or the nearest one above it that is no shell: a program may have one start its hook, and it ends with the hook."""
+    for _ in range(MOST_PARENTS):
+        if process <= 1 or _name(process) not in SHELLS:
+            return process
+        process = _about(process)[0]
+    return process
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and not one that has ended and that its parent has not noticed."""
+    if process <= 0:
+        return False
+    try:
+        os.kill(process, 0)
+        with open(f"/proc/{process}/stat") as file:  # noqa: PTH123 - as above
+            return not file.read().rpartition(")")[2].lstrip().startswith(("Z", "X"))
+    except FileNotFoundError:
+        return not os.path.exists(PROCESSES)  # noqa: PTH110 - as above
+    except OSError:
+        return False
 
 
 def has_terminal(program: str, process: int) -> bool:

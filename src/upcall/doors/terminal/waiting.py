@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from upcall.doors.pipe.own_flags import kept_flags, words_of
-from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE, COPILOT
+from upcall.doors.terminal.programs import BEFORE_DIALOGS, CLAUDE, COPILOT, LEAVING
 from upcall.doors.terminal.request import Address, UnreachableError, address, post
-from upcall.doors.terminal.screen import Screen
+from upcall.doors.terminal.screen import Screen, is_running, program_above
 from upcall.home.files import Home
 from upcall.home.saved_environments import SavedEnvironment, SavedEnvironments
 
@@ -19,11 +20,8 @@ RETRIED = 30.0
 """Seconds in which a daemon that is restarted is looked for."""
 
 NAP = 0.5
-LEAVING = 2.0
-"""Seconds that Claude Code takes to end after its terminal was closed; it ends its hooks first, and kills them a second later."""
-
 ASKING = 0.75
-"""Seconds in which the daemon says what it has asked; for so long a hook that is ended waits for it, so that it can be closed."""
+"""Seconds in which the daemon says what it has asked; for so long a hook that is ended waits for it, so that the card can be closed."""
 
 RUNNING_TOOLS = ("Bash", "Task", "Agent", "WebFetch", "WebSearch", "mcp__")
 """Tools that may run for long after they were approved: only at their end is it known that they were."""
@@ -63,8 +61,11 @@ class Hook:
         self._program = program
         self._check = check
         self._lives_on = lives_on
+        self._process = program_above(os.getppid()) if screen is None else screen.process
         self._asked = ""
+        self._handed = ""
         self._is_ended = False
+        self._is_over = False
         self._sent_at = 0.0
         self._pressed_at = 0.0
         self._children = None if screen is None else screen.children()
@@ -77,6 +78,10 @@ class Hook:
     def end(self) -> None:
         """End soon: the dialog is over, or its terminal is gone."""
         self._is_ended = True
+
+    def answered(self) -> None:
+        """End soon: the dialog was answered in the terminal."""
+        self._is_over = True
 
     def run(self) -> Mapping[str, object]:
         """Send the event until the daemon has nothing more to wait for; returns its last reply, or an empty one."""
@@ -101,21 +106,63 @@ class Hook:
                     again = True
                     continue
                 if not reply.get("again"):
-                    self._forget()
-                    return reply
+                    return self._taken(reply)
                 heard_at, again = time.monotonic(), True
                 self._note(str(reply.get("asked") or ""), to)
+                if self._is_over:
+                    raise AnsweredError
         except EndedError:
-            if self._asked and self._screen is not None and not self._lives_on:
+            if self._asked and (self._screen is not None or self._handed) and not self._lives_on:
                 _apart(self._settle_if_answered)
             return {}
         except AnsweredError:
             self._settle(address(self._home))
             return {}
 
+    def acknowledge(self, *, printed: bool) -> None:
+        """After the answer was printed: have the daemon told whether the program was still there. The program waits for none of it."""
+        if self._handed:
+            _apart(partial(self._watch, printed=printed))
+
+    def confirm(self, *, taken: bool) -> None:
+        """Tell the daemon whether the program has taken the answer, until the daemon has heard it."""
+        if not self._handed:
+            return
+        from upcall.doors.terminal.acknowledging import ACKNOWLEDGED, MISSED, tell  # noqa: PLC0415 - few hooks need it
+
+        body = {**self._named(), ACKNOWLEDGED if taken else MISSED: self._handed}
+        if tell(self._home, body, self._is_there) and taken:
+            self._forget()
+
+    def settle(self) -> None:
+        """Say that the dialog was answered in the terminal, and that the answer from elsewhere came too late."""
+        self._settle(address(self._home))
+
+    def _watch(self, *, printed: bool) -> None:
+        from upcall.doors.terminal.acknowledging import stays  # noqa: PLC0415 - few hooks need it
+
+        self.confirm(taken=printed and stays(self._is_there))
+
+    def _taken(self, reply: Mapping[str, object]) -> Mapping[str, object]:
+        """The last reply of the daemon. An answer that comes after the program has ended the hook is not printed any more."""
+        if not reply.get("acknowledge"):
+            self._forget()
+            return reply
+        self._handed = self._asked = str(reply["handed"])
+        self._look_for_end()
+        return reply
+
     def _settle_if_answered(self) -> None:
         if self._is_answered():
             self._settle(address(self._home))
+        else:
+            # The daemon may have handed an answer over in this very moment.
+            self._handed = self._handed or self._asked
+            self.confirm(taken=False)
+
+    def _is_there(self) -> bool:
+        """Whether the program is still there, and in the terminal that it had."""
+        return is_running(self._process) if self._screen is None else self._screen.is_there()
 
     def _is_answered(self) -> bool:
         """Whether the person has closed the dialog. Where its terminal is gone instead, the question stays open."""
@@ -132,14 +179,18 @@ class Hook:
     def _body(self, to: Address | None, *, again: bool) -> dict[str, object]:
         screen = self._screen
         return {
-            "program": self._program,
-            "hook": self._event,
+            **self._named(),
+            "acknowledges": True,
+            "process": os.getpid(),
             "idle": None if screen is None else self._idle(screen),
             "attended": screen is not None,
             "again": again,
             "asked": self._asked,
             "runner": self._runner() if to is not None and to.here else "",
         }
+
+    def _named(self) -> dict[str, object]:
+        return {"program": self._program, "hook": self._event}
 
     def _idle(self, screen: Screen) -> float | None:
         """Seconds since the last key; a tool that began to run after it was approved is no dialog any more."""
@@ -172,8 +223,7 @@ class Hook:
     def _look(self) -> None:
         self._check()
         screen = self._screen
-        if self._is_ended and (self._asked or time.monotonic() - self._sent_at > ASKING):
-            raise EndedError
+        self._look_for_end()
         if screen is None:
             return
         if not screen.is_there():
@@ -188,6 +238,14 @@ class Hook:
             and screen.pressed_at() > self._pressed_at
         ):
             raise PressedError
+
+    def _look_for_end(self) -> None:
+        """Raise if the program has ended this hook, once it is known what was asked: that has to be closed."""
+        waited = time.monotonic() - self._sent_at
+        if self._is_over and (self._asked or waited > RETRIED):
+            raise AnsweredError
+        if self._is_ended and (self._asked or waited > ASKING):
+            raise EndedError
 
     def _settle(self, to: Address | None) -> None:
         """Say that the dialog was answered in the terminal."""
