@@ -110,6 +110,12 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def cpu_nanoseconds(pid: int) -> int:
+    """The same to the nanosecond, for what takes less than a tick of the system's clock: the sum of its threads that still run."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks)
+
+
 def allow_many_files() -> int:
     """Raise the limit of open files, for child processes too, and return it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

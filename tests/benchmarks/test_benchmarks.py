@@ -88,6 +88,22 @@ def test_how_long_a_dialog_waits_for_a_hook_without_a_daemon_is_measured_for_eac
     assert max(each["details"]["of the processor, ms"] for each in found) < 300
 
 
+@pytest.mark.promise("proof/23")
+def test_cycles_through_real_pipes_are_measured_beside_bare_loops(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    command = [sys.executable, "-m", "benchmarks", "pipes", "--quick"]
+    places = ["--json", str(results), "--scratch", str(tmp_path / "scratch")]
+    done = subprocess.run([*command, *places], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    cycles, wake = json.loads(results.read_text("utf-8"))["figures"]
+    assert (cycles["target"], wake["target"]) == ("≥ 1000 /s", "≤ 30 ms")
+    assert 0 < cycles["ratio"] < 1
+    assert wake["measured"] > 0
+    # The load takes part of the machine, and must not be most of what is measured.
+    used = cycles["details"]
+    assert used["load's CPU µs each"] < used["daemon's CPU µs each"] + used["pipes' CPU µs each"]
+
+
 @pytest.mark.promise("programs/32")
 def test_what_the_client_costs_a_program_is_measured_beside_a_bare_interpreter_and_raw_http(
     tmp_path: Path,

@@ -21,6 +21,7 @@ from upcall.doors.mcp.meta import meta_of, request_key_of, session_of, wait_of
 from upcall.doors.mcp.progress import Beat
 from upcall.doors.mcp.tools import ToolResult, Tools
 from upcall.doors.mcp.watching import Watching
+from upcall.doors.mcp.wire import encoded
 from upcall.ports.store import Query
 
 PERSON = Caller(name="ada", role=Role.PERSON)
@@ -425,6 +426,34 @@ async def test_a_later_message_proves_that_an_answer_arrived() -> None:
         handed.heard(connection)
     await handed.settled()
     assert [collected.get_nowait() for _ in range(collected.qsize())] == ["broken", "good"]
+
+
+async def test_an_answer_that_was_acknowledged_is_not_recorded_again_by_a_later_message() -> None:
+    recorded: list[tuple[str, str]] = []
+
+    async def collect(inquiry: str, caller: Caller, evidence: str) -> None:
+        recorded.append((inquiry, evidence))
+
+    handed = HandedAnswers(collect)
+    for call, inquiry in enumerate(["first", "second"]):
+        handed.handed("here", call, inquiry, AGENT)
+    handed.handed("elsewhere", 0, "first", AGENT)
+    await handed.acknowledged("first", AGENT, "here")
+    assert handed.has_given(AGENT, "first")
+    handed.heard("here")
+    await handed.settled()
+    assert recorded == [("first", "acknowledged"), ("second", "later message on the same connection")]
+
+
+@pytest.mark.parametrize(
+    "told", [{"text": "plain"}, {"text": "caf\u00e9 \u2028 \ud83d"}, {"number": 2**70}, {"text": "line\nend"}]
+)
+def test_a_message_is_one_line_of_ascii(told: dict[str, object]) -> None:
+    line = encoded(told)
+    assert line.isascii()
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert json.loads(line) == told
 
 
 @pytest.mark.promise("spec/18")

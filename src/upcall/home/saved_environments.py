@@ -57,7 +57,8 @@ class SavedEnvironments:
 
     def has(self, inquiry: str) -> bool:
         """Whether something was left for a question."""
-        return self._file(inquiry).exists()
+        # For every question that ends: `Path.exists` is the same at three times the cost.
+        return os.path.exists(self._file(inquiry))  # noqa: PTH110
 
     def forget(self, inquiry: str) -> None:
         """Remove the file of a question."""

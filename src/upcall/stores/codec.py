@@ -5,6 +5,7 @@ What was asked is the body, which is written once; what became of it is the outc
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import orjson
@@ -47,8 +48,17 @@ ITEM_FIELDS = ("id", "thread", "role", "by", "content", "metadata")
 _KINDS = {kind.value: kind for kind in Kind}
 
 # What we encode is made here or is a flat event, so looking for circles would be half of the work for nothing.
-dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 loads = json.JSONDecoder().decode
+
+
+def dumps(made: object) -> str:
+    """JSON that `loads` reads. The standard library writes what the faster encoder refuses, or takes an endless time for null."""
+    with suppress(TypeError):
+        text = orjson.dumps(made)
+        if b"null" not in text:
+            return text.decode()
+    return _dumps(made)
 
 
 def refuse_broken_text(inquiry: Inquiry) -> None:
@@ -257,7 +267,7 @@ def _text(made: Json) -> str:
         return orjson.dumps(made).decode()
     except TypeError:
         # Half a character, or a number of more than 64 bits: the standard library knows both, so it shall read them.
-        return " " + dumps(made)
+        return " " + _dumps(made)
 
 
 def _read(text: str) -> Json:

@@ -44,6 +44,7 @@ from upcall.web.backend import Backend, Reload
 from upcall.web.callbacks import callback_routes
 from upcall.web.pages.nowhere import Nowhere
 from upcall.web.pages.routes import page_routes
+from upcall.web.path_table import PathTable
 from upcall.web.settings import WebSettings
 
 __all__ = ["Backend", "WebSettings", "api_routes", "create_app"]
@@ -80,15 +81,16 @@ def create_app(
         away=away,
         metrics=metrics,
     )
+    api = api_routes(backend)
     routes = [
-        *api_routes(backend),
+        *api,
         *(callback_routes(dispatch, settings) if dispatch is not None else ()),
         *extra_routes,
         *page_routes(backend),
     ]
     router = Router(routes, redirect_slashes=False, default=Nowhere(backend), lifespan=lifespan)
     return Guard(
-        router,
+        PathTable(api, router),
         body_limit=settings.body_limit,
         answer_limit=settings.answer_limit,
         hosts=settings.allowed_hosts,

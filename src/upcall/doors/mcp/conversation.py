@@ -182,7 +182,7 @@ class Conversation:
         if not isinstance(inquiry, str) or len(inquiry) != ID_LENGTH:
             return
         if not self._link.taken(inquiry):
-            self.recording = self._tools.evidence.acknowledged(inquiry, self._asker.caller)
+            self.recording = self._tools.evidence.acknowledged(inquiry, self._asker.caller, self._link.key)
 
     def _notified(self, method: str, params: object) -> None:
         if method != "notifications/cancelled":

@@ -89,13 +89,20 @@ class HandedAnswers:
         if fresh:
             _ = self._record_soon(fresh, EVIDENCE)
 
-    def acknowledged(self, inquiry: str, caller: Caller) -> asyncio.Task[None]:
+    def acknowledged(self, inquiry: str, caller: Caller, connection: Hashable = None) -> asyncio.Task[None]:
         """A pipe or a group says that its agent has the answer to an inquiry; what is returned ends when that is on record.
+
+        A later message on the same `connection` is no further evidence, which would be recorded once more.
 
         It counts as given from now on: a call that follows on the connection is another question, although a daemon that was
         killed meanwhile handed the answer over, and the evidence is not recorded yet.
         """
         self._give(inquiry, caller)
+        waiting = self._waiting.get(connection, {})
+        for call in [call for call, answer in waiting.items() if answer[:2] == (inquiry, caller)]:
+            del waiting[call]
+            if not waiting:
+                del self._waiting[connection]
         return self._record_soon([(inquiry, caller)], ACKNOWLEDGED)
 
     def gone(self, connection: Hashable) -> None:

@@ -22,6 +22,7 @@ class Acknowledging:
 
     def __init__(self, output: int, tell: Callable[[str], None]) -> None:
         self._output = output
+        self._is_taken = is_read if stat.S_ISFIFO(os.fstat(output).st_mode) else is_delivered
         self._tell = tell
         self._changed = threading.Condition()
         self._coming: dict[str, str] = {}
@@ -66,7 +67,7 @@ class Acknowledging:
                 if not self._written:
                     self._changed.wait()
                     nap = SHORTEST_NAP
-                elif is_taken(self._output):
+                elif self._is_taken(self._output):
                     self._tell_all()
                 else:
                     self._changed.wait(nap)
@@ -93,10 +94,13 @@ def can_tell(output: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def is_taken(output: int) -> bool:
-    """Whether everything that was written there has been read, where the system can tell."""
-    if stat.S_ISFIFO(os.fstat(output).st_mode):
-        return _count(output, termios.FIONREAD) == 0
+def is_read(output: int) -> bool:
+    """Whether everything that was written to a pipe has been read."""
+    return _count(output, termios.FIONREAD) == 0
+
+
+def is_delivered(output: int) -> bool:
+    """The same for a socket."""
     # Bytes without a reader are thrown away, and look as if they had been read.
     return _count(output, termios.TIOCOUTQ) == 0 and not _is_deserted(output)
 

@@ -305,9 +305,12 @@ class Pipe:
         return all(request.method == "tools/call" for request in self.outstanding.values())
 
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def dumped(message: Message) -> bytes:
     """A message as one line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    return _encode(message).encode() + b"\n"
 
 
 def refused(message: str) -> Message:

@@ -16,11 +16,14 @@ FOLDERS = ("HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME")
 """The variables that say where opencode and Gemini CLI keep the records of their sessions."""
 
 
-def save_environment(pipe: Pipe, home: Home, inquiry: str) -> None:
-    """Save the environment of this pipe and the flags of its program. The supervisor has those of its runs already."""
+def save_environment(pipe: Pipe, home: Home, inquiry: str) -> bool:
+    """Save the environment of this pipe and the flags of its program. The supervisor has those of its runs already.
+
+    Returns whether there may be a file now.
+    """
     program, session = session_of(pipe)
     if program is None or "UPCALL_RUN" in os.environ:
-        return
+        return False
     environment = dict(os.environ)
     if session is None:
         # It cannot be resumed. Its folders alone are saved, so that what led to the question is found.
@@ -35,6 +38,7 @@ def save_environment(pipe: Pipe, home: Home, inquiry: str) -> None:
     # A full disk is no reason to lose the question.
     with suppress(OSError, ValueError):
         SavedEnvironments(home.path).save(inquiry, handed)
+    return True
 
 
 def forget_environment(home: Home, inquiry: str) -> None:

@@ -49,6 +49,8 @@ class LocalPipe:
         self._first = FirstReplies(home)
         self._is_wanted = False
         """Whether the agent began, and the daemon has not heard of it."""
+        self._has_saved = False
+        """Whether there may be files to remove: most pipes are those of programs that save none."""
         self._taken: list[str] = []
         self._responses: list[bytes] = []
         self._is_heard = False
@@ -103,10 +105,11 @@ class LocalPipe:
 
     def acknowledge(self, inquiry: str) -> None:
         """Say that the agent has an answer; saying it twice does no harm."""
-        # As below.
-        from upcall.doors.pipe.environment import forget_environment  # noqa: PLC0415
+        if self._has_saved:
+            # As below.
+            from upcall.doors.pipe.environment import forget_environment  # noqa: PLC0415
 
-        forget_environment(self._home, inquiry)
+            forget_environment(self._home, inquiry)
         with self._sending:
             self._taken = [*self._taken, inquiry][-REPEATED:]
             if self._is_heard:
@@ -247,7 +250,7 @@ class LocalPipe:
                 # Only a pipe with a question that waits needs it.
                 from upcall.doors.pipe.environment import save_environment  # noqa: PLC0415
 
-                save_environment(self._pipe, self._home, str(message.get("id")))
+                self._has_saved |= save_environment(self._pipe, self._home, str(message.get("id")))
             case _:
                 # Said by a newer daemon to newer pipes.
                 pass

@@ -8,7 +8,6 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -25,6 +24,7 @@ from upcall.stores.sqlite import ledger, search
 from upcall.stores.sqlite.backup import copy
 from upcall.stores.sqlite.connections import connect
 from upcall.stores.sqlite.errors import storage_error
+from upcall.stores.sqlite.reader import Reader
 from upcall.stores.sqlite.reads import Reads
 from upcall.stores.sqlite.writer import MAX_GROUP, Writer
 from upcall.stores.sqlite.writes import Writes
@@ -52,10 +52,10 @@ class SqliteStore:
         self.now = clock
         self._tail = tail
         self._reads = reads
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="upcall-reader")
+        self._reader = Reader("upcall-reader")
         self._searches = searches
         # No list waits for a search.
-        self._searcher = ThreadPoolExecutor(1, thread_name_prefix="upcall-searcher")
+        self._searcher = Reader("upcall-searcher")
         self._indexing = asyncio.Lock()
         self._writes = writes
         self._writer = writer
@@ -252,9 +252,7 @@ class SqliteStore:
             self._tail.close()
             # First the readers: the connection that closes last removes the files beside the database.
             for thread, reads in ((self._reader, self._reads), (self._searcher, self._searches)):
-                let_go = thread.submit(reads.close)
-                thread.shutdown(wait=False)
-                await asyncio.shield(asyncio.wrap_future(let_go))
+                await thread.stop(reads.close)
         await self._writer.stop()
 
     async def _ask(
@@ -273,13 +271,11 @@ class SqliteStore:
     async def _read(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._in(self._reader, question, *args, **kwargs)
 
-    async def _in(
-        self, thread: ThreadPoolExecutor, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def _in(self, thread: Reader, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._closed:
             raise StorageError("the store is closed")
         try:
-            return await asyncio.get_running_loop().run_in_executor(thread, lambda: question(*args, **kwargs))
+            return await thread.submit(lambda: question(*args, **kwargs))
         except sqlite3.Error as error:
             raise storage_error(error, self._path) from error
         except UnicodeEncodeError as error:
