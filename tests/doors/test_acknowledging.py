@@ -76,3 +76,28 @@ def test_one_thread_watches_for_every_answer_of_a_pipe() -> None:
         os.close(writing)
     assert told == ["00", "01", "02"]
     assert len(watchers) == 1
+
+
+@pytest.mark.promise("proof/24")
+def test_what_an_agent_has_taken_is_told_before_its_next_request_is_passed_on() -> None:
+    reading, writing = os.pipe()
+    pipe, happened = Pipe(writing), list[str]()
+    link = Uplink(
+        lambda: None,
+        lambda name, request: happened.append(f"request {name}"),
+        lambda line: None,
+        lambda inquiry: happened.append(f"acknowledged {inquiry}"),
+    )
+    taking = pipe.acknowledging(link)
+    try:
+        for number in range(3):
+            taking.writing(str(number), f"i{number}")
+            os.write(writing, b"an answer")
+            taking.wrote(str(number))
+            os.read(reading, 100)
+            pipe.take(json.dumps(CALL | {"id": number}).encode(), link)
+        expected = [[f"acknowledged i{number}", f"request {number}"] for number in range(3)]
+        assert happened == [each for pair in expected for each in pair]
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -27,7 +27,7 @@ class Acknowledging:
         self._changed = threading.Condition()
         self._coming: dict[str, str] = {}
         self._written: dict[str, str] = {}
-        self._telling = False
+        self._telling = 0
         self._watcher: threading.Thread | None = None
 
     def writing(self, request: str, inquiry: str) -> None:
@@ -54,6 +54,12 @@ class Acknowledging:
             self._coming.pop(request, None)
             self._written.pop(request, None)
 
+    def spoke(self) -> None:
+        """The agent asks for something more: what it has taken until now is told before that is passed on."""
+        with self._changed:
+            if self._written and self._is_taken(self._output):
+                self._tell_all()
+
     def finish(self, within: float) -> None:
         """The agent says nothing more: what it has taken is told before we go."""
         with self._changed:
@@ -75,14 +81,15 @@ class Acknowledging:
 
     def _tell_all(self) -> None:
         """Acknowledge the answers written so far; those written meanwhile are checked afterwards."""
-        taken, self._written, self._telling = self._written, {}, True
+        taken, self._written = self._written, {}
+        self._telling += 1
         self._changed.release()
         try:
             for inquiry in taken.values():
                 self._tell(inquiry)
         finally:
             self._changed.acquire()
-            self._telling = False
+            self._telling -= 1
             self._changed.notify_all()
 
 

@@ -62,12 +62,13 @@ class Uplink:
 
     `run` carries what comes back to the pipe, for ever, in a thread of its own; `request` makes a request
     outstanding under a name and gets it to the daemon sooner or later; `notify` passes on, if that is possible
-    now, what is owed no reply; `acknowledge` tells the daemon sooner or later that the agent has an inquiry's answer;
+    now, what is owed no reply; `acknowledge` tells the daemon that the agent has an inquiry's answer, with the next request at the
+    latest, and `finish` waits until the daemon has heard so;
     `respond` gets the agent's response to a request of the daemon's there, under the id of that request; `foretell` is the
     result of a request where that is known before the daemon is reached.
     """
 
-    __slots__ = ("acknowledge", "foretell", "notify", "request", "respond", "run")
+    __slots__ = ("acknowledge", "finish", "foretell", "notify", "request", "respond", "run")
 
     def __init__(
         self,
@@ -77,7 +78,9 @@ class Uplink:
         acknowledge: Callable[[str], None],
         foretell: Callable[[Message, bytes], Message | None] = lambda message, line: None,
         respond: Callable[[str, bytes], None] = lambda name, line: None,
+        finish: Callable[[float], None] = lambda within: None,
     ) -> None:
+        self.finish = finish
         self.foretell = foretell
         self.run = run
         self.request = request
@@ -121,7 +124,7 @@ class Pipe:
     def run(self, link: Uplink) -> int:
         """Pass messages on until the agent closes its side."""
         if self.protocol >= ACKNOWLEDGING:
-            self._taking = Acknowledging(self._output, link.acknowledge)
+            self.acknowledging(link)
         threading.Thread(target=link.run, daemon=True).start()
         source = sys.stdin.buffer
         try:
@@ -138,7 +141,13 @@ class Pipe:
             self.changed.wait_for(self._only_humans_are_awaited, LAST_REPLIES_WITHIN)
         if self._taking is not None:
             self._taking.finish(LAST_TAKEN_WITHIN)
+            link.finish(LAST_TAKEN_WITHIN)
         return 0
+
+    def acknowledging(self, link: Uplink) -> Acknowledging:
+        """Tell the daemon from now on what the agent has taken."""
+        self._taking = Acknowledging(self._output, link.acknowledge)
+        return self._taking
 
     def take(self, line: bytes, link: Uplink) -> None:
         """One message of the agent's."""
@@ -286,6 +295,8 @@ class Pipe:
             return
         request = Request(message, line)
         self.thread = request.thread or self.thread
+        if self._taking is not None:
+            self._taking.spoke()
         link.request(name, request)
 
     def _progressed(self, message: Message) -> None:

@@ -1,6 +1,6 @@
 """The first line of a pipe, and the line that it gets back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
@@ -18,6 +18,9 @@ LONGEST_LINE = 8 * 1024 * 1024
 
 LONGEST_HELLO = 64 * 1024
 """Bytes of a hello, which comes before the token is checked."""
+
+MOST_TAKEN = 100
+"""Acknowledgements that come with one message."""
 
 OLDEST_PIPE = 1
 """The oldest protocol that is still understood."""
@@ -68,6 +71,12 @@ def acknowledges(hello: Mapping[str, object]) -> bool:
     """Whether a pipe acknowledges an answer once its agent has taken it."""
     protocol = hello["protocol"]
     return isinstance(protocol, int) and protocol >= ACKNOWLEDGING
+
+
+def taken_in(hello: Mapping[str, object]) -> Sequence[object]:
+    """The inquiries of which the agent has the answer, as far as the pipe does not know that a daemon has heard so."""
+    taken = hello.get("taken")
+    return cast("list[object]", taken)[:MOST_TAKEN] if isinstance(taken, list) else ()
 
 
 def greeting() -> Message:

@@ -19,7 +19,7 @@ from upcall.doors.mcp.conversation import Conversation
 from upcall.doors.mcp.link import PlainLink
 from upcall.doors.mcp.tools import Tools
 from upcall.doors.mcp.wire import encoded
-from upcall.doors.pipe.hello import LONGEST_LINE, asker_in, greeting, hello_of, refusal
+from upcall.doors.pipe.hello import LONGEST_LINE, asker_in, greeting, hello_of, refusal, taken_in
 from upcall.http.bearer import admit, token_of
 from upcall.http.body import disconnected, read_body
 from upcall.ports.unhurried import unhurried
@@ -70,14 +70,17 @@ class PipeDoor:
             # Each of its messages comes alone, and only the first of them was the handshake.
             conversation.met(handshake)
         lines.put_nowait(encoded(greeting()))
+        for inquiry in taken_in(hello):
+            conversation.handle({"upcall": "taken", "id": inquiry})
+        is_acknowledgement = not isinstance(message, ProtocolError) and "upcall" in message
         if isinstance(message, ProtocolError):
             conversation.refuse(message)
         else:
             conversation.handle(message)
         gone = asyncio.create_task(disconnected(receive))
         try:
-            if conversation.recording is not None:
-                # Its pipe says so only once: until it is on record, another daemon would have to be told.
+            if conversation.recording is not None and is_acknowledgement:
+                # Its pipe says so until it has a reply: until it is on record, another daemon would have to be told.
                 await asyncio.wait({conversation.recording, gone}, return_when=asyncio.FIRST_COMPLETED)
             await self._pass_on(conversation, lines, gone, send)
         finally:

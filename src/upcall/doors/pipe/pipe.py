@@ -18,8 +18,16 @@ def main(home: Home) -> int:
         from upcall.doors.pipe.remote import RemotePipe  # noqa: PLC0415
 
         remote = RemotePipe(pipe, os.environ["UPCALL_URL"], os.environ.get("UPCALL_TOKEN", ""))
-        link = Uplink(remote.run, remote.request, remote.notify, remote.acknowledge, respond=remote.respond)
-        return pipe.run(link)
+        return pipe.run(
+            Uplink(
+                remote.run,
+                remote.request,
+                remote.notify,
+                remote.acknowledge,
+                respond=remote.respond,
+                finish=remote.finish,
+            )
+        )
     # As above, the other way round.
     from upcall.doors.pipe.local import LocalPipe  # noqa: PLC0415
 

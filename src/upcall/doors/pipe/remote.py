@@ -42,6 +42,9 @@ class RemotePipe:
         self._under_way: dict[str, HTTPConnection] = {}
         self._is_heard = False
         """Whether the daemon at the other end knows what an acknowledgement is."""
+        self._untold: dict[str, None] = {}
+        """Inquiries of which the agent has the answer, and the daemon has not said yet that it has heard so."""
+        self._telling: threading.Thread | None = None
 
     def run(self) -> None:
         """There is no connection to keep: each request has its own."""
@@ -66,13 +69,34 @@ class RemotePipe:
                     connection.sock.shutdown(socket.SHUT_RDWR)
 
     def acknowledge(self, inquiry: str) -> None:
-        """Say that the agent has an answer, as often as it takes."""
-        if self._is_heard:
-            self._insist(dumped({"upcall": "taken", "id": inquiry}))
+        """Say that the agent has an answer: by itself as often as it takes, and with each request until then."""
+        if not self._is_heard:
+            return
+        with self._pipe.changed:
+            self._untold[inquiry] = None
+            if self._telling is None:
+                self._telling = threading.Thread(target=self._tell, daemon=True)
+                self._telling.start()
+            self._pipe.changed.notify_all()
+
+    def finish(self, within: float) -> None:
+        """Wait until the daemon has heard of every answer that the agent has."""
+        with self._pipe.changed:
+            self._pipe.changed.wait_for(lambda: not self._untold, within)
 
     def respond(self, name: str, line: bytes) -> None:
         """Pass on what a person has answered, in a thread of its own: the agent speaks on meanwhile."""
         threading.Thread(target=self._insist, args=(line,), daemon=True).start()
+
+    def _tell(self) -> None:
+        while True:
+            with self._pipe.changed:
+                self._pipe.changed.wait_for(lambda: self._untold)
+                inquiry = next(iter(self._untold))
+            self._insist(dumped({"upcall": "taken", "id": inquiry}))
+            with self._pipe.changed:
+                del self._untold[inquiry]
+                self._pipe.changed.notify_all()
 
     def _insist(self, line: bytes) -> None:
         """Say something until the daemon has heard it. Without an acknowledgement an answer counts as lost on its way."""
@@ -132,7 +156,14 @@ class RemotePipe:
         return kind(self._host, self._port, timeout=silence)
 
     def _posted(self, connection: HTTPConnection, line: bytes) -> HTTPResponse:
-        told = {"initialized": self._pipe.handshake is not None, "handshake": self._pipe.met}
+        with self._pipe.changed:
+            # Its next request can arrive before an acknowledgement that is being repeated, and this pipe may not live to repeat it.
+            taken = list(self._untold)
+        told = {
+            "initialized": self._pipe.handshake is not None,
+            "handshake": self._pipe.met,
+            "taken": taken,
+        }
         hello = introduction(self._pipe) | told
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/x-ndjson"}
         connection.request("POST", self._path, dumped(hello) + line, headers)
