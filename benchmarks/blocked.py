@@ -21,6 +21,9 @@ T = TypeVar("T")
 
 AT_ONCE = 128
 PEOPLE = 64
+LEFT_FOR = 30.0
+"""Seconds after which a daemon should have returned what a crowd has taken."""
+
 PATIENCE = 60
 """Seconds after which something is lost."""
 WARM_UP, WARM_UP_AT_ONCE = 2500, 32
@@ -47,6 +50,8 @@ class Held:
     single: list[float]
     together: list[float]
     answered_in: float
+    idle: float = 0.0
+    """KiB that the daemon had before they came."""
 
 
 async def over_mcp(daemon: Daemon, text: str) -> tuple[Connection, "asyncio.Future[bytes]"]:
@@ -80,6 +85,8 @@ def _figures(bench: Bench, what: str, block: Block, target: Target) -> Iterator[
     with Probe(folder) as probe, Daemon(folder / "home") as daemon:
         limits = [probe.sample().sum for _ in range(bench.size(50, 5))]
         kib, went = uvloop.run(_hold(daemon, block, count, bench))
+        time.sleep(bench.seconds(LEFT_FOR, 0.5))
+        after = resident(daemon.pid)
     yield Figure(
         name=f"{count:,} {what}: memory each",
         measured=kib,
@@ -88,6 +95,15 @@ def _figures(bench: Bench, what: str, block: Block, target: Target) -> Iterator[
         limit_name="a bare connection on asyncio",
         repetitions=count,
         target=target,
+    )
+    yield Figure(
+        name=f"{count:,} {what}: memory of the daemon {LEFT_FOR:g} s after they left",
+        measured=after / 1024,
+        limit=went.idle / 1024,
+        unit="MiB",
+        limit_name="the same daemon before they came",
+        target=Target(factor=1.5),
+        details={"while they waited": (went.idle + kib * count) / 1024},
     )
     yield from outcomes(f"{count:,} {what}", count, went, limits)
 
@@ -189,7 +205,7 @@ async def _hold(daemon: Daemon, block: Block, count: int, bench: Bench) -> tuple
         connection.close()
     for each in (*people, person):
         each.close()
-    return kib, Held(held=held, single=single, together=together, answered_in=took)
+    return kib, Held(held=held, single=single, together=together, answered_in=took, idle=before)
 
 
 class Crowd:

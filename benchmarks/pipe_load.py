@@ -20,7 +20,7 @@ from typing_extensions import override
 from benchmarks.bench import cpu_nanoseconds, environment, percentile
 from benchmarks.client import Json, asking, body_of, complete, request
 
-PEOPLE = 8
+PEOPLE = 16
 LOOK_EVERY = 0.01
 """Seconds between two looks at the log: a person does not answer faster."""
 

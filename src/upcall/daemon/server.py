@@ -18,6 +18,7 @@ from typing_extensions import override
 from upcall import __version__
 from upcall.config.settings import Config
 from upcall.daemon.hangup import reload_on_hangup
+from upcall.daemon.memory import FreedMemory, give_back
 from upcall.daemon.wiring.assembly import Assembly, assembled
 from upcall.home.files import Home, Running
 from upcall.http.connection import HttpConnection
@@ -62,8 +63,13 @@ async def _serve(
             await assembly.settle(end=end)
 
         server = _DaemonServer(assembly)
-        with reload_on_hangup(assembly.reloading, server.stop):
-            await server.run_until_told(listening, on_started, settle)
+        freed = FreedMemory(partial(len, assembly.pipes.gate), give_back)
+        freed.start()
+        try:
+            with reload_on_hangup(assembly.reloading, server.stop):
+                await server.run_until_told(listening, on_started, settle)
+        finally:
+            await freed.close()
 
 
 class _DaemonServer(uvicorn.Server):
